@@ -1,0 +1,93 @@
+"""Constraint between two frames on chosen components of their relative pose."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from pliant.spec.base import Part, fault
+from pliant.spec.names import FrameName
+from pliant.spec.placement import Attachment
+from pliant.spec.scalar import AnySignal, Count, Scalar
+
+ROWS = ("x", "y", "z", "rx", "ry", "rz")
+"""The six components that can be constrained: displacement [m] and rotation vector [rad]."""
+
+GROUPS = {"position": ROWS[:3], "orientation": ROWS[3:], "all": ROWS}
+
+Component: TypeAlias = Literal["x", "y", "z", "rx", "ry", "rz", "position", "orientation", "all"]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_entries(value: Any) -> Any:
+    return value if value is None or isinstance(value, (list, tuple)) else (value,)
+
+
+Components: TypeAlias = Annotated[tuple[Component, ...], Field(min_length=1), BeforeValidator(_as_list)]
+Signals: TypeAlias = Annotated[tuple[AnySignal, ...], BeforeValidator(_as_entries)]
+
+
+class Frames(Part):
+    """Two frames kept together: chosen components of the second frame's pose in the first are held.
+
+    Closes a kinematic loop, guides a body along a path, or (with `acceleration`) prescribes a motion.
+    """
+
+    between: tuple[Attachment, Attachment]
+    """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
+    type: Literal["frames"] = "frames"
+    components: Components
+    """What is held: any of x, y, z, rx, ry, rz, or `position`, `orientation`, `all`."""
+    expressed_in: FrameName | None = None
+    """Frame whose axes the components are taken along; otherwise the first of the two frames."""
+    holds: Literal["coincide", "as at start"] = "coincide"
+    """What zero means: the frames coincide, or they stand to each other as in the initial pose."""
+    position: Signals | None = None
+    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero."""
+    acceleration: Signals | None = None
+    """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]."""
+    count: Count | None = None
+    """Number of instances, where the constraint is repeated; its references may use `i` and `count`."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  left: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], frames: {tip: {position: [1 m, 0, 0]}}}
+  right: {mass: 1 kg, center_of_mass: [-0.5 m, 0, 0], frames: {tip: {position: [-1 m, 0, 0]}}}
+joints:
+  pivot_left: {type: revolute, child: left}
+  pivot_right: {type: revolute, child: right, position: [2 m, 0, 0]}
+constraints:
+  pin: {between: [left.tip, right.tip], components: [x, y], expressed_in: world}
+"""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The constrained components one by one, in the order given: a part of `ROWS`."""
+        return tuple(row for component in self.components for row in GROUPS.get(component, (component,)))
+
+    def prescribed(self, signals: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+        """`position` or `acceleration` with one entry per row."""
+        return signals * len(self.rows) if len(signals) == 1 else signals
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        repeated = sorted({row for row in self.rows if self.rows.count(row) > 1})
+        if repeated:
+            message = f"the component {repeated[0]} is listed twice"
+            raise fault("repeated_component", message, hint="list each component once", key="components")
+        if self.position is not None and self.acceleration is not None:
+            message = "a constraint prescribes a position or an acceleration, not both"
+            raise fault("both_prescribed", message, hint="remove one of the two", key="acceleration")
+        for key in ("position", "acceleration"):
+            signals = getattr(self, key)
+            if signals is not None and len(signals) not in (1, len(self.rows)):
+                message = f"{key} has {len(signals)} entries for {len(self.rows)} components"
+                raise fault("wrong_length", message, hint="give one value, or one per component", key=key)
+        return self

@@ -1,0 +1,149 @@
+"""Chain joint: translations and rotations in turn, each entry fixed or free."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from pliant.joint.base import JointBase
+from pliant.spec.base import ByKey, Part, ValueOrPart, fault
+from pliant.spec.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
+from pliant.spec.placement import Axis, AxisRotation
+from pliant.spec.scalar import Angle, Length, Number
+
+LengthEntry: TypeAlias = Annotated[Length | LengthCoordinate, ValueOrPart()]
+"""A fixed length, the word `free`, or a coordinate."""
+
+AngleEntry: TypeAlias = Annotated[Angle | AngleCoordinate, ValueOrPart()]
+"""A fixed angle, the word `free`, or a coordinate."""
+
+QuaternionEntry: TypeAlias = Annotated[tuple[Number, Number, Number, Number] | Orientation, ValueOrPart()]
+"""Four fixed numbers w, x, y, z, the word `free`, or a free orientation."""
+
+QuaternionVectorEntry: TypeAlias = Annotated[tuple[Number, Number, Number] | Orientation, ValueOrPart()]
+"""Three fixed numbers x, y, z, the word `free`, or a free orientation."""
+
+
+class AxisTurn(Part):
+    """Rotation about one axis by a fixed or free angle."""
+
+    axis: Axis
+    """The axis: x, y, z, or three numbers."""
+    angle: AngleEntry
+    """The angle: a value, `free`, or a coordinate."""
+
+
+class VectorTurn(Part):
+    """Rotation vector (bend, bend, twist), by the exponential map; its entries are all fixed or all free."""
+
+    vector: tuple[AngleEntry, AngleEntry, AngleEntry]
+    """The three components [rad]: values, `free`, or coordinates."""
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        free = sum(isinstance(entry, Coordinate) for entry in self.vector)
+        if free not in (0, 3):
+            message = f"a rotation vector is all fixed or all free; here {free} of 3 entries are free"
+            raise fault(
+                "mixed_vector", message, hint="make all three free, or turn about single axes", key="vector"
+            )
+        return self
+
+
+class QuaternionTurn(Part):
+    """Rotation by a quaternion (normalized); a free one is a unit quaternion state."""
+
+    quaternion: QuaternionEntry
+    """Four numbers w, x, y, z, or `free`, or an orientation with its start."""
+
+
+class QuaternionVectorTurn(Part):
+    """Rotation by the vector part of a unit quaternion; a free one is a unit quaternion state."""
+
+    quaternion_vector: QuaternionVectorEntry
+    """Three numbers x, y, z, with w = sqrt(1 - x^2 - y^2 - z^2), or `free`, or an orientation."""
+
+
+class AxisAngleTurn(Part):
+    """Fixed rotation about any axis."""
+
+    axis_angle: AxisRotation
+    """The axis and the angle."""
+
+
+Turn: TypeAlias = Annotated[
+    AxisTurn | VectorTurn | QuaternionTurn | QuaternionVectorTurn | AxisAngleTurn,
+    ByKey("rotation of a chain"),
+]
+
+
+class Translate(Part):
+    """A move along the axes reached so far."""
+
+    translate: tuple[LengthEntry, LengthEntry, LengthEntry]
+    """Components along x, y, z [m]: values, `free`, or coordinates."""
+
+
+class Rotate(Part):
+    """A turn of the axes reached so far."""
+
+    rotate: Turn
+    """The rotation: about an axis, by a vector, by a quaternion, or by a quaternion's vector part."""
+
+
+Transform: TypeAlias = Annotated[Translate | Rotate, ByKey("transform")]
+
+
+class Chain(JointBase):
+    """The general joint: translations and rotations in turn, each entry fixed or free.
+
+    Its coordinates are called joint.x, joint.y, joint.z (translations), joint.rx, joint.ry, joint.rz
+    (rotations about an axis or by a vector; joint.angle about a skew axis) and joint.orientation
+    (quaternions), with _2, _3 and so on added where one comes again; a single one has the joint's name.
+    """
+
+    type: Literal["chain"] = "chain"
+    transforms: Annotated[tuple[Transform, ...], Field(min_length=1)]
+    """The translations and rotations, from the joint frame to the child."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  platform: {mass: 4 kg, shape: {type: cylinder, radius: 10 cm, length: 2 cm}}
+joints:
+  hexapod:
+    type: chain
+    child: platform
+    transforms:
+      - translate: [0, 0, {name: height, initial: 30 cm, spring: 800 N/m}]
+      - rotate: {axis: x, angle: free}
+      - rotate: {axis: y, angle: {damper: 0.2}}
+      - translate: [0, 0, 5 cm]
+      - rotate: {axis_angle: {axis: [1, 1, 0], angle: 10 deg}}
+"""
+
+    def coordinates(self) -> dict[str, Coordinate | Orientation]:
+        """The free motions in order, by the labels described in the class."""
+        found: dict[str, Coordinate | Orientation] = {}
+
+        def add(label: str, entry: object) -> None:
+            if isinstance(entry, (Coordinate, Orientation)):
+                times = sum(known.partition("_")[0] == label for known in found)
+                found[f"{label}_{times + 1}" if times else label] = entry
+
+        for transform in self.transforms:
+            if isinstance(transform, Translate):
+                for label, entry in zip("xyz", transform.translate, strict=True):
+                    add(label, entry)
+            elif isinstance(transform.rotate, AxisTurn):
+                axis = transform.rotate.axis
+                add(f"r{axis}" if isinstance(axis, str) else "angle", transform.rotate.angle)
+            elif isinstance(transform.rotate, VectorTurn):
+                for label, turn in zip(("rx", "ry", "rz"), transform.rotate.vector, strict=True):
+                    add(label, turn)
+            elif isinstance(transform.rotate, QuaternionTurn):
+                add("orientation", transform.rotate.quaternion)
+            elif isinstance(transform.rotate, QuaternionVectorTurn):
+                add("orientation", transform.rotate.quaternion_vector)
+        return found

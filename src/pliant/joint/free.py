@@ -1,0 +1,31 @@
+"""Free joint: three displacements and a free rotation."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pliant.joint.base import JointBase
+from pliant.spec.coordinate import LengthCoordinate, Orientation
+
+
+class Free(JointBase):
+    """No restriction at all: the child moves and turns freely; it carries a floating body."""
+
+    type: Literal["free"] = "free"
+    x: LengthCoordinate = LengthCoordinate()
+    """Displacement along the joint frame's x."""
+    y: LengthCoordinate = LengthCoordinate()
+    """Displacement along the joint frame's y."""
+    z: LengthCoordinate = LengthCoordinate()
+    """Displacement along the joint frame's z."""
+    orientation: Orientation = Orientation()
+    """The rotation from the joint frame."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies:
+  satellite: {mass: 50 kg, shape: {type: box, size: [0.6 m, 0.6 m, 1 m]}}
+joints:
+  orbit: {type: free, child: satellite, x: {rate: 1 m/s}, orientation: {rate: [0, 2 rad/s, 0]}}
+"""

@@ -1,0 +1,31 @@
+"""Revolute joint: one rotation about an axis."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pliant.joint.base import JointBase
+from pliant.spec.coordinate import AngleCoordinate
+from pliant.spec.placement import Axis
+
+
+class Revolute(JointBase):
+    """A hinge: the child turns about an axis of the joint frame."""
+
+    type: Literal["revolute"] = "revolute"
+    axis: Axis = "z"
+    """Axis of rotation in the joint frame: x, y, z, or three numbers."""
+    angle: AngleCoordinate = AngleCoordinate()
+    """The angle about the axis."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  door: {mass: 20 kg, center_of_mass: [0.4 m, 0, 0], shape: {type: box, size: [80 cm, 4 cm, 2 m]}}
+joints:
+  hinge:
+    type: revolute
+    child: door
+    axis: z
+    angle: {initial: 30 deg, spring: {coefficient: 2 N*m/rad, rest: 0}, damper: 0.5 N*m*s/rad}
+"""

@@ -1,0 +1,27 @@
+"""Spherical joint: a free rotation."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pliant.joint.base import JointBase
+from pliant.spec.coordinate import Orientation
+
+
+class Spherical(JointBase):
+    """A ball joint: the child turns freely about the joint's origin."""
+
+    type: Literal["spherical"] = "spherical"
+    orientation: Orientation = Orientation()
+    """The rotation from the joint frame."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  top: {mass: 0.5 kg, center_of_mass: [0, 0, 6 cm], inertia: {principal: [8e-4, 8e-4, 5e-4]}}
+joints:
+  ball:
+    type: spherical
+    child: top
+    orientation: {initial: {axis: x, angle: 20 deg}, rate: [0, 0, 150 rad/s], damper: 1e-5}
+"""

@@ -1,0 +1,31 @@
+"""Universal joint: two rotations about crossing axes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pliant.joint.base import JointBase
+from pliant.spec.coordinate import AngleCoordinate
+from pliant.spec.placement import Axis
+
+
+class Universal(JointBase):
+    """A cardan joint: the child turns about a first axis, then about a second one that turns with it."""
+
+    type: Literal["universal"] = "universal"
+    axis1: Axis = "x"
+    """First axis, fixed in the joint frame."""
+    axis2: Axis = "y"
+    """Second axis, fixed in the frame that the first rotation turns."""
+    angle1: AngleCoordinate = AngleCoordinate()
+    """The angle about the first axis."""
+    angle2: AngleCoordinate = AngleCoordinate()
+    """The angle about the second axis."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  rod: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}
+joints:
+  gimbal: {type: universal, child: rod, axis1: x, axis2: y, angle1: {initial: 5 deg}}
+"""

@@ -1,0 +1,23 @@
+"""Weld joint: no motion."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pliant.joint.base import JointBase
+
+
+class Weld(JointBase):
+    """A fixed connection: the child moves with the parent."""
+
+    type: Literal["weld"] = "weld"
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  arm: {mass: 2 kg, frames: {tip: {position: [0.5 m, 0, 0]}}}
+  camera: {mass: 90 g}
+joints:
+  shoulder: {type: revolute, child: arm, axis: y}
+  bracket: {type: weld, parent: arm.tip, child: camera, rotation: {axis: y, angle: 90 deg}}
+"""

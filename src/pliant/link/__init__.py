@@ -1,0 +1,14 @@
+"""Links: force elements between two frames, one kind per file. A new kind is one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.link.axial import Axial
+from pliant.link.base import LinkBase
+from pliant.link.beam import Beam
+from pliant.spec.base import ByType
+
+Link: TypeAlias = Annotated[Axial | Beam, ByType("link")]
+
+__all__ = ["Axial", "Beam", "Link", "LinkBase"]

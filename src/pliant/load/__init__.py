@@ -1,0 +1,12 @@
+"""Loads, one kind per file. A new kind is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.load.wrench import Wrench
+from pliant.spec.base import ByType
+
+Load: TypeAlias = Annotated[Wrench, ByType("load", default="wrench")]
+
+__all__ = ["Load", "Wrench"]

@@ -1,0 +1,1 @@
+"""The model language: schema, reader, units, expressions, checks and writer."""

@@ -1,0 +1,41 @@
+"""Attaching another model under a name prefix."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from pliant.spec.names import FrameName, Name, ParameterName
+from pliant.spec.placement import Placement
+from pliant.spec.scalar import AnySignal
+
+
+class Attach(Placement):
+    """Another model placed on a frame of this one.
+
+    The other model's world becomes the placed frame, and its names get this one's name and a slash in front:
+    `left/hinge`. Gravity and analyses are those of this model.
+    """
+
+    model: str
+    """A model file, relative to this one and in its folder or below, or the name of a bundled robot."""
+    to: FrameName = "world"
+    """Frame that the other model's world is put on."""
+    parameters: dict[ParameterName, AnySignal] = Field(default_factory=dict)
+    """Values for the other model's parameters, in terms of this model's."""
+    variant: Name | None = None
+    """Variant of the other model."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  length: 40 cm
+attach:
+  left: {model: pendulum, position: [-1 m, 0, 0], parameters: {length: =length}}
+  right: {model: pendulum, position: [1 m, 0, 0], parameters: {length: =2*length}}
+links:
+  spring: {type: axial, between: [left/rod.tip, right/rod.tip], spring: 50 N/m}
+"""

@@ -1,0 +1,221 @@
+"""What all parts of the language share: immutability, short forms, choice by `type` or by key."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Self, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+
+def nearest(word: object, choices: Iterable[str]) -> str | None:
+    """The choice most like `word`, or None when nothing is similar."""
+    found = difflib.get_close_matches(str(word)[:80], list(choices), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
+    """A fault found while reading a part. `key` names the place below the part that is to blame."""
+    text = message.replace("{", "{{").replace("}", "}}")
+    return PydanticCustomError(kind, text, {"text": message, "hint": hint, "key": key})
+
+
+class Part(BaseModel):
+    """Base of every part of a model: immutable, refuses unknown keys, and may have a short form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    short_form: ClassVar[str | None] = None
+    """The field that a bare value stands for: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""
+
+    empty_word: ClassVar[str | None] = None
+    """The word that stands for the part with nothing said about it: `free` for a coordinate."""
+
+    example: ClassVar[str] = ""
+    """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if cls.empty_word and isinstance(data, str) and data == cls.empty_word:
+            data = {}
+        if cls.short_form and data is not None and not isinstance(data, (Mapping, cls)):
+            data = {cls.short_form: data}
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise _with_known_keys(error, cls) from None
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        full = handler(schema)
+        if cls.short_form is None and cls.empty_word is None:
+            return full
+        target = handler.resolve_ref_schema(full)
+        short = target["properties"][cls.short_form] if cls.short_form else {"const": cls.empty_word}
+        bare = {key: value for key, value in target.items() if key != "description"}
+        target.clear()
+        target.update({"title": cls.__name__, "anyOf": [short, bare]})
+        return full
+
+
+def _with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
+    """The same error, with the part's valid keys in the faults about unknown ones.
+
+    Only the part itself knows its keys, so the suggestion is made here and not where faults are printed.
+    """
+    details: list[InitErrorDetails] = []
+    for item in error.errors(include_url=False):
+        location, context = item["loc"], item.get("ctx", {})
+        kind: Any = item["type"]
+        if kind == "extra_forbidden" and len(location) == 1:
+            known = ", ".join(part.model_fields)
+            match = nearest(location[0], part.model_fields)
+            hint = f"did you mean '{match}'?" if match else f"known here: {known}"
+            kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
+        elif "text" in context:
+            kind = fault(kind, context["text"], hint=context["hint"], key=context["key"])
+        details.append(InitErrorDetails(type=kind, loc=location, input=item["input"], ctx=context))
+    return ValidationError.from_exception_data(error.title, details)
+
+
+class Choice:
+    """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.
+
+    The chosen tag appears in the locations of faults as `<tag>`, so that it can be told from a real key.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        raise NotImplementedError
+
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        """The tag of `data`, or raise a fault that names the choices."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members: tuple[type[Part], ...] = get_args(source) or (source,)
+        tags = self.tags(members)
+        by_class = {member: tag for tag, member in tags.items()}
+
+        def tag_of(data: Any) -> str:
+            tag = by_class.get(type(data))
+            return f"<{tag if tag is not None else self.find(data, tags)}>"
+
+        choices = {f"<{tag}>": handler.generate_schema(member) for tag, member in tags.items()}
+        tagged = core_schema.tagged_union_schema(choices, discriminator=tag_of)
+        # The discriminator may not raise faults itself, so a validator in front of it does.
+        return core_schema.no_info_before_validator_function(_check_first(tag_of), tagged)
+
+
+def _check_first(tag_of: Callable[[Any], str]) -> Callable[[Any], Any]:
+    def check(data: Any) -> Any:
+        tag_of(data)
+        return data
+
+    return check
+
+
+class ByType(Choice):
+    """Choice by the word under one key, as in `joints: {hinge: {type: revolute, ...}}`."""
+
+    def __init__(self, what: str, *, key: str = "type", default: str | None = None) -> None:
+        super().__init__(what)
+        self.key, self.default = key, default
+
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        return {str(member.model_fields[self.key].default): member for member in members}
+
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        known = ", ".join(tags)
+        if not isinstance(data, Mapping):
+            message = f"expected a {self.what} (a mapping with `{self.key}`), got {describe(data)}"
+            raise fault("not_a_mapping", message)
+        tag = data.get(self.key, self.default)
+        if tag is None:
+            message = f"the {self.what} has no `{self.key}`"
+            raise fault("no_type", message, hint=f"add `{self.key}:` with one of {known}")
+        if not isinstance(tag, str) or tag not in tags:
+            match = nearest(tag, tags)
+            hint = f"did you mean '{match}'?" if match else f"known: {known}"
+            raise fault(
+                "unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key
+            )
+        return tag
+
+
+class ByKey(Choice):
+    """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`; the key is the first field."""
+
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        return {next(iter(member.model_fields)): member for member in members}
+
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        known = ", ".join(tags)
+        if not isinstance(data, Mapping):
+            message = f"expected a {self.what} (a mapping with one of {known}), got {describe(data)}"
+            raise fault("not_a_mapping", message)
+        present = [tag for tag in tags if tag in data]
+        if len(present) > 1:
+            message = f"a {self.what} has one of {known}; here are {' and '.join(present)}"
+            raise fault("ambiguous", message, hint="keep one of them", key=present[1])
+        if not present:
+            matches = [(key, nearest(key, tags)) for key in data]
+            hints = [f"did you mean '{match}' instead of '{key}'?" for key, match in matches if match]
+            hint = hints[0] if hints else f"give one of {known}"
+            raise fault("no_key", f"the {self.what} has none of the keys {known}", hint=hint)
+        return present[0]
+
+
+class ValueOrPart:
+    """Annotation of a union of a value and a part: a mapping (or the part's word) is the part."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        value, part = get_args(source)
+        classes = tuple(_classes(part))
+        words = {member.empty_word for member in classes} - {None}
+
+        def tag_of(data: Any) -> str:
+            is_part = isinstance(data, classes) or (isinstance(data, Mapping) and "each" not in data)
+            return "<part>" if is_part or (isinstance(data, str) and data in words) else "<value>"
+
+        choices = {"<value>": handler.generate_schema(value), "<part>": handler.generate_schema(part)}
+        return core_schema.tagged_union_schema(choices, discriminator=tag_of)
+
+
+def _classes(annotation: Any) -> Iterable[type[Part]]:
+    """The part classes in an annotation such as `Annotated[A | B, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for member in get_args(annotation):
+        yield from _classes(member)
+
+
+def describe(value: object) -> str:
+    """A short description of a wrong value, for messages."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}"
+    if isinstance(value, bool):
+        return f"the truth value {str(value).lower()}"
+    text = str(value)
+    short = text if len(text) <= 40 else text[:37] + "..."
+    return f"'{short}'" if isinstance(value, str) else short

@@ -1,0 +1,114 @@
+"""Physical dimensions: what kind of quantity a value is, as exponents of the base units.
+
+An angle has no dimension (a degree is a number, 0.01745), so `N*m/rad` and `N*m` are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+BASE_UNITS = ("m", "kg", "s", "A", "K")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Exponents of metre, kilogram, second, ampere and kelvin."""
+
+    exponents: tuple[Fraction, ...] = (Fraction(0),) * len(BASE_UNITS)
+
+    def __mul__(self, other: Dimension) -> Dimension:
+        return Dimension(tuple(a + b for a, b in zip(self.exponents, other.exponents, strict=True)))
+
+    def __truediv__(self, other: Dimension) -> Dimension:
+        return Dimension(tuple(a - b for a, b in zip(self.exponents, other.exponents, strict=True)))
+
+    def __pow__(self, power: Fraction | int) -> Dimension:
+        return Dimension(tuple(a * Fraction(power) for a in self.exponents))
+
+    @property
+    def is_number(self) -> bool:
+        """True for a plain number or an angle."""
+        return not any(self.exponents)
+
+    def __str__(self) -> str:
+        """Its name if it has one (`length`), else its unit (`kg*m/s^3`)."""
+        return NAMES.get(self) or self.unit
+
+    @property
+    def unit(self) -> str:
+        """The SI unit in base units, such as `kg*m/s^2`; `1` for a number."""
+        above = [_power(unit, exponent) for unit, exponent in self._factors() if exponent > 0]
+        below = [_power(unit, -exponent) for unit, exponent in self._factors() if exponent < 0]
+        return "/".join(["*".join(above) or "1", *below])
+
+    def _factors(self) -> list[tuple[str, Fraction]]:
+        return list(zip(BASE_UNITS, self.exponents, strict=True))
+
+
+def _power(unit: str, exponent: Fraction) -> str:
+    return unit if exponent == 1 else f"{unit}^{exponent}"
+
+
+def base(unit: str) -> Dimension:
+    """The dimension of one base unit: `base("kg")` is a mass."""
+    return Dimension(tuple(Fraction(int(name == unit)) for name in BASE_UNITS))
+
+
+NUMBER = Dimension()
+LENGTH, MASS, TIME, CURRENT, TEMPERATURE = (base(unit) for unit in BASE_UNITS)
+AREA = LENGTH**2
+SPEED = LENGTH / TIME
+ACCELERATION = SPEED / TIME
+RATE = NUMBER / TIME  # angular velocity, frequency
+ANGULAR_ACCELERATION = RATE / TIME
+FORCE = MASS * ACCELERATION
+TORQUE = FORCE * LENGTH
+PRESSURE = FORCE / AREA
+DENSITY = MASS / LENGTH**3
+INERTIA = MASS * AREA
+STIFFNESS = FORCE / LENGTH
+ANGULAR_STIFFNESS = TORQUE
+DAMPING = FORCE / SPEED
+ANGULAR_DAMPING = TORQUE * TIME
+
+NAMES: dict[Dimension, str] = {
+    NUMBER: "number",
+    LENGTH: "length",
+    MASS: "mass",
+    TIME: "time",
+    CURRENT: "electric current",
+    TEMPERATURE: "temperature",
+    AREA: "area",
+    SPEED: "speed",
+    ACCELERATION: "acceleration",
+    RATE: "rate",
+    FORCE: "force",
+    TORQUE: "torque",
+    PRESSURE: "pressure",
+    DENSITY: "density",
+    INERTIA: "moment of inertia",
+    STIFFNESS: "stiffness",
+    DAMPING: "damping",
+    ANGULAR_DAMPING: "angular damping",
+}
+
+EXAMPLES: dict[Dimension, str] = {
+    NUMBER: "0.5",
+    LENGTH: "50 mm",
+    MASS: "28 g",
+    TIME: "10 ms",
+    SPEED: "2 m/s",
+    ACCELERATION: "9.81 m/s^2",
+    RATE: "3 rad/s",
+    ANGULAR_ACCELERATION: "3 rad/s^2",
+    FORCE: "5 N",
+    TORQUE: "2 N*m",
+    PRESSURE: "205 kPa",
+    DENSITY: "1200 kg/m^3",
+    INERTIA: "2e-4 kg*m^2",
+    STIFFNESS: "100 N/m",
+    DAMPING: "3 N*s/m",
+    ANGULAR_DAMPING: "0.1 N*m*s/rad",
+}
+"""A way to write a value of each dimension, for hints."""

@@ -1,0 +1,73 @@
+"""Reusable materials and cross-sections, referred to by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import model_validator
+
+from pliant.spec.base import ByType, Part, fault
+from pliant.spec.scalar import Density, Length, Number, Pressure
+
+
+class Material(Part):
+    """An isotropic material. Give what is needed: a rigid body uses the density alone."""
+
+    density: Density | None = None
+    """Mass per volume [kg/m^3]."""
+    youngs_modulus: Pressure | None = None
+    """Young's modulus [Pa]."""
+    poissons_ratio: Number | None = None
+    """Poisson's ratio, above -1 up to 0.5 [-]; gives the shear modulus."""
+    shear_modulus: Pressure | None = None
+    """Shear modulus [Pa]; otherwise from Young's modulus and Poisson's ratio."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+materials:
+  silicone: {density: 1070 kg/m^3, youngs_modulus: 205 kPa, poissons_ratio: 0.49}
+bodies:
+  finger: {shape: {type: cylinder, radius: 1 cm, length: 8 cm}, material: silicone}
+joints:
+  knuckle: {type: revolute, child: finger, axis: y}
+"""
+
+    @model_validator(mode="after")
+    def _one_shear_law(self) -> Self:
+        if self.poissons_ratio is not None and self.shear_modulus is not None:
+            message = "poissons_ratio and shear_modulus say the same thing twice"
+            raise fault("overdetermined", message, hint="keep one of them", key="shear_modulus")
+        return self
+
+
+class Circle(Part):
+    """A full circle."""
+
+    shape: Literal["circle"] = "circle"
+    radius: Length
+    """Radius [m]."""
+
+
+class Annulus(Part):
+    """A circular ring."""
+
+    shape: Literal["annulus"] = "annulus"
+    outer_radius: Length
+    """Outer radius [m]."""
+    inner_radius: Length
+    """Inner radius, smaller than the outer one [m]."""
+
+
+class Rectangle(Part):
+    """A full rectangle."""
+
+    shape: Literal["rectangle"] = "rectangle"
+    width: Length
+    """Edge along the section's x axis [m]."""
+    height: Length
+    """Edge along the section's y axis [m]."""
+
+
+Section: TypeAlias = Annotated[Circle | Annulus | Rectangle, ByType("section", key="shape")]

@@ -1,0 +1,91 @@
+"""Outputs: named quantities that an analysis records."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pliant.spec.base import ByKey, Part
+from pliant.spec.names import CoordinateName, FrameName, ThingName
+
+
+class FrameOutput(Part):
+    """Motion of a frame: `{frame: arm.tip, quantity: position, component: z}`."""
+
+    frame: FrameName
+    """The frame."""
+    quantity: Literal[
+        "position", "velocity", "acceleration", "rotation_vector", "quaternion", "angular_velocity"
+    ] = "position"
+    """What is recorded [m, m/s, m/s^2, rad, -, rad/s]."""
+    component: Literal["w", "x", "y", "z", "norm"] | None = None
+    """One component, or `norm` for the length of the vector; otherwise all components."""
+    relative_to: FrameName = "world"
+    """Frame that the motion is measured against, and in whose axes."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
+class CoordinateOutput(Part):
+    """Motion of a coordinate: `{coordinate: hinge, quantity: rate}`."""
+
+    coordinate: CoordinateName
+    """The coordinate."""
+    quantity: Literal["value", "rate", "acceleration", "force"] = "value"
+    """What is recorded; `force` is that of its spring, damper and input together."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
+class LinkOutput(Part):
+    """State of a link: `{link: rope, quantity: force}`."""
+
+    link: ThingName
+    """The link."""
+    quantity: Literal["length", "rate", "force", "deformation"] = "force"
+    """What is recorded: `length` and `rate` of an axial link [m, m/s], `deformation` of a beam, `force`."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
+class ConstraintOutput(Part):
+    """Force of a constraint: `{constraint: pin, component: x}`."""
+
+    constraint: ThingName
+    """The constraint."""
+    component: Literal["x", "y", "z", "rx", "ry", "rz"] | None = None
+    """One of its components; otherwise all [N or N m]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
+class EnergyOutput(Part):
+    """Energy of the whole robot: `{energy: total}`."""
+
+    energy: Literal["kinetic", "potential", "total", "dissipated"]
+    """Which energy [J]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
+Output: TypeAlias = Annotated[
+    FrameOutput | CoordinateOutput | LinkOutput | ConstraintOutput | EnergyOutput, ByKey("output")
+]
+
+
+class Outputs(Part):
+    """Named quantities that an analysis records."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], frames: {tip: {position: [1 m, 0, 0]}}}
+joints:
+  hinge: {type: revolute, child: arm, axis: y}
+links:
+  rope: {type: axial, between: [{frame: world, position: [1 m, 0, 1 m]}, arm.tip], spring: 100 N/m}
+outputs:
+  height: {frame: arm.tip, quantity: position, component: z}
+  swing: {coordinate: hinge, quantity: rate}
+  pull: {link: rope, quantity: force}
+  energy: {energy: total}
+"""

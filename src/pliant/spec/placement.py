@@ -1,0 +1,81 @@
+"""Where a frame sits in another one: a position, then rotations in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BeforeValidator
+
+from pliant.spec.base import ByKey, Part
+from pliant.spec.names import FrameName
+from pliant.spec.scalar import Angle, LengthVector, Number, Vector
+
+AxisLetter: TypeAlias = Literal["x", "y", "z"]
+
+Axis: TypeAlias = AxisLetter | Vector
+"""A direction: `x`, `y`, `z`, or three numbers (any length but zero)."""
+
+
+class AxisRotation(Part):
+    """Rotation about an axis: `{axis: z, angle: 30 deg}`."""
+
+    axis: Axis
+    """Direction of the axis: x, y, z, or three numbers."""
+    angle: Angle
+    """Angle about the axis, by the right-hand rule [rad]."""
+
+
+class VectorRotation(Part):
+    """Rotation vector (axis times angle): `{vector: [0, 0, 0.5]}`."""
+
+    vector: tuple[Angle, Angle, Angle]
+    """The axis times the angle [rad]."""
+
+
+class QuaternionRotation(Part):
+    """Quaternion, scalar part first: `{quaternion: [1, 0, 0, 0]}`; it is normalized."""
+
+    quaternion: tuple[Number, Number, Number, Number]
+    """The four numbers w, x, y, z."""
+
+
+class EulerRotation(Part):
+    """Three rotations about the moving axes in turn: `{euler: [10 deg, 0, 5 deg], order: xyz}`."""
+
+    euler: tuple[Angle, Angle, Angle]
+    """The three angles, in the order of `order` [rad]."""
+    order: Literal["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz"] = "xyz"
+    """The axes turned about, each one as moved by the rotations before it."""
+
+
+Rotation: TypeAlias = Annotated[
+    AxisRotation | VectorRotation | QuaternionRotation | EulerRotation, ByKey("rotation")
+]
+
+
+def _as_list(value: Any) -> Any:
+    single = isinstance(value, (Mapping, AxisRotation, VectorRotation, QuaternionRotation, EulerRotation))
+    return [value] if single else value
+
+
+Rotations: TypeAlias = Annotated[tuple[Rotation, ...], BeforeValidator(_as_list)]
+"""Rotations applied in turn, each in the frame turned by those before it; one alone needs no list."""
+
+
+class Placement(Part):
+    """Where a frame sits in another one: moved by `position`, then turned by `rotation`."""
+
+    position: LengthVector = (0, 0, 0)
+    """Origin of the frame, in the axes of the frame it is placed in [m]."""
+    rotation: Rotations = ()
+    """Rotation to the frame's axes: one rotation, or a list applied in turn."""
+
+
+class Attachment(Placement):
+    """A frame of the robot, perhaps with an offset: `bar.tip`, `{frame: bar.tip, position: [0, 0, 1 cm]}`."""
+
+    short_form: ClassVar[str | None] = "frame"
+
+    frame: FrameName
+    """The frame: world, body, body.frame, link[2].tip or left/bar.tip."""
