@@ -1,0 +1,330 @@
+"""The compiled engine seen from Python: tables and state in C memory, evaluations as method calls."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pliant.equations.compile import load_libraries
+from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TablesStruct, build_tables
+from pliant.model.system import System
+
+SINGULAR = 1
+MESSAGES = {
+    SINGULAR: "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict "
+    "each other. Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
+    7: "the constraints cannot be satisfied from this state: the loop does not close. Check lengths and initial values.",
+}
+
+
+class EvaluationError(RuntimeError):
+    """The equations have no answer in this state."""
+
+
+@dataclass(frozen=True)
+class Linearized:
+    """First-order change of the equations at a state.
+
+    `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
+    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian.
+    """
+
+    residual: np.ndarray
+    stiffness: sp.csc_matrix
+    damping: sp.csc_matrix
+    mass: sp.csc_matrix
+    phi: np.ndarray
+    jacobian: sp.csr_matrix
+
+
+class CompiledEngine:
+    """All evaluations of a system by compiled code. Not safe to share between threads: make one per thread."""
+
+    name = "compiled"
+
+    def __init__(self, system: System, plan: InputPlan) -> None:
+        start = time.perf_counter()
+        self.system, self.plan = system, plan
+        self.tables: Tables = build_tables(system, plan)
+        self.table_seconds = time.perf_counter() - start
+        start = time.perf_counter()
+        self.library, self._addresses = load_libraries(self.tables.libraries, self.tables.maxima)
+        self.compile_seconds = time.perf_counter() - start
+        self._struct = self._fill()
+        self._declare()
+        self._work = self.library.pl_work_new(ctypes.byref(self._struct))
+        self._head = ctypes.cast(self._work, ctypes.POINTER(_WorkHead)).contents
+        counts = self.tables.counts
+        self.nq, self.nv, self.m = counts["nq"], counts["nv"], counts["m"]
+        self.theta = self._view(self._head.theta, counts["n_theta"])
+        self.held = self._view(self._head.held, counts["n_input"])
+        self.parameters = self._view(self._head.parameters, counts["n_parameter"])
+        self.row_active = self._int_view(self._head.row_active, self.m)
+
+    def __del__(self) -> None:
+        if getattr(self, "_work", None):
+            self.library.pl_work_free(self._work)
+
+    def _fill(self) -> TablesStruct:
+        struct = TablesStruct()
+        self._keep: list[Any] = []
+        for name in COUNTS:
+            setattr(struct, name, self.tables.counts[name])
+        for name in INTEGERS:
+            setattr(struct, name, self.tables.integers[name].ctypes.data)
+        for name in NUMBERS:
+            setattr(struct, name, self.tables.numbers[name].ctypes.data)
+        for name in KERNELS:
+            functions = self.tables.kernels[name]
+            addresses = (ctypes.c_void_p * max(1, len(functions)))(*[self._addresses[f.name()] for f in functions])
+            self._keep.append(addresses)
+            setattr(struct, name, ctypes.addressof(addresses))
+        return struct
+
+    def _declare(self) -> None:
+        lib, p, d = self.library, ctypes.c_void_p, ctypes.c_double
+        lib.pl_work_new.restype = p
+        lib.pl_work_free.argtypes = [p]
+        for name, arguments in {
+            "pl_forward": [p, d, p, p, p],
+            "pl_inverse": [p, d, p, p, p, p],
+            "pl_linearized": [p, d, p, p, p, p],
+            "pl_forward_derivatives": [p, d, p, p, p, p, p],
+            "pl_project": [p, d, p, p, d],
+        }.items():
+            function = getattr(lib, name)
+            function.argtypes, function.restype = arguments, ctypes.c_int
+        for name, arguments in {
+            "pl_signals": [p, d],
+            "pl_kinematics": [p, p, p],
+            "pl_forces": [p, p, p],
+            "pl_mass_matrix": [p],
+            "pl_constraints": [p, p, p],
+            "pl_energies": [p, d, p, p, p],
+            "pl_input_tangent": [p, p, p, p],
+            "pl_constraint_acceleration_tangent": [p, p, p],
+            "pl_increment": [p, p, p, p],
+            "pl_rates": [p, p, p, p],
+        }.items():
+            function = getattr(lib, name)
+            function.argtypes, function.restype = arguments, None
+
+    def _view(self, address: int | None, size: int) -> np.ndarray:
+        if not size:
+            return np.zeros(0)
+        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,))
+
+    def _int_view(self, address: int | None, size: int) -> np.ndarray:
+        if not size:
+            return np.zeros(0, dtype=np.int32)
+        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int)), (size,))
+
+    def _raise(self, status: int) -> None:
+        if status:
+            raise EvaluationError(MESSAGES.get(status, f"the evaluation failed with status {status}"))
+
+    # -- evaluations -------------------------------------------------------------------------------------------------
+
+    def forward(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations [nv] and multipliers [m]."""
+        q, v, a = _in(q), _in(v), np.empty(self.nv)
+        self._raise(self.library.pl_forward(self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data))
+        return a, self._view(self._head.lambda_, self.m).copy()
+
+    def forward_derivatives(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
+        q, v, a = _in(q), _in(v), np.empty(self.nv)
+        dq, dv = np.empty((self.nv, self.nv), order="F"), np.empty((self.nv, self.nv), order="F")
+        self._raise(
+            self.library.pl_forward_derivatives(
+                self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, dq.ctypes.data, dv.ctypes.data
+            )
+        )
+        return a, dq, dv
+
+    def inverse(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M a + h [nv]."""
+        q, v, a, r = _in(q), _in(v), _in(a), np.empty(self.nv)
+        self._raise(
+            self.library.pl_inverse(self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, r.ctypes.data)
+        )
+        return r
+
+    def linearized(
+        self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
+    ) -> Linearized:
+        """Residual, constraints and exact tangents."""
+        q, v, a, multipliers = _in(q), _in(v), _in(a), _in(multipliers)
+        self._raise(
+            self.library.pl_linearized(
+                self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, multipliers.ctypes.data
+            )
+        )
+        head, nnz = self._head, self.tables.counts["nnz"]
+        return Linearized(
+            self._view(head.rhs, self.nv).copy(),
+            self._matrix(self._view(head.K, nnz)),
+            self._matrix(self._view(head.C, nnz)),
+            self._matrix(self._view(head.M, nnz)),
+            self._view(head.phi, self.m).copy(),
+            self._jacobian(),
+        )
+
+    def constraints(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+        """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
+        q, v = _in(q), _in(v)
+        self.library.pl_signals(self._work, t)
+        self.library.pl_kinematics(self._work, q.ctypes.data, v.ctypes.data)
+        self.library.pl_constraints(self._work, q.ctypes.data, v.ctypes.data)
+        head = self._head
+        phi, rate, gamma = (self._view(x, self.m).copy() for x in (head.phi, head.phi_rate, head.gamma))
+        return phi, rate, gamma, self._jacobian()
+
+    def acceleration_tangent(self) -> tuple[np.ndarray, np.ndarray]:
+        """d(J a + gamma)/dq and /dv (m x nv) at the state of the last `linearized` call."""
+        dq, dv = np.zeros((self.m, self.nv), order="F"), np.zeros((self.m, self.nv), order="F")
+        if self.m:
+            self.library.pl_constraint_acceleration_tangent(self._work, dq.ctypes.data, dv.ctypes.data)
+        return dq, dv
+
+    def input_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """d(M a + h)/d(signal), nv x signals."""
+        q, v = _in(q), _in(v)
+        out = np.zeros((self.nv, self.system.signal_count), order="F")
+        if self.system.signal_count:
+            self._kinematics(t, q, v)
+            self.library.pl_input_tangent(self._work, q.ctypes.data, v.ctypes.data, out.ctypes.data)
+        return out
+
+    def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:
+        """M(q), sparse."""
+        self._kinematics(0.0, _in(q), np.zeros(self.nv))
+        self.library.pl_mass_matrix(self._work)
+        return self._matrix(self._view(self._head.M, self.tables.counts["nnz"]))
+
+    def node_poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
+        self._kinematics(0.0, _in(q), np.zeros(self.nv))
+        count = self.tables.counts["n_node"]
+        rotations = self._view(self._head.R, 9 * count).reshape(count, 3, 3).transpose(0, 2, 1).copy()
+        return rotations, self._view(self._head.p, 3 * count).reshape(count, 3).copy()
+
+    def node_twists(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
+        self._kinematics(0.0, _in(q), _in(v))
+        count = self.tables.counts["n_node"]
+        return self._view(self._head.V, 6 * count).reshape(count, 6).copy()
+
+    def node_accelerations(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
+        self.inverse(t, q, v, a)
+        count = self.tables.counts["n_node"]
+        A = self._view(self._head.A, 6 * count).reshape(count, 6)
+        return A - A[0]
+
+    def energies(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
+        q, v, out = _in(q), _in(v), np.empty(5)
+        self.library.pl_energies(self._work, t, q.ctypes.data, v.ctypes.data, out.ctypes.data)
+        return out
+
+    def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and signals at time t."""
+        self.library.pl_signals(self._work, t)
+        counts = self.tables.counts
+        return (
+            self._view(self._head.input, counts["n_input"]).copy(),
+            self._view(self._head.signal, counts["n_signal"]).copy(),
+        )
+
+    def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Generalized forces [nv] of every interaction, added up by source."""
+        out: dict[str, np.ndarray] = {}
+        switches = (
+            (self._int_view(self._head.cforce_active, len(self.system.coordinate_forces)), self.system.coordinate_forces),
+            (self._int_view(self._head.fforce_active, len(self.system.frame_forces)), self.system.frame_forces),
+        )
+        gravity = self.theta[0:3].copy()
+        rest, zero = np.zeros(self.nv), np.zeros(self.nv)
+        try:
+            for active, _ in switches:
+                active[:] = 0
+            out["gravity"] = -self.inverse(t, q, zero, rest)
+            self.theta[0:3] = 0
+            inertial = self.inverse(t, q, v, rest)
+            for active, members in switches:
+                for i, member in enumerate(members):
+                    active[i] = 1
+                    force = inertial - self.inverse(t, q, v, rest)
+                    active[i] = 0
+                    out[member.source] = out.get(member.source, np.zeros(self.nv)) + force
+        finally:
+            self.theta[0:3] = gravity
+            for active, _ in switches:
+                active[:] = 1
+        return out
+
+    def project(self, t: float, q: np.ndarray, v: np.ndarray, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state (in the mass metric) on the constraints."""
+        q, v = _in(q).copy(), _in(v).copy()
+        self._raise(self.library.pl_project(self._work, t, q.ctypes.data, v.ctypes.data, tolerance))
+        return q, v
+
+    def increment(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """q with the increment x (nv) applied on the group."""
+        q, x, out = _in(q), _in(x), np.empty(self.nq)
+        self.library.pl_increment(ctypes.byref(self._struct), q.ctypes.data, x.ctypes.data, out.ctypes.data)
+        return out
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _kinematics(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        self.library.pl_signals(self._work, t)
+        self.library.pl_kinematics(self._work, q.ctypes.data, v.ctypes.data)
+        self.library.pl_forces(self._work, q.ctypes.data, v.ctypes.data)
+
+    def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
+        pattern = self.tables.pattern
+        return sp.csc_matrix((values.copy(), pattern.indices, pattern.indptr), shape=pattern.shape)
+
+    def _jacobian(self) -> sp.csr_matrix:
+        values = self._view(self._head.Jval, self.tables.counts["nnz_j"]).copy()
+        rows, columns = self.tables.jacobian_rows, self.tables.jacobian_columns
+        return sp.csr_matrix((values, (rows, columns)), shape=(self.m, self.nv))
+
+
+def _in(x: Any) -> np.ndarray:
+    return np.ascontiguousarray(x, dtype=float)
+
+
+class _WorkHead(ctypes.Structure):
+    """The members of `pl_work` in order; see runtime/pliant.h."""
+
+    _fields_ = (
+        [("T", ctypes.c_void_p)]
+        + [
+            (name, ctypes.c_void_p)
+            for name in (
+                "theta held parameters signal signal_rate signal_acceleration input input_rate input_acceleration "
+                "row_active cforce_active fforce_active R p V A c S Sd R0 p0 inertia force wrench tau"
+            ).split()
+        ]
+        + [(name, ctypes.c_double) for name in ("energy", "dissipation", "supply")]
+        + [
+            (name, ctypes.c_void_p)
+            for name in (
+                "IA pA U D u B Vq Av Aq P Q W Y K C M Jval phi phi_rate gamma lambda_ scratch kernel_w kernel_iw "
+                "kkt rhs dense linear"
+            ).split()
+        ]
+        + [("evaluations", ctypes.c_long), ("factorizations", ctypes.c_long)]
+    )

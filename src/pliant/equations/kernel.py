@@ -1,0 +1,231 @@
+"""Kernels: one small CasADi function per kind of element and purpose, with its own exact derivatives.
+
+A kernel sees one instance: its coordinates or the poses and twists of its frames, its constants and signals. The
+assembled system calls kernels in a loop; nothing ever differentiates the assembled system. All inputs and outputs are
+dense and column-major.
+
+World twists are taken at the world's origin. A variation of a pose is a world-side increment `eta`; with
+`eta_dot`, `eta_ddot` its time derivatives along the motion,
+
+    d(twist)        = eta_dot + eta x twist
+    d(acceleration) = eta_ddot + eta_dot x twist + eta x acceleration
+
+and tangents of wrenches are given in convected form, `d(wrench) - eta x* wrench`, because wrench and frame then turn
+together and the recursion needs no further terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.motion.base import Motion, Part
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The functions of one kind, in the order the compiled runtime expects them."""
+
+    name: str
+    functions: tuple[ca.Function, ...]
+
+
+def _function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
+    return ca.Function(name, list(inputs), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
+
+
+def _zero_to_empty(size: int, name: str) -> Any:
+    return ca.SX.sym(name, size)
+
+
+@lru_cache(maxsize=None)
+def motion_kernels(motion: Motion) -> Kernels:
+    """Kernels of a motion, in base axes.
+
+    kinematics  (q, v, constants) -> R, p, s, s_dot
+    tangent     (q, v, a, constants) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
+                for a base at rest
+    own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
+    """
+    q, v, a = (
+        _zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a"))
+    )
+    theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
+    R, p = motion.pose(q, theta)
+    s = ca.SX(motion.twist_per_rate(q, theta))
+    N, gamma, gamma_a = motion.rate_matrix(q), motion.bracket(v), motion.bracket(a)
+    s_dot = _time_derivative(s, q, N @ v)
+    s_ddot = _time_derivative(s_dot, q, N @ v) + _time_derivative(s_dot, v, a)
+    vq = s_dot - s @ gamma
+    av = 2 * s_dot - s @ gamma
+    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
+    own = ca.jacobian(s.T @ wrench, q) @ N
+    name = f"motion_{motion.name}"
+    return Kernels(
+        name,
+        (
+            _function(f"{name}_kinematics", [q, v, theta], [R, p, s, s_dot]),
+            _function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
+            _function(f"{name}_own", [q, theta, wrench], [own]),
+        ),
+    )
+
+
+def has_constant_subspace(motion: Motion) -> bool:
+    """Whether the twist per unit rate never changes in the base, so that its derivatives can be skipped."""
+    function = motion_kernels(motion).functions[0]
+    q = ca.SX.sym("q", motion.q_size)
+    theta = ca.SX.sym("c", motion.constants)
+    s = ca.SX(motion.twist_per_rate(q, theta))
+    return function.size1_in(0) > 0 and not ca.depends_on(s, q)
+
+
+def _time_derivative(expression: Any, x: Any, rate: Any) -> Any:
+    if x.numel() == 0 or expression.numel() == 0:
+        return ca.SX(expression.shape[0], expression.shape[1])
+    flat = ca.jtimes(ca.vec(expression), x, rate)
+    return ca.reshape(flat, expression.shape[0], expression.shape[1])
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Symbols for the poses, twists and accelerations of an interaction's frames."""
+
+    flat_pose: Any
+    poses: list[Pose]
+    flat_twist: Any
+    twists: list[Any]
+    flat_acceleration: Any
+    accelerations: list[Any]
+
+
+def _frames(count: int) -> _Frames:
+    pose = [ca.SX.sym(f"x{i}", 12) for i in range(count)]
+    twist = [ca.SX.sym(f"V{i}", 6) for i in range(count)]
+    acceleration = [ca.SX.sym(f"A{i}", 6) for i in range(count)]
+    poses = [(ca.reshape(x[0:9], 3, 3), x[9:12]) for x in pose]
+    return _Frames(
+        ca.vertcat(*pose), poses, ca.vertcat(*twist), twist, ca.vertcat(*acceleration), acceleration
+    )
+
+
+def _pose_derivative(expression: Any, frames: _Frames) -> Any:
+    rates = ca.diagcat(*[se3.pose_rates(x) for x in frames.poses])
+    return ca.jacobian(expression, frames.flat_pose) @ rates
+
+
+def _twist_cross(vectors: Sequence[Any]) -> Any:
+    """Block diagonal matrix X with `X eta = eta x vector` for each frame."""
+    blocks = []
+    for x in vectors:
+        v, w = so3.hat(x[0:3]), so3.hat(x[3:6])
+        blocks.append(-ca.vertcat(ca.horzcat(w, v), ca.horzcat(ca.SX(3, 3), w)))
+    return ca.diagcat(*blocks)
+
+
+def _wrench_cross(wrench: Any, count: int) -> Any:
+    """Block diagonal matrix X with `X eta = eta x* wrench` for each frame."""
+    blocks = []
+    for i in range(count):
+        f, n = so3.hat(wrench[6 * i : 6 * i + 3]), so3.hat(wrench[6 * i + 3 : 6 * i + 6])
+        blocks.append(-ca.vertcat(ca.horzcat(ca.SX(3, 3), f), ca.horzcat(f, n)))
+    return ca.diagcat(*blocks)
+
+
+@lru_cache(maxsize=None)
+def frame_force_kernels(kind: FrameForce) -> Kernels:
+    """Kernels of a force between frames (k frames, s signals).
+
+    value    (poses, twists, constants, signals) -> wrenches 6k, (energy, dissipation, supply)
+    tangent  same inputs -> K 6k x 6k, C 6k x 6k, S 6k x s: convected d(wrench) = K eta + C eta_dot + S dsignal
+    """
+    frames = _frames(kind.frames)
+    theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
+    effect = kind.effect(frames.poses, frames.twists, theta, signal)
+    inputs = [frames.flat_pose, frames.flat_twist, theta, signal]
+    C = ca.jacobian(effect.force, frames.flat_twist)
+    K = (
+        _pose_derivative(effect.force, frames)
+        + C @ _twist_cross(frames.twists)
+        - _wrench_cross(effect.force, kind.frames)
+    )
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"force_{kind.name}"
+    return Kernels(
+        name,
+        (
+            _function(f"{name}_value", inputs, [effect.force, scalars]),
+            _function(f"{name}_tangent", inputs, [K, C, ca.jacobian(effect.force, signal)]),
+        ),
+    )
+
+
+@lru_cache(maxsize=None)
+def constraint_kernels(kind: FrameConstraint) -> Kernels:
+    """Kernels of a constraint between frames (k frames, m components).
+
+    value    (poses, twists, constants) -> e m, G m x 6k, gamma m: de/dt = G twist, d2e/dt2 = G acceleration + gamma
+    tangent  (poses, twists, accelerations, constants, multipliers) -> K 6k x 6k (convected, of the wrench
+             G' multipliers), Eq and Ev m x 6k: d(d2e/dt2) = Eq eta + Ev eta_dot + G eta_ddot
+    """
+    frames = _frames(kind.frames)
+    theta, multiplier = _zero_to_empty(kind.constants, "c"), ca.SX.sym("l", kind.size)
+    e = kind.value(frames.poses, theta)
+    G = world_jacobian(e, frames.poses)
+    V, A = frames.flat_twist, frames.flat_acceleration
+    gamma = _pose_derivative(G @ V, frames) @ V
+    acceleration = G @ A + gamma
+    gamma_V = ca.jacobian(gamma, V)
+    Ev = gamma_V + G @ _twist_cross(frames.twists)
+    Eq = (
+        _pose_derivative(acceleration, frames)
+        + gamma_V @ _twist_cross(frames.twists)
+        + G @ _twist_cross(frames.accelerations)
+    )
+    wrench = G.T @ multiplier
+    K = _pose_derivative(wrench, frames) - _wrench_cross(wrench, kind.frames)
+    name = f"constraint_{kind.name}"
+    return Kernels(
+        name,
+        (
+            _function(f"{name}_value", [frames.flat_pose, V, theta], [e, G, gamma]),
+            _function(f"{name}_tangent", [frames.flat_pose, V, A, theta, multiplier], [K, Eq, Ev]),
+        ),
+    )
+
+
+@lru_cache(maxsize=None)
+def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
+    """Kernels of a force on coordinates (k rates, s signals).
+
+    value    (q, v, constants, signals) -> force k, (energy, dissipation, supply)
+    tangent  same inputs -> d force/dq k x k, d force/dv k x k, d force/dsignal k x s
+    """
+    carrier = coordinate_carrier(kind.parts)
+    q, v = ca.SX.sym("q", carrier.q_size), ca.SX.sym("v", carrier.v_size)
+    theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
+    effect = kind.effect(q, v, theta, signal)
+    inputs = [q, v, theta, signal]
+    dq = ca.jacobian(effect.force, q) @ carrier.rate_matrix(q)
+    tangent = [dq, ca.jacobian(effect.force, v), ca.jacobian(effect.force, signal)]
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"coordinate_{kind.name}"
+    return Kernels(
+        name,
+        (
+            _function(f"{name}_value", inputs, [effect.force, scalars]),
+            _function(f"{name}_tangent", inputs, tangent),
+        ),
+    )
+
+
+def coordinate_carrier(parts: tuple[Part, ...]) -> Motion:
+    """A motion that only carries coordinates, for its rate matrix and sizes."""
+    return Motion("carrier", parts, 0, lambda q, c: se3.identity())

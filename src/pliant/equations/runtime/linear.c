@@ -1,0 +1,241 @@
+/* LU factorization of a square matrix whose sparsity pattern never changes.
+ *
+ * Sparse: left-looking (Gilbert and Peierls) with a given column order and threshold pivoting that prefers the diagonal.
+ * The first factorization finds pivots and fill; later ones reuse both and only fall back to new pivots when one has
+ * become small against its column. Dense: partial pivoting, for small or full systems.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pliant.h"
+
+#define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
+#define REUSE_LIMIT 1e-6         /* a reused pivot smaller than this share of its column asks for new pivots */
+
+struct pl_linear {
+  int n, dense, analysed;
+  const int *colptr, *row, *order;
+  /* dense */
+  double *a;
+  int *pivot;
+  /* sparse */
+  int *Lp, *Li, *Up, *Ui, *p, *pinv, *stack, *state, *head;
+  double *Lx, *Ux, *diagonal, *x;
+  int l_size, u_size;
+};
+
+pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense) {
+  pl_linear *f = calloc(1, sizeof *f);
+  f->n = n, f->dense = dense, f->colptr = colptr, f->row = row, f->order = order;
+  f->x = calloc(n + 1, sizeof(double));
+  if (dense) {
+    f->a = malloc((size_t)n * n * sizeof(double) + 8);
+    f->pivot = malloc((n + 1) * sizeof(int));
+    return f;
+  }
+  f->l_size = f->u_size = 4 * colptr[n] + n + 16;
+  f->Lp = calloc(n + 1, sizeof(int)), f->Up = calloc(n + 1, sizeof(int));
+  f->Li = malloc(f->l_size * sizeof(int)), f->Ui = malloc(f->u_size * sizeof(int));
+  f->Lx = malloc(f->l_size * sizeof(double)), f->Ux = malloc(f->u_size * sizeof(double));
+  f->p = malloc((n + 1) * sizeof(int)), f->pinv = malloc((n + 1) * sizeof(int));
+  f->stack = malloc((n + 1) * sizeof(int)), f->state = malloc((n + 1) * sizeof(int));
+  f->head = malloc((n + 1) * sizeof(int)), f->diagonal = malloc((n + 1) * sizeof(double));
+  return f;
+}
+
+void pl_linear_free(pl_linear *f) {
+  if (!f) return;
+  free(f->a), free(f->pivot), free(f->Lp), free(f->Li), free(f->Lx), free(f->Up), free(f->Ui), free(f->Ux);
+  free(f->p), free(f->pinv), free(f->stack), free(f->state), free(f->head), free(f->diagonal), free(f->x), free(f);
+}
+
+static int dense_factor(pl_linear *f, const double *values) {
+  const int n = f->n;
+  double *a = f->a;
+  memset(a, 0, (size_t)n * n * sizeof(double));
+  for (int j = 0; j < n; ++j)
+    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) a[(size_t)n * j + f->row[k]] = values[k];
+  for (int k = 0; k < n; ++k) {
+    int best = k;
+    for (int i = k + 1; i < n; ++i)
+      if (fabs(a[(size_t)n * k + i]) > fabs(a[(size_t)n * k + best])) best = i;
+    f->pivot[k] = best;
+    if (!(fabs(a[(size_t)n * k + best]) > 0)) return PL_SINGULAR;
+    if (best != k)
+      for (int j = 0; j < n; ++j) {
+        const double x = a[(size_t)n * j + k];
+        a[(size_t)n * j + k] = a[(size_t)n * j + best], a[(size_t)n * j + best] = x;
+      }
+    const double inverse = 1 / a[(size_t)n * k + k];
+    double *l = a + (size_t)n * k;
+    for (int i = k + 1; i < n; ++i) l[i] *= inverse;
+    for (int j = k + 1; j < n; ++j) {
+      double *c = a + (size_t)n * j;
+      const double x = c[k];
+      if (x == 0) continue;
+      for (int i = k + 1; i < n; ++i) c[i] -= l[i] * x;
+    }
+  }
+  return PL_OK;
+}
+
+static void dense_solve(const pl_linear *f, double *x) {
+  const int n = f->n;
+  for (int k = 0; k < n; ++k) {
+    const int best = f->pivot[k];
+    const double y = x[best];
+    x[best] = x[k], x[k] = y;
+  }
+  for (int k = 0; k < n; ++k) {
+    const double y = x[k], *l = f->a + (size_t)n * k;
+    for (int i = k + 1; i < n; ++i) x[i] -= l[i] * y;
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    const double *u = f->a + (size_t)n * k, y = x[k] /= u[k];
+    for (int i = 0; i < k; ++i) x[i] -= u[i] * y;
+  }
+}
+
+/* Rows reached from the pattern of a column through the columns of L found so far, in topological order at
+ * stack[top..n-1]. Iterative depth-first search. */
+static int reach(pl_linear *f, int column, int mark) {
+  const int n = f->n;
+  int top = n;
+  for (int k = f->colptr[column]; k < f->colptr[column + 1]; ++k) {
+    if (f->state[f->row[k]] == mark) continue;
+    int depth = 0;
+    f->stack[0] = f->row[k];
+    f->head[0] = -1;
+    while (depth >= 0) {
+      const int r = f->stack[depth], j = f->pinv[r];
+      if (f->state[r] != mark) {
+        f->state[r] = mark;
+        f->head[depth] = j < 0 ? 0 : f->Lp[j];
+      }
+      int descended = 0;
+      if (j >= 0)
+        for (int i = f->head[depth]; i < f->Lp[j + 1]; ++i)
+          if (f->state[f->Li[i]] != mark) {
+            f->head[depth] = i + 1;
+            f->stack[++depth] = f->Li[i];
+            descended = 1;
+            break;
+          }
+      if (!descended) {
+        --depth;
+        f->stack[--top] = r; /* never collides: depth + (n - top) <= n */
+      }
+    }
+  }
+  return top;
+}
+
+static void grow(int **index, double **value, int *size, int need) {
+  if (need <= *size) return;
+  *size = 2 * need;
+  *index = realloc(*index, *size * sizeof(int));
+  *value = realloc(*value, *size * sizeof(double));
+}
+
+static int sparse_analyse(pl_linear *f, const double *values) {
+  const int n = f->n;
+  double *x = f->x;
+  int l = 0, u = 0;
+  for (int i = 0; i < n; ++i) f->pinv[i] = -1, f->state[i] = -1, x[i] = 0;
+  f->analysed = 0;
+  for (int k = 0; k < n; ++k) {
+    const int column = f->order[k];
+    f->Lp[k] = l, f->Up[k] = u;
+    /* columns of L not yet closed must look empty to the search */
+    f->Lp[k + 1] = l;
+    const int top = reach(f, column, k);
+    grow(&f->Li, &f->Lx, &f->l_size, l + n), grow(&f->Ui, &f->Ux, &f->u_size, u + n);
+    for (int i = f->colptr[column]; i < f->colptr[column + 1]; ++i) x[f->row[i]] = values[i];
+    int best = -1;
+    double largest = 0;
+    for (int i = top; i < n; ++i) {
+      const int r = f->stack[i], j = f->pinv[r];
+      if (j < 0) {
+        if (fabs(x[r]) > largest) largest = fabs(x[r]), best = r;
+        continue;
+      }
+      const double y = x[r];
+      f->Ui[u] = j, f->Ux[u++] = y;
+      for (int m = f->Lp[j]; m < f->Lp[j + 1]; ++m) x[f->Li[m]] -= f->Lx[m] * y;
+    }
+    /* the scan above may have met a candidate row before its last update: take the maximum afterwards */
+    best = -1, largest = 0;
+    for (int i = top; i < n; ++i) {
+      const int r = f->stack[i];
+      if (f->pinv[r] < 0 && fabs(x[r]) > largest) largest = fabs(x[r]), best = r;
+    }
+    if (best < 0 || !(largest > 0) || !isfinite(largest)) {
+      memset(x, 0, n * sizeof(double));
+      return PL_SINGULAR;
+    }
+    if (f->state[column] == k && f->pinv[column] < 0 && fabs(x[column]) >= DIAGONAL_PREFERENCE * largest) best = column;
+    const double pivot = x[best];
+    f->pinv[best] = k, f->p[k] = best, f->diagonal[k] = pivot;
+    for (int i = top; i < n; ++i) {
+      const int r = f->stack[i];
+      if (f->pinv[r] < 0) f->Li[l] = r, f->Lx[l++] = x[r] / pivot;
+      x[r] = 0;
+    }
+    f->Lp[k + 1] = l, f->Up[k + 1] = u;
+  }
+  f->analysed = 1;
+  return PL_OK;
+}
+
+static int sparse_refactor(pl_linear *f, const double *values) {
+  const int n = f->n;
+  double *x = f->x;
+  int good = 1;
+  for (int k = 0; k < n && good; ++k) {
+    const int column = f->order[k];
+    for (int i = f->colptr[column]; i < f->colptr[column + 1]; ++i) x[f->row[i]] = values[i];
+    for (int i = f->Up[k]; i < f->Up[k + 1]; ++i) {
+      const int j = f->Ui[i], r = f->p[j];
+      const double y = x[r];
+      x[r] = 0, f->Ux[i] = y;
+      for (int m = f->Lp[j]; m < f->Lp[j + 1]; ++m) x[f->Li[m]] -= f->Lx[m] * y;
+    }
+    const double pivot = x[f->p[k]];
+    double largest = fabs(pivot);
+    x[f->p[k]] = 0, f->diagonal[k] = pivot;
+    for (int i = f->Lp[k]; i < f->Lp[k + 1]; ++i) {
+      const int r = f->Li[i];
+      if (fabs(x[r]) > largest) largest = fabs(x[r]);
+      f->Lx[i] = x[r] / pivot, x[r] = 0;
+    }
+    good = isfinite(largest) && fabs(pivot) > REUSE_LIMIT * largest;
+  }
+  if (!good) memset(x, 0, n * sizeof(double));
+  return good ? PL_OK : PL_SINGULAR;
+}
+
+int pl_linear_factor(pl_linear *f, const double *values) {
+  if (f->dense) return dense_factor(f, values);
+  if (f->analysed && sparse_refactor(f, values) == PL_OK) return PL_OK;
+  return sparse_analyse(f, values);
+}
+
+void pl_linear_solve(pl_linear *f, double *x) {
+  if (f->dense) {
+    dense_solve(f, x);
+    return;
+  }
+  const int n = f->n;
+  double *y = f->x;
+  for (int k = 0; k < n; ++k) {
+    y[k] = x[f->p[k]];
+    for (int i = f->Lp[k]; i < f->Lp[k + 1]; ++i) x[f->Li[i]] -= f->Lx[i] * y[k];
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    y[k] /= f->diagonal[k];
+    for (int i = f->Up[k]; i < f->Up[k + 1]; ++i) y[f->Ui[i]] -= f->Ux[i] * y[k];
+  }
+  for (int k = 0; k < n; ++k) x[f->order[k]] = y[k];
+  memset(y, 0, n * sizeof(double));
+}

@@ -1,0 +1,104 @@
+/* The compiled half of the engine: constant tables in, equations of motion out.
+ *
+ * `pl_tables` (generated, one per robot) says how elements hang together; `pl_work` holds everything that changes.
+ * Kernels (generated from CasADi, one per kind of element) are called through the tables' function pointers.
+ * Matrices are column-major; twists, wrenches and 6x6 matrices refer to world axes at the world's origin.
+ */
+#ifndef PLIANT_H
+#define PLIANT_H
+
+#include "pl_tables.h"
+
+typedef int (*pl_kernel)(const double **, double **, long long *, double *, int);
+
+/* Status of evaluations and of integrations: the Python side turns them into sentences. */
+enum {
+  PL_OK = 0,
+  PL_SINGULAR = 1,      /* a mass or system matrix could not be factorized */
+  PL_NOT_FINITE = 2,    /* a state became NaN or infinite; `where` is its index in v */
+  PL_NO_CONVERGENCE = 3,/* Newton iterations did not converge at the smallest step */
+  PL_STEP_TOO_SMALL = 4,
+  PL_MAX_STEPS = 5,     /* asked to return after this many steps */
+  PL_SAMPLES_FULL = 6,  /* the sample buffer is full: empty it and call again */
+  PL_PROJECTION = 7     /* the constraints could not be satisfied after a step */
+};
+
+typedef struct pl_linear pl_linear;
+
+typedef struct pl_work {
+  const pl_tables *T;
+  double *theta;   /* constants of all elements; [0..2] gravity */
+  double *held;    /* inputs held by the caller */
+  double *parameters;
+  double *signal, *signal_rate, *signal_acceleration;
+  double *input, *input_rate, *input_acceleration;
+  int *row_active; /* constraint rows in force (redundant ones are switched off) */
+  int *cforce_active, *fforce_active; /* all on; switched to look at one source of force */
+  /* kinematics, per node */
+  double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
+  double *inertia, *force;           /* per node: 36, 6 */
+  double *wrench;                    /* external wrench per node, 6 */
+  double *tau;                       /* generalized force of coordinate forces, nv */
+  double energy, dissipation, supply;/* of interactions */
+  /* articulated bodies */
+  double *IA, *pA, *U, *D, *u;
+  /* tangents */
+  double *B, *Vq, *Av, *Aq, *P, *Q, *W, *Y;
+  double *K, *C, *M;                 /* nnz values on the system pattern */
+  double *Jval;                      /* nnz of the constraint Jacobian */
+  double *phi, *phi_rate, *gamma;    /* m */
+  double *lambda;                    /* m */
+  double *scratch, *kernel_w;
+  long long *kernel_iw;
+  double *kkt, *rhs;
+  double *dense;                     /* 3 nv^2, allocated for derivatives of small systems on demand */
+  pl_linear *linear;
+  long evaluations, factorizations;
+} pl_work;
+
+pl_work *pl_work_new(const pl_tables *);
+void pl_work_free(pl_work *);
+
+/* signals.c */
+void pl_signals(pl_work *, double t);
+
+/* tree.c */
+void pl_kinematics(pl_work *, const double *q, const double *v);
+int pl_articulated(pl_work *, const double *v, double *a);
+void pl_residual(pl_work *, const double *v, const double *a, double *r);
+void pl_mass_matrix(pl_work *);
+void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
+double pl_kinetic_energy(pl_work *);
+double pl_gravity_energy(pl_work *);
+
+/* interactions.c */
+void pl_forces(pl_work *, const double *q, const double *v);
+void pl_force_tangent(pl_work *, const double *q, const double *v);
+void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
+void pl_constraints(pl_work *, const double *q, const double *v);
+void pl_constraint_tangent(pl_work *, const double *lambda);
+void pl_constraint_wrenches(pl_work *, const double *lambda);
+void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);
+void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
+void pl_constraint_product(const pl_work *, const double *x, double *y);
+
+/* system.c: evaluations of the whole system */
+int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
+int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
+int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq, double *da_dv);
+int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
+void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);
+void pl_rates(const pl_tables *, const double *q, const double *v, double *qdot);
+void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, const double *a, double *qddot);
+void pl_increment(const pl_tables *, const double *q, const double *x, double *q_new);
+void pl_normalize(const pl_tables *, double *q);
+void pl_assemble(pl_work *, double cM, double cC, double cK);
+
+/* linear.c: dense or sparse LU of a matrix with a fixed pattern */
+pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);
+void pl_linear_free(pl_linear *);
+int pl_linear_factor(pl_linear *, const double *values);
+void pl_linear_solve(pl_linear *, double *x);
+
+#endif

@@ -1,0 +1,43 @@
+/* Everything that varies in time: inputs from expressions, recorded series or the caller, then signals made of them. */
+#include "pliant.h"
+
+enum { HELD = 0, EXPRESSION = 1, SERIES = 2 };
+
+/* A series is a piecewise cubic; before and after its range it keeps its end values. */
+static void series(const pl_tables *T, int i, double t, double *y, double *yd, double *ydd) {
+  const int first = T->series_begin[i], count = T->series_begin[i + 1] - first;
+  const double *time = T->series_time + first, *c = T->series_poly + 4 * first;
+  const int outside = t < time[0] || t > time[count - 1];
+  if (t < time[0]) t = time[0];
+  if (t > time[count - 1]) t = time[count - 1];
+  int low = 0, high = count - 1;
+  while (high - low > 1) {
+    const int mid = (low + high) / 2;
+    if (t >= time[mid]) low = mid; else high = mid;
+  }
+  if (t >= time[count - 1]) low = count - 1;
+  const double x = t - time[low], *k = c + 4 * low;
+  *y = k[0] + x * (k[1] + x * (k[2] + x * k[3]));
+  *yd = outside ? 0 : k[1] + x * (2 * k[2] + 3 * x * k[3]);
+  *ydd = outside ? 0 : 2 * k[2] + 6 * x * k[3];
+}
+
+void pl_signals(pl_work *w, double t) {
+  const pl_tables *T = w->T;
+  if (!T->n_signal) return;
+  if (T->has_input_kernel) {
+    const double *arg[2] = {&t, w->parameters};
+    double *res[3] = {w->input, w->input_rate, w->input_acceleration};
+    T->input_kernel[0](arg, res, w->kernel_iw, w->kernel_w, 0);
+  }
+  for (int i = 0; i < T->n_input; ++i) {
+    if (T->input_kind[i] == HELD) {
+      w->input[i] = w->held[i];
+      w->input_rate[i] = w->input_acceleration[i] = 0;
+    } else if (T->input_kind[i] == SERIES)
+      series(T, T->input_series[i], t, w->input + i, w->input_rate + i, w->input_acceleration + i);
+  }
+  const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
+  double *res[3] = {w->signal, w->signal_rate, w->signal_acceleration};
+  T->signal_kernel[0](arg, res, w->kernel_iw, w->kernel_w, 0);
+}

@@ -1,0 +1,70 @@
+"""Rigid motions: poses `(R, p)`, their exponential and logarithm, twists seen from another frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import so3
+
+Pose = tuple[Any, Any]
+
+
+def identity() -> Pose:
+    """The pose that changes nothing."""
+    return ca.DM.eye(3), ca.DM.zeros(3)
+
+
+def compose(a: Pose, b: Pose) -> Pose:
+    """`a` after `b`: the pose of c in A from (B in A) and (C in B)."""
+    return a[0] @ b[0], a[1] + a[0] @ b[1]
+
+
+def inverse(a: Pose) -> Pose:
+    """The pose of A in B from the pose of B in A."""
+    return a[0].T, -a[0].T @ a[1]
+
+
+def exp(twist: Any) -> Pose:
+    """Pose reached by the constant body twist `(linear, angular)` in unit time."""
+    linear, angular = twist[0:3], twist[3:6]
+    return so3.exp(angular), so3.left_jacobian(angular) @ linear
+
+
+def log(pose: Pose) -> Any:
+    """The twist `(linear, angular)` with `exp(twist) == pose`; angles up to pi."""
+    angular = so3.log(pose[0])
+    return ca.vertcat(so3.inverse_left_jacobian(angular) @ pose[1], angular)
+
+
+def transform_twist(pose: Pose, twist: Any) -> Any:
+    """A twist (or several, as columns) given in B, at B's origin, rewritten in A, at A's origin."""
+    R, p = pose
+    angular = R @ twist[3:6, :]
+    return ca.vertcat(R @ twist[0:3, :] + so3.hat(p) @ angular, angular)
+
+
+def cross_twist(a: Any, b: Any) -> Any:
+    """The Lie bracket of two twists: `a x b`."""
+    v, w = a[0:3], a[3:6]
+    return ca.vertcat(so3.hat(w) @ b[0:3, :] + so3.hat(v) @ b[3:6, :], so3.hat(w) @ b[3:6, :])
+
+
+def cross_wrench(a: Any, f: Any) -> Any:
+    """The dual bracket: the rate of change of the wrench `f` when it moves with the twist `a`."""
+    v, w = a[0:3], a[3:6]
+    return ca.vertcat(so3.hat(w) @ f[0:3, :], so3.hat(w) @ f[3:6, :] + so3.hat(v) @ f[0:3, :])
+
+
+def pose_rates(pose: Pose) -> Any:
+    """L, 12x6: `d vec(R, p) = L eta` for a world-side increment `eta` (a twist at the world's origin)."""
+    R, p = pose
+    columns = []
+    for k in range(6):
+        if k < 3:
+            columns.append(ca.vertcat(ca.DM.zeros(9), ca.DM.eye(3)[:, k]))
+        else:
+            W = so3.hat(ca.DM.eye(3)[:, k - 3])
+            columns.append(ca.vertcat(ca.vec(W @ R), W @ p))
+    return ca.horzcat(*columns)

@@ -1,0 +1,176 @@
+"""Rotations in space: hat, exponential, logarithm, unit quaternions.
+
+The functions of an angle that would divide by zero at rest (`sin(x)/x` and its kin) are written in `x^2` and switch
+to their Taylor series below `SERIES_BELOW`, so values and derivatives stay exact to round-off through zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import casadi as ca
+
+# Below this value of x^2 six series terms are exact to round-off; above it the closed forms lose at most 1e-14.
+SERIES_BELOW = 0.25
+SERIES_TERMS = 9
+
+
+def hat(w: Any) -> Any:
+    """The 3x3 skew matrix with `hat(w) @ x == cross(w, x)`."""
+    return ca.skew(w)
+
+
+def vee(W: Any) -> Any:
+    """The 3-vector of a skew matrix; the skew part of a general one."""
+    return 0.5 * ca.vertcat(W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1])
+
+
+def _series(x2: Any, first: int) -> Any:
+    """sum_k (-1)^k x2^k / (2k + first)!  evaluated by Horner's rule."""
+    value: Any = 0.0
+    for k in reversed(range(SERIES_TERMS)):
+        value = (-1) ** k / math.factorial(2 * k + first) + x2 * value
+    return value
+
+
+def _switch(x2: Any, series: Any, closed_form: Any) -> Any:
+    """`series` near zero, `closed_form(x2_safe)` elsewhere; the unused branch never divides by zero."""
+    near = x2 < SERIES_BELOW
+    safe = ca.if_else(near, 1.0, x2)
+    return ca.if_else(near, series, closed_form(safe))
+
+
+def sinc(x2: Any) -> Any:
+    """sin(x)/x as a function of x^2."""
+    return _switch(x2, _series(x2, 1), lambda y: ca.sin(ca.sqrt(y)) / ca.sqrt(y))
+
+
+def cosc(x2: Any) -> Any:
+    """(1 - cos x)/x^2 as a function of x^2."""
+    return _switch(x2, _series(x2, 2), lambda y: (1 - ca.cos(ca.sqrt(y))) / y)
+
+
+def sinc3(x2: Any) -> Any:
+    """(x - sin x)/x^3 as a function of x^2."""
+    return _switch(x2, _series(x2, 3), lambda y: (ca.sqrt(y) - ca.sin(ca.sqrt(y))) / (y * ca.sqrt(y)))
+
+
+def exp(w: Any) -> Any:
+    """Rotation matrix of the rotation vector `w` [rad]."""
+    W, x2 = hat(w), ca.dot(w, w)
+    return ca.DM.eye(3) + sinc(x2) * W + cosc(x2) * (W @ W)
+
+
+def left_jacobian(w: Any) -> Any:
+    """V(w) = integral_0^1 exp(x hat(w)) dx = I + cosc hat(w) + sinc3 hat(w)^2."""
+    W, x2 = hat(w), ca.dot(w, w)
+    return ca.DM.eye(3) + cosc(x2) * W + sinc3(x2) * (W @ W)
+
+
+def axis_rotation(axis: Any, angle: Any) -> Any:
+    """Rotation matrix about the unit vector `axis` by `angle` [rad]."""
+    K = hat(axis)
+    return ca.DM.eye(3) + ca.sin(angle) * K + (1 - ca.cos(angle)) * (K @ K)
+
+
+def quaternion_matrix(Q: Any) -> Any:
+    """Rotation matrix of the unit quaternion `[w, x, y, z]`."""
+    w, x, y, z = Q[0], Q[1], Q[2], Q[3]
+    return ca.vertcat(
+        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+
+
+def quaternion_rate_matrix(Q: Any) -> Any:
+    """N(Q), 4x3: `dQ/dt = N(Q) w` for the body angular velocity `w`, and `dQ = N(Q) phi` for an increment."""
+    w, x, y, z = Q[0], Q[1], Q[2], Q[3]
+    return 0.5 * ca.vertcat(
+        ca.horzcat(-x, -y, -z), ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w)
+    )
+
+
+def quaternion_product(a: Any, b: Any) -> Any:
+    """Hamilton product; `matrix(a (x) b) = matrix(a) @ matrix(b)`."""
+    return ca.vertcat(
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
+
+
+def quaternion_conjugate(Q: Any) -> Any:
+    """The inverse rotation of a unit quaternion."""
+    return ca.vertcat(Q[0], -Q[1], -Q[2], -Q[3])
+
+
+def quaternion_exp(w: Any) -> Any:
+    """Unit quaternion of the rotation vector `w` [rad]."""
+    x2 = ca.dot(w, w) / 4
+    half = 0.5 * sinc(x2)
+    # cos(x) = 1 - x^2 cosc(x^2) keeps the series' accuracy near zero
+    return ca.vertcat(1 - x2 * cosc(x2), half * w)
+
+
+def quaternion_log(Q: Any) -> Any:
+    """Rotation vector [rad] of a unit quaternion, of length at most pi (the nearer of `Q` and `-Q`)."""
+    sign = ca.if_else(Q[0] < 0, -1.0, 1.0)
+    w, v = sign * Q[0], sign * Q[1:4]
+    s2 = ca.dot(v, v)
+    near = s2 < 1e-2
+    safe = ca.sqrt(ca.if_else(near, 1.0, s2))
+    # near zero: 2 asin(s)/s as a series in s^2 (the quaternion is unit, so w carries no further information)
+    series = 0.0
+    for k in reversed(range(12)):
+        coefficient = 2 * math.factorial(2 * k) / (4**k * math.factorial(k) ** 2 * (2 * k + 1))
+        series = coefficient + s2 * series
+    return ca.if_else(near, series, 2 * ca.atan2(safe, w) / safe) * v
+
+
+def matrix_quaternion(R: Any) -> Any:
+    """Unit quaternion of a rotation matrix, choosing the numerically largest of its four forms."""
+    t = R[0, 0] + R[1, 1] + R[2, 2]
+    candidates = [
+        ca.vertcat(1 + t, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]),
+        ca.vertcat(R[2, 1] - R[1, 2], 1 + 2 * R[0, 0] - t, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]),
+        ca.vertcat(R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1 + 2 * R[1, 1] - t, R[1, 2] + R[2, 1]),
+        ca.vertcat(R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 + 2 * R[2, 2] - t),
+    ]
+    best, size = candidates[0], t
+    for k, c in enumerate(candidates[1:]):
+        larger = R[k, k] > size
+        best = ca.if_else(larger, c, best)
+        size = ca.if_else(larger, R[k, k], size)
+    return best / ca.norm_2(best)
+
+
+def log(R: Any) -> Any:
+    """Rotation vector [rad] of a rotation matrix, of length at most pi."""
+    return quaternion_log(matrix_quaternion(R))
+
+
+def inverse_left_jacobian(w: Any) -> Any:
+    """V(w)^-1, singular at |w| = 2 pi."""
+    W, x2 = hat(w), ca.dot(w, w)
+
+    def closed_form(y: Any) -> Any:
+        x = ca.sqrt(y)
+        return (1 - 0.5 * x * ca.sin(x) / (1 - ca.cos(x))) / y
+
+    # Bernoulli numbers give (1 - (x/2) cot(x/2))/x^2 = 1/12 + x^2/720 + ...
+    coefficients = [
+        1 / 12,
+        1 / 720,
+        1 / 30240,
+        1 / 1209600,
+        1 / 47900160,
+        691 / 1307674368000,
+        1 / 74724249600,
+    ]
+    series: Any = 0.0
+    for c in reversed(coefficients):
+        series = c + x2 * series
+    return ca.DM.eye(3) - 0.5 * W + _switch(x2, series, closed_form) * (W @ W)

@@ -1,0 +1,25 @@
+"""Interactions: forces and constraints between frames, and forces on coordinates, as formulas.
+
+Each kind states its physics once; wrenches, Jacobians and tangents follow by differentiation
+(`pliant.equations.kernel`). The kinds themselves live beside their schema in `link/`, `load/`, `constraint/`, ....
+"""
+
+from pliant.interaction.base import (
+    CoordinateForce,
+    Effect,
+    FrameConstraint,
+    FrameForce,
+    force_from_deformation,
+    one_sided,
+    power_law,
+)
+
+__all__ = [
+    "CoordinateForce",
+    "Effect",
+    "FrameConstraint",
+    "FrameForce",
+    "force_from_deformation",
+    "one_sided",
+    "power_law",
+]

@@ -1,0 +1,342 @@
+"""The mechanical system under a robot: elements, nodes, masses, forces and constraints, by index.
+
+A `System` knows nothing of the model language; it is what the equations are assembled from. Node 0 is the world.
+An element owns coordinates and the nodes that move with them: a joint has one node, a rod segment several. Elements
+stand in an order in which every base comes before what hangs on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.motion.base import Motion, Part
+
+PLACEMENT_SIZE = 12
+MASS_SIZE = 10
+
+
+@dataclass(frozen=True)
+class Node:
+    """A frame that moves with its element's coordinates; `constants` is where its placement and motion data start."""
+
+    element: int
+    motion: Motion
+    constants: int
+
+
+@dataclass(frozen=True)
+class Element:
+    """Coordinates `q[q_at : q_at + q_size]` with rates `v[v_at : v_at + v_size]` that move `nodes` against `base`."""
+
+    base: int
+    q_at: int
+    v_at: int
+    parts: tuple[Part, ...]
+    nodes: tuple[int, ...]
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q."""
+        return sum(part.q_size for part in self.parts)
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v."""
+        return sum(part.v_size for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A force between frames: `nodes` it acts on, where its constants and signals start, who it belongs to."""
+
+    kind: FrameForce
+    nodes: tuple[int, ...]
+    constants: int
+    signals: int
+    source: str
+
+
+@dataclass(frozen=True)
+class OnCoordinates:
+    """A force on the coordinates starting at `q_at`/`v_at`."""
+
+    kind: CoordinateForce
+    q_at: int
+    v_at: int
+    constants: int
+    signals: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """A constraint between frames, filling rows `row ... row + kind.size`; `signals[i]` is -1 or a signal's index."""
+
+    kind: FrameConstraint
+    nodes: tuple[int, ...]
+    constants: int
+    row: int
+    signals: tuple[int, ...]
+    name: str
+
+
+@dataclass(frozen=True)
+class LinearConstraint:
+    """sum(coefficient * q) = offset + signal, on plain coordinates; coefficients and offset are constants."""
+
+    coordinates: tuple[tuple[int, int], ...]
+    coefficients: tuple[int, ...]
+    offset: int
+    row: int
+    signal: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The numbers of all elements, some of them expressions of the parameters."""
+
+    numbers: np.ndarray
+    symbolic_at: np.ndarray
+    symbolic: ca.Function | None
+
+    def values(self, parameters: np.ndarray) -> np.ndarray:
+        """All constants at the given parameter values."""
+        out = self.numbers.copy()
+        if self.symbolic is not None:
+            out[self.symbolic_at] = np.asarray(self.symbolic(parameters)).ravel()
+        return out
+
+    def expression(self, parameters: Any) -> Any:
+        """All constants as an expression of symbolic parameters."""
+        if self.symbolic is None:
+            return ca.DM(self.numbers)
+        out = type(parameters)(ca.DM(self.numbers))
+        out[self.symbolic_at.tolist()] = self.symbolic(parameters)
+        return out
+
+
+@dataclass(frozen=True)
+class System:
+    """A finished system. Sizes: `q_size` positions, `v_size` rates, `rows` constraint rows."""
+
+    elements: tuple[Element, ...]
+    nodes: tuple[Node | None, ...]
+    masses: dict[int, int]
+    coordinate_forces: tuple[OnCoordinates, ...]
+    frame_forces: tuple[Applied, ...]
+    constraints: tuple[Constrained, ...]
+    linear_constraints: tuple[LinearConstraint, ...]
+    constants: Constants
+    q_size: int
+    v_size: int
+    rows: int
+    signal_count: int
+
+    def base(self, node: int) -> int:
+        """The node that `node` hangs on."""
+        entry = self.nodes[node]
+        assert entry is not None, "the world hangs on nothing"
+        return self.elements[entry.element].base
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from `node` (included) down to the ground (excluded)."""
+        out = []
+        while node:
+            out.append(node)
+            node = self.base(node)
+        return out
+
+    def quaternions(self) -> list[tuple[int, int]]:
+        """Where in q and v each free rotation stands."""
+        out = []
+        for element in self.elements:
+            q, v = element.q_at, element.v_at
+            for part in element.parts:
+                if part.q_size != part.v_size:
+                    out.append((q, v))
+                q, v = q + part.q_size, v + part.v_size
+        return out
+
+    def row_signals(self) -> list[int]:
+        """For each constraint row the index of its prescribed signal, or -1."""
+        out = [-1] * self.rows
+        for c in self.constraints:
+            for i, s in enumerate(c.signals):
+                out[c.row + i] = s
+        for c in self.linear_constraints:
+            out[c.row] = c.signal
+        return out
+
+
+@dataclass
+class SystemBuilder:
+    """Collects elements in order and hands out indices; `build` freezes the result."""
+
+    parameters: Any = field(default_factory=lambda: ca.SX.sym("parameters", 0))
+    _values: list[Any] = field(default_factory=list)
+    _elements: list[Element] = field(default_factory=list)
+    _nodes: list[Node | None] = field(default_factory=lambda: [None])
+    _masses: dict[int, list[Any]] = field(default_factory=dict)
+    _on_coordinates: list[OnCoordinates] = field(default_factory=list)
+    _applied: list[Applied] = field(default_factory=list)
+    _constrained: list[Constrained] = field(default_factory=list)
+    _linear: list[LinearConstraint] = field(default_factory=list)
+    _signals: int = 0
+    q_size: int = 0
+    v_size: int = 0
+    rows: int = 0
+
+    def gravity(self, vector: Sequence[Any]) -> None:
+        """Set gravity [m/s^2] in world axes; must come first."""
+        assert not self._values, "gravity occupies the first three constants"
+        self.constants(vector)
+
+    def constants(self, values: Sequence[Any]) -> int:
+        """Store constants (floats or expressions of the parameters); returns where they start."""
+        at = len(self._values)
+        self._values.extend(values)
+        return at
+
+    def signals(self, count: int) -> int:
+        """Reserve consecutive signals; returns the first index."""
+        at = self._signals
+        self._signals += count
+        return at
+
+    def element(self, base: int, motions: Sequence[tuple[Motion, Pose, Sequence[Any]]]) -> int:
+        """Add coordinates on node `base` with one node per (motion, placement in the base, constants).
+
+        All motions share the same coordinates. Returns the element's index; its nodes are consecutive.
+        """
+        index, parts = len(self._elements), motions[0][0].parts
+        nodes = []
+        for motion, placement, values in motions:
+            if motion.parts != parts:
+                raise ValueError(f"motions of one element need the same coordinates; '{motion.name}' differs")
+            data = [*_entries(placement[0]), *_entries(placement[1]), *values]
+            nodes.append(len(self._nodes))
+            self._nodes.append(Node(index, motion, self.constants(data)))
+        self._elements.append(Element(base, self.q_size, self.v_size, parts, tuple(nodes)))
+        self.q_size += self._elements[-1].q_size
+        self.v_size += self._elements[-1].v_size
+        return index
+
+    def last_node(self) -> int:
+        """The node added last."""
+        return len(self._nodes) - 1
+
+    def element_at(self, index: int) -> Element:
+        """The element of that index."""
+        return self._elements[index]
+
+    def mass(self, node: int, mass: Any, com: Any, inertia: Any, placement: Pose) -> None:
+        """Add a rigid mass [kg] to a node: centre of mass [m] and inertia about it [kg m^2] in a frame placed so."""
+        R, p = placement
+        c = p + R @ com
+        about_origin = R @ inertia @ R.T + mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
+        at = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        values = [mass, *_entries(mass * c), *(about_origin[i, j] for i, j in at)]
+        if node in self._masses:
+            values = [a + b for a, b in zip(self._masses[node], values, strict=True)]
+        self._masses[node] = values
+
+    def frame_force(
+        self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
+    ) -> int:
+        """Add a force between frames; returns its index."""
+        self._applied.append(Applied(kind, tuple(nodes), self.constants(constants), signals, source))
+        return len(self._applied) - 1
+
+    def coordinate_force(
+        self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: int, source: str
+    ) -> int:
+        """Add a force on coordinates; returns its index."""
+        self._on_coordinates.append(
+            OnCoordinates(kind, q_at, v_at, self.constants(constants), signals, source)
+        )
+        return len(self._on_coordinates) - 1
+
+    def constraint(
+        self, kind: FrameConstraint, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[int], name: str
+    ) -> int:
+        """Add a constraint between frames; returns its first row."""
+        row = self.rows
+        self._constrained.append(
+            Constrained(kind, tuple(nodes), self.constants(constants), row, tuple(signals), name)
+        )
+        self.rows += kind.size
+        return row
+
+    def linear_constraint(
+        self,
+        coordinates: Sequence[tuple[int, int]],
+        coefficients: Sequence[Any],
+        offset: Any,
+        signal: int,
+        name: str,
+    ) -> int:
+        """Add sum(coefficient * q) = offset + signal over (q index, v index) pairs; returns its row."""
+        row = self.rows
+        first = self.constants([*coefficients, offset])
+        self._linear.append(
+            LinearConstraint(
+                tuple(coordinates),
+                tuple(range(first, first + len(coefficients))),
+                first + len(coefficients),
+                row,
+                signal,
+                name,
+            )
+        )
+        self.rows += 1
+        return row
+
+    def build(self) -> System:
+        """Freeze."""
+        masses = {node: self.constants(values) for node, values in sorted(self._masses.items())}
+        return System(
+            tuple(self._elements),
+            tuple(self._nodes),
+            masses,
+            tuple(self._on_coordinates),
+            tuple(self._applied),
+            tuple(self._constrained),
+            tuple(self._linear),
+            self._freeze_constants(),
+            self.q_size,
+            self.v_size,
+            self.rows,
+            self._signals,
+        )
+
+    def _freeze_constants(self) -> Constants:
+        numbers = np.zeros(len(self._values))
+        where, expressions = [], []
+        for i, value in enumerate(self._values):
+            if isinstance(value, ca.SX | ca.DM):
+                if value.is_constant():
+                    numbers[i] = float(ca.DM(value))
+                else:
+                    where.append(i)
+                    expressions.append(value)
+            else:
+                numbers[i] = float(value)
+        function = None
+        if expressions:
+            function = ca.Function("constants", [self.parameters], [ca.vertcat(*expressions)])
+        return Constants(numbers, np.array(where, dtype=int), function)
+
+
+def _entries(matrix: Any) -> list[Any]:
+    """The entries of a small matrix, column-major, as scalars."""
+    dense = ca.densify(matrix)
+    flat = ca.reshape(dense, -1, 1)
+    return [flat[i] for i in range(flat.numel())]

@@ -1,0 +1,23 @@
+"""Elementary motions: the maps from coordinates to a relative pose that every joint and rod is built from.
+
+One motion per file: a name, its coordinates, and the formula of the pose. Rates, convective terms and derivatives
+follow by differentiating that formula (`pliant.equations.kernel`), so a new motion is one short file.
+"""
+
+from pliant.motion.base import Motion, Quaternion, Vector
+from pliant.motion.free import FREE
+from pliant.motion.rotation import ROTATION
+from pliant.motion.rotation_vector import ROTATION_VECTOR
+from pliant.motion.screw import SCREW
+from pliant.motion.translation import TRANSLATION
+
+__all__ = [
+    "FREE",
+    "ROTATION",
+    "ROTATION_VECTOR",
+    "SCREW",
+    "TRANSLATION",
+    "Motion",
+    "Quaternion",
+    "Vector",
+]

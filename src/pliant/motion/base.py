@@ -1,0 +1,125 @@
+"""What a motion is: coordinates in parts (plain vectors, unit quaternions) and a pose formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import so3
+from pliant.geometry.se3 import Pose
+
+
+@dataclass(frozen=True)
+class Vector:
+    """`size` plain coordinates whose rates are their time derivatives."""
+
+    size: int
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q."""
+        return self.size
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v."""
+        return self.size
+
+    def rate_matrix(self, q: Any) -> Any:
+        """N with `dq/dt = N v`."""
+        return ca.DM.eye(self.size)
+
+    def bracket(self, v: Any) -> Any:
+        """Gamma with `d(increment)/dt = dv - Gamma(v) increment`: zero, because plain coordinates commute."""
+        return ca.DM(self.size, self.size)
+
+
+@dataclass(frozen=True)
+class Quaternion:
+    """A free rotation: a unit quaternion in q, the body angular velocity [rad/s] in v."""
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q."""
+        return 4
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v."""
+        return 3
+
+    def rate_matrix(self, q: Any) -> Any:
+        """N with `dq/dt = N v`, 4x3."""
+        return so3.quaternion_rate_matrix(q)
+
+    def bracket(self, v: Any) -> Any:
+        """Gamma with `d(increment)/dt = dv - Gamma(v) increment`; body-side increments give hat(v)."""
+        return so3.hat(v)
+
+
+Part = Vector | Quaternion
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A kind of relative motion between two frames.
+
+    Attributes:
+        name: identifies the kind; part of generated C names.
+        parts: the coordinates, in order.
+        constants: how many constants (axis components, lengths, ...) an instance has.
+        pose: `(q, constants) -> (R, p)` of the moved frame in the base frame.
+        subspace: `(q, constants) -> s`, 6 x len(v): twist of the moved frame in base axes at the base's origin,
+            per unit rate. Optional: found by differentiating the pose when absent. Give it where it is simpler.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    constants: int
+    pose: Callable[[Any, Any], Pose]
+    subspace: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q per instance."""
+        return sum(part.q_size for part in self.parts)
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v per instance."""
+        return sum(part.v_size for part in self.parts)
+
+    def rate_matrix(self, q: Any) -> Any:
+        """N(q) with `dq/dt = N v`."""
+        blocks, at = [], 0
+        for part in self.parts:
+            blocks.append(part.rate_matrix(q[at : at + part.q_size]))
+            at += part.q_size
+        return ca.diagcat(*blocks) if blocks else ca.DM(0, 0)
+
+    def bracket(self, v: Any) -> Any:
+        """Gamma(v), block diagonal over the parts."""
+        blocks, at = [], 0
+        for part in self.parts:
+            blocks.append(part.bracket(v[at : at + part.v_size]))
+            at += part.v_size
+        return ca.diagcat(*blocks) if blocks else ca.DM(0, 0)
+
+    def twist_per_rate(self, q: Any, constants: Any) -> Any:
+        """s(q), 6 x len(v): the stated subspace, or the derivative of the pose."""
+        if self.subspace is not None:
+            return self.subspace(q, constants)
+        return self.differentiated_subspace(q, constants)
+
+    def differentiated_subspace(self, q: Any, constants: Any) -> Any:
+        """s(q) by differentiating the pose formula."""
+        R, p = self.pose(q, constants)
+        rates = ca.jacobian(ca.vertcat(ca.vec(R), p), q) @ self.rate_matrix(q)
+        columns = []
+        for k in range(self.v_size):
+            angular = so3.vee(ca.reshape(rates[0:9, k], 3, 3) @ R.T)
+            columns.append(ca.vertcat(rates[9:12, k] - ca.cross(angular, p), angular))
+        return ca.horzcat(*columns)
