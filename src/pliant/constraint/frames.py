@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pliant.spec.base import Part, fault
+from pliant.spec.base import Part, Path, fault
+from pliant.spec.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
 from pliant.spec.names import FrameName
 from pliant.spec.placement import Attachment
 from pliant.spec.scalar import AnySignal, Count, Scalar
@@ -75,6 +77,15 @@ constraints:
     def prescribed(self, signals: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         """`position` or `acceleration` with one entry per row."""
         return signals * len(self.rows) if len(signals) == 1 else signals
+
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """Displacements are lengths, rotations angles."""
+        if path[0] not in ("position", "acceleration"):
+            return None
+        row = self.rows[min(int(path[1]), len(self.rows) - 1)]
+        if path[0] == "position":
+            return NUMBER if row.startswith("r") else LENGTH
+        return ANGULAR_ACCELERATION if row.startswith("r") else ACCELERATION
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

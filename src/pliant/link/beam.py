@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
 from pliant.link.base import LinkBase
+from pliant.spec.base import Path, WordOrList
+from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.spec.scalar import (
     Angle,
     AngularDamping,
@@ -15,6 +18,7 @@ from pliant.spec.scalar import (
     ForceSignal,
     Length,
     Number,
+    Scalar,
     Stiffness,
     TorqueSignal,
     Vector,
@@ -36,6 +40,11 @@ SixNumbers: TypeAlias = Annotated[
 SixWays: TypeAlias = Annotated[tuple[Way, Way, Way, Way, Way, Way], BeforeValidator(_six)]
 
 
+Rest: TypeAlias = Annotated[
+    Literal["as at start"] | tuple[Length, Length, Length, Angle, Angle, Angle], WordOrList()
+]
+
+
 class Beam(LinkBase):
     """Six springs, dampers and inputs between frames: shear-x, shear-y, stretch, bend-x, bend-y, twist."""
 
@@ -48,7 +57,7 @@ class Beam(LinkBase):
     """The six damping coefficients: three [N (s/m)^power], three [N m (s/rad)^power]."""
     damping_power: SixNumbers = (1,) * 6
     """Power of the rates, one for all components or six [-]."""
-    rest: Literal["as at start"] | tuple[Length, Length, Length, Angle, Angle, Angle] = "as at start"
+    rest: Rest = "as at start"
     """The six values at which the beam is free of force (three [m], three [rad]), or `as at start`."""
     compression: SixNumbers = (1,) * 6
     """Factors on the rest values, one for all components or six [-]."""
@@ -58,6 +67,14 @@ class Beam(LinkBase):
     """Direction of the section's x axis in the first frame; otherwise that frame's axes are the beam's."""
     input: tuple[ForceSignal, ForceSignal, ForceSignal, TorqueSignal, TorqueSignal, TorqueSignal] = (0,) * 6
     """Forces and torques along the six components, which may vary in time: three [N], three [N m]."""
+
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """A damping coefficient's dimension depends on its power."""
+        if path[0] != "damping":
+            return None
+        component = int(path[1])
+        coefficient = DAMPING if component < 3 else ANGULAR_DAMPING
+        return damping_dimension(coefficient, value(self.damping_power[component]))
 
     example: ClassVar[str] = """\
 pliant: 1

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import CoordinateName, Name
+from pliant.spec.names import CoordinateName, InputName, Name, OutputName
 from pliant.spec.scalar import Number, Time
 
 
@@ -21,7 +21,7 @@ class EquilibriumSettings(Part):
 class ModesSettings(Part):
     """Natural frequencies, damping ratios and mode shapes."""
 
-    count: Annotated[int, Field(ge=1)] | None = None
+    count: Annotated[int, Field(ge=1, strict=True)] | None = None
     """How many modes, lowest first; otherwise all."""
     at: Literal["start", "equilibrium"] = "equilibrium"
     """State about which the motion is linearized."""
@@ -32,9 +32,9 @@ class LinearizeSettings(Part):
 
     at: Literal["start", "equilibrium"] = "equilibrium"
     """State about which the equations are linearized."""
-    inputs: tuple[Name, ...] | None = None
+    inputs: tuple[InputName, ...] | None = None
     """Input parameters to take; otherwise all."""
-    outputs: tuple[Name, ...] | None = None
+    outputs: tuple[OutputName, ...] | None = None
     """Outputs to take; otherwise all."""
 
 

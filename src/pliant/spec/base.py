@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -17,6 +17,11 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from pliant.spec.dimension import Dimension
+
+Path: TypeAlias = tuple[str | int, ...]
+"""A place in a model: keys and list positions from the top, or from a part."""
 
 
 def nearest(word: object, choices: Iterable[str]) -> str | None:
@@ -44,6 +49,13 @@ class Part(BaseModel):
 
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    def dimension(self, path: Path, value: Callable[[Any], float]) -> Dimension | None:
+        """The dimension of the value at `path` where other values of this part decide it, otherwise None.
+
+        `value` evaluates such another value.
+        """
+        return None
 
     @model_validator(mode="wrap")
     @classmethod
@@ -180,6 +192,17 @@ class ByKey(Choice):
             hint = hints[0] if hints else f"give one of {known}"
             raise fault("no_key", f"the {self.what} has none of the keys {known}", hint=hint)
         return present[0]
+
+
+class WordOrList:
+    """Annotation of a union of words and a list: text must be one of the words, anything else the list."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        words, values = get_args(source)
+        choices = {"<word>": handler.generate_schema(words), "<list>": handler.generate_schema(values)}
+        return core_schema.tagged_union_schema(
+            choices, discriminator=lambda data: "<word>" if isinstance(data, str) else "<list>"
+        )
 
 
 class ValueOrPart:

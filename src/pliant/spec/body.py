@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from pliant.spec.base import ByKey, ByType, Part, fault
-from pliant.spec.names import Name, ThingName
+from pliant.spec.names import MaterialName, Name
 from pliant.spec.placement import AxisLetter, Placement, Rotations
 from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia
 
@@ -103,7 +103,7 @@ class Body(Part):
     """Inertia about the centre of mass; otherwise that of the shape, or zero (a point mass)."""
     shape: Shape | None = None
     """Uniform shape centred at the centre of mass: slender_rod, cylinder, tube, box or sphere."""
-    material: ThingName | None = None
+    material: MaterialName | None = None
     """Material by name; with a shape its density gives the mass."""
     frames: dict[Name, Placement] = Field(default_factory=dict)
     """Named frames of the body, by name: where each sits in the body's own frame."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
-from pliant.spec.base import Part
-from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, RATE, SPEED, Dimension
+from pliant.spec.base import Part, Path
+from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.spec.names import CoordinateName, Name
 from pliant.spec.placement import Rotations
 from pliant.spec.scalar import (
@@ -22,6 +23,7 @@ from pliant.spec.scalar import (
     Number,
     RestAngle,
     RestLength,
+    Scalar,
     Speed,
     Stiffness,
     TorqueSignal,
@@ -60,24 +62,30 @@ class LengthDamper(Part):
     """Damper along a length: force `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
-    per: ClassVar[tuple[Dimension, Dimension]] = (DAMPING, SPEED)
 
     coefficient: Damping
     """Force per speed to the power [N (s/m)^power]."""
     power: Number = 1
     """Power of the speed, 1 for a viscous damper [-]."""
 
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The coefficient's dimension depends on the power."""
+        return damping_dimension(DAMPING, value(self.power)) if path == ("coefficient",) else None
+
 
 class AngleDamper(Part):
     """Damper on an angle: torque `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
 
     short_form: ClassVar[str | None] = "coefficient"
-    per: ClassVar[tuple[Dimension, Dimension]] = (ANGULAR_DAMPING, RATE)
 
     coefficient: AngularDamping
     """Torque per angular speed to the power [N m (s/rad)^power]."""
     power: Number = 1
     """Power of the angular speed, 1 for a viscous damper [-]."""
+
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The coefficient's dimension depends on the power."""
+        return damping_dimension(ANGULAR_DAMPING, value(self.power)) if path == ("coefficient",) else None
 
 
 class EqualTo(Part):

@@ -72,6 +72,16 @@ ANGULAR_STIFFNESS = TORQUE
 DAMPING = FORCE / SPEED
 ANGULAR_DAMPING = TORQUE * TIME
 
+
+def damping_dimension(viscous: Dimension, power: float) -> Dimension:
+    """Dimension of the coefficient of a damper whose force grows with a power of the rate.
+
+    `viscous` is that of power 1: DAMPING along a length, ANGULAR_DAMPING on an angle.
+    """
+    rate = SPEED if viscous == DAMPING else RATE
+    return viscous * rate / rate ** Fraction(power).limit_denominator(1000)
+
+
 NAMES: dict[Dimension, str] = {
     NUMBER: "number",
     LENGTH: "length",

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from pliant.spec.base import describe, fault
 
@@ -26,9 +28,6 @@ RESERVED = frozenset({"world", "t", "i", "count", "pi", "e", "free", *FUNCTIONS}
 """Words with a meaning of their own, which cannot be names."""
 
 _NAME = re.compile(WORD)
-_FLAT_NAME = re.compile(rf"({WORD}/)*{WORD}(\[[0-9]+\])?(/{WORD}(\[[0-9]+\])?)*")
-_REFERENCE = re.compile(rf"({WORD}/)*{WORD}(\[[^\[\]]+\])?(\.{WORD})?")
-_COORDINATE = re.compile(rf"({WORD}/)*{WORD}(\[[^\[\]]+\])?(\.{WORD})?")
 
 
 def read_name(value: Any) -> str:
@@ -47,50 +46,64 @@ def read_name(value: Any) -> str:
     return value
 
 
-def _read_flat_name(value: Any) -> str:
-    # A flattened spec is made from a checked one, so only the shape of the name matters here.
-    if isinstance(value, str) and ("[" in value or "/" in value) and _FLAT_NAME.fullmatch(value):
+class NameMarker:
+    """Annotation of the name of a thing."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(read_name)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "pattern": f"^{WORD}$"}
+
+
+class Reference:
+    """Annotation of a reference to a thing by its name: `rope`, `link[i-1].tip`, `left/bar`."""
+
+    def __init__(self, kind: str, pattern: str, hint: str) -> None:
+        self.kind, self.pattern, self.hint = kind, re.compile(pattern), hint
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "description": f"a reference to a {self.kind}: {self.hint}"}
+
+    def _read(self, value: Any) -> str:
+        if not isinstance(value, str) or not self.pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
+            raise fault(
+                "bad_reference", f"{describe(value)} is not a reference to a {self.kind}", hint=self.hint
+            )
         return value
-    return read_name(value)
 
 
-def _reference(what: str, pattern: re.Pattern[str], hint: str) -> BeforeValidator:
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or not pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
-            raise fault("bad_reference", f"{describe(value)} is not a {what}", hint=hint)
-        return value
+_PLAIN = rf"({WORD}/)*{WORD}"
+_INSTANCE = rf"{_PLAIN}(\[[^\[\]]+\])?"
+_DOTTED = rf"{_INSTANCE}(\.{WORD})?"
 
-    return BeforeValidator(read)
-
-
-_FRAME_HINT = "write world, body, body.frame, link[2].tip or left/bar.tip"
-_COORDINATE_HINT = "write its name, such as hinge, base.x or slide[2]"
-
-Name: TypeAlias = Annotated[str, BeforeValidator(read_name), WithJsonSchema({"type": "string"})]
+Name: TypeAlias = Annotated[str, NameMarker()]
 """The name of a thing: letters, digits, underscores."""
 
 FrameName: TypeAlias = Annotated[
-    str, _reference("reference to a frame", _REFERENCE, _FRAME_HINT), WithJsonSchema({"type": "string"})
+    str, Reference("frame", _DOTTED, "write world, body, body.frame, link[2].tip or left/bar.tip")
 ]
 """A reference to a frame: `world`, `body` (its own frame), `body.frame`, `link[i-1].tip`, `left/bar.tip`."""
 
 CoordinateName: TypeAlias = Annotated[
-    str,
-    _reference("reference to a coordinate", _COORDINATE, _COORDINATE_HINT),
-    WithJsonSchema({"type": "string"}),
+    str, Reference("coordinate", _DOTTED, "write its name, such as hinge, base.x or slide[2]")
 ]
 """A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`."""
 
-ThingName: TypeAlias = Annotated[
-    str,
-    _reference("reference to a named thing", _REFERENCE, "write its name, such as rope or rope[2]"),
-    WithJsonSchema({"type": "string"}),
+LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
+ConstraintName: TypeAlias = Annotated[
+    str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")
 ]
-"""A reference to a link, constraint, material or section by name."""
-
-ParameterName: TypeAlias = Annotated[
-    str,
-    _reference("name of a parameter", re.compile(rf"({WORD}/)*{WORD}"), "write length or left/length"),
-    WithJsonSchema({"type": "string"}),
-]
+MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
+SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]
+ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write length or left/length")]
 """The name of a parameter of an attached model: `length`, or `inner/length` of one attached to that."""
+InputName: TypeAlias = Annotated[str, Reference("input", _PLAIN, "write the name of an input parameter")]
+OutputName: TypeAlias = Annotated[str, Reference("output", _PLAIN, "write the name of an output")]

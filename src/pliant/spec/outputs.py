@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import CoordinateName, FrameName, ThingName
+from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName
 
 
 class FrameOutput(Part):
@@ -39,7 +39,7 @@ class CoordinateOutput(Part):
 class LinkOutput(Part):
     """State of a link: `{link: rope, quantity: force}`."""
 
-    link: ThingName
+    link: LinkName
     """The link."""
     quantity: Literal["length", "rate", "force", "deformation"] = "force"
     """What is recorded: `length` and `rate` of an axial link [m, m/s], `deformation` of a beam, `force`."""
@@ -50,7 +50,7 @@ class LinkOutput(Part):
 class ConstraintOutput(Part):
     """Force of a constraint: `{constraint: pin, component: x}`."""
 
-    constraint: ThingName
+    constraint: ConstraintName
     """The constraint."""
     component: Literal["x", "y", "z", "rx", "ry", "rz"] | None = None
     """One of its components; otherwise all [N or N m]."""

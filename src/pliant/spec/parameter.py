@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import StrictBool
+
 from pliant.spec.base import Part
 from pliant.spec.scalar import AccelerationVector, Value
 
@@ -34,7 +36,7 @@ class Parameter(Part):
 
     value: Value
     """A number (SI), a number with a unit, or an expression of other parameters."""
-    input: bool = False
+    input: StrictBool = False
     """True if the value varies in time; it can then be used only where a value may vary."""
     minimum: Value | None = None
     """Smallest value that makes sense."""

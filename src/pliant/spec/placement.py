@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
-from pliant.spec.base import ByKey, Part
+from pliant.spec.base import ByKey, Part, WordOrList
 from pliant.spec.names import FrameName
 from pliant.spec.scalar import Angle, LengthVector, Number, Vector
 
 AxisLetter: TypeAlias = Literal["x", "y", "z"]
 
-Axis: TypeAlias = AxisLetter | Vector
+Axis: TypeAlias = Annotated[AxisLetter | Vector, WordOrList()]
 """A direction: `x`, `y`, `z`, or three numbers (any length but zero)."""
 
 
