@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
+import casadi as ca
 from pydantic import BeforeValidator, Field, model_validator
 
+from pliant.geometry import se3, so3
+from pliant.interaction.base import FrameConstraint
 from pliant.spec.base import Part, Path, fault
 from pliant.spec.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
 from pliant.spec.names import FrameName
 from pliant.spec.placement import Attachment
 from pliant.spec.scalar import AnySignal, Count, Scalar
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 ROWS = ("x", "y", "z", "rx", "ry", "rz")
 """The six components that can be constrained: displacement [m] and rotation vector [rad]."""
@@ -102,3 +109,60 @@ constraints:
                 message = f"{key} has {len(signals)} entries for {len(self.rows)} components"
                 raise fault("wrong_length", message, hint="give one value, or one per component", key=key)
         return self
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the constraint to the system."""
+        (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
+        node_c, axes = (node_a, end_a) if self.expressed_in is None else build.frame(self.expressed_in)
+        offset: Any = [0, 0, 0]
+        if self.holds == "as at start":
+            start_a = se3.compose(build.initial_pose(node_a), end_a)
+            start_b = se3.compose(build.initial_pose(node_b), end_b)
+            start_axes = build.initial_pose(node_c)[0] @ axes[0]
+            end_b = (end_b[0] @ start_b[0].T @ start_a[0], end_b[1])
+            offset = build.entries(start_axes.T @ (start_b[1] - start_a[1]))
+        constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *build.entries(axes[0]), *offset]
+        prescribed = self.position is not None
+        kind = frame_constraint(self.rows, prescribed=prescribed)
+        signals = self.prescribed(self.position) if self.position is not None else ()
+        accelerations = self.prescribed(self.acceleration) if self.acceleration is not None else ()
+        build.constraint(kind, [node_a, node_b, node_c], constants, signals, accelerations, name)
+
+
+@lru_cache(maxsize=None)
+def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstraint:
+    """Chosen components of the pose of the second frame in the first.
+
+    Rotations that only have to vanish are written with sines (components of axes on one another), which stay smooth
+    when the remaining free rotation turns any number of times. Rotations with a prescribed value are components of the
+    rotation vector, valid below pi.
+
+    Constants: placements of both ends (12 each), the axes in the third frame (9), offset of the displacement (3).
+    """
+    turns = tuple(row for row in rows if row.startswith("r"))
+
+    def value(poses: Any, c: Any) -> Any:
+        R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
+        R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
+        axes = poses[2][0] @ ca.reshape(c[24:33], 3, 3)
+        displacement = axes.T @ (p_b - p_a) - c[33:36]
+        # both frames' axes, turned along with the axes that the components refer to
+        relative = axes.T @ R_b @ R_a.T @ axes
+        rotation = _rotation(relative, turns, prescribed)
+        return ca.vertcat(*[rotation[row] if row in rotation else displacement["xyz".index(row)] for row in rows])
+
+    name = "frames_" + "_".join(rows) + ("_prescribed" if prescribed else "")
+    return FrameConstraint(name, frames=3, constants=36, size=len(rows), value=value)
+
+
+def _rotation(R: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:
+    if prescribed:
+        vector = so3.log(R)
+        return {row: vector[i] for i, row in enumerate(("rx", "ry", "rz")) if row in rows}
+    if len(rows) == 2:
+        # one axis stays free: the other two held components say that it is common to both frames
+        free = next(i for i, row in enumerate(("rx", "ry", "rz")) if row not in rows)
+        j, k = (free + 1) % 3, (free + 2) % 3
+        return {"r" + "xyz"[j]: -R[k, free], "r" + "xyz"[k]: R[j, free]}
+    vector = so3.vee(R)
+    return {row: vector[i] for i, row in enumerate(("rx", "ry", "rz")) if row in rows}

@@ -97,14 +97,26 @@ def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     return ca.horzcat(*columns)
 
 
-def one_sided(x: Any, direction: Any, width: Any) -> Any:
-    """Smooth switch: 1 where `direction * x > 0`, 0 where it is < 0, and 1 everywhere for direction 0.
+def one_sided(x: Any, direction: Any, width: Any) -> tuple[Any, Any, Any]:
+    """A deformation that counts on one side of zero only.
 
-    The step is a cubic of half-width `width` (the unit of `x`) around zero, so forces and tangents are continuous.
+    `direction` 0 counts both sides, +1 the positive one, -1 the negative one. Within `width` (the unit of `x`) of zero
+    the switch is a parabola, so force and tangent are continuous; width 0 switches sharply.
+
+    Returns (the deformation that counts, half its square as a consistent energy, the share that is switched on).
     """
-    z = direction * x / width
-    ramp = ca.if_else(z <= -1, 0.0, ca.if_else(z >= 1, 1.0, 0.25 * (z + 1) ** 2 * (2 - z)))
-    return ca.if_else(direction == 0, 1.0, ramp)
+    d = ca.if_else(direction == 0, x, direction * x)
+    w = ca.fmax(width, 1e-12)
+    on, fading = d >= w, d > -w
+    counted = ca.if_else(on, d, ca.if_else(fading, (d + w) ** 2 / (4 * w), 0.0))
+    energy = ca.if_else(on, 0.5 * d * d + w * w / 6, ca.if_else(fading, (d + w) ** 3 / (12 * w), 0.0))
+    share = ca.if_else(on, 1.0, ca.if_else(fading, (d + w) / (2 * w), 0.0))
+    both = direction == 0
+    return (
+        ca.if_else(both, x, direction * counted),
+        ca.if_else(both, 0.5 * x * x, energy),
+        ca.if_else(both, 1.0, share),
+    )
 
 
 def power_law(rate: Any, coefficient: Any, power: Any, smoothing: Any = 1e-6) -> Any:

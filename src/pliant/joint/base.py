@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.motion import SCREW, Motion
 from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.names import FrameName
-from pliant.spec.placement import Placement
+from pliant.spec.placement import Axis, Placement
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+@dataclass(frozen=True)
+class Step:
+    """One elementary motion of a joint.
+
+    Attributes:
+        motion: the kind of motion.
+        labels: the joint's coordinates (keys of `coordinates()`) that it moves by, in order.
+        constants: the motion's constants, floats or expressions of parameters.
+        before: fixed placement that comes before the motion.
+    """
+
+    motion: Motion
+    labels: tuple[str, ...]
+    constants: tuple[Any, ...] = ()
+    before: Pose = field(default_factory=se3.identity)
 
 
 class JointBase(Placement):
@@ -23,3 +49,17 @@ class JointBase(Placement):
         """The free motions in order, by the field they are given in (`angle`, `x`, ...)."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if isinstance(value, (Coordinate, Orientation))}
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """The elementary motions from the joint frame on, and the fixed placement after the last of them."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it moves")
+
+
+def turn(build: Build, label: str, axis: Axis) -> Step:
+    """Rotation about an axis of the joint frame."""
+    return Step(SCREW, (label,), (0.0, 0.0, 0.0, *build.direction(axis)))
+
+
+def slide(build: Build, label: str, axis: Axis) -> Step:
+    """Displacement along an axis of the joint frame."""
+    return Step(SCREW, (label,), (*build.direction(axis), 0.0, 0.0, 0.0))

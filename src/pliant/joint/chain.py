@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeAlias
 
+import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, slide, turn
+from pliant.motion import ROTATION, ROTATION_VECTOR
 from pliant.spec.base import ByKey, Part, ValueOrPart, fault
 from pliant.spec.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
 from pliant.spec.placement import Axis, AxisRotation
 from pliant.spec.scalar import Angle, Length, Number
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 LengthEntry: TypeAlias = Annotated[Length | LengthCoordinate, ValueOrPart()]
 """A fixed length, the word `free`, or a coordinate."""
@@ -147,3 +154,55 @@ joints:
             elif isinstance(transform.rotate, QuaternionVectorTurn):
                 add("orientation", transform.rotate.quaternion_vector)
         return found
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """One motion per free entry (or free rotation), with the fixed entries between them."""
+        labels = iter(self.coordinates())
+        steps: list[Step] = []
+        fixed = se3.identity()
+
+        def add(step: Step) -> None:
+            nonlocal fixed
+            steps.append(Step(step.motion, step.labels, step.constants, fixed))
+            fixed = se3.identity()
+
+        for transform in self.transforms:
+            if isinstance(transform, Translate):
+                # translations commute: the fixed components go first, all in one
+                moves = [0 if isinstance(x, Coordinate) else build.value(x) for x in transform.translate]
+                fixed = se3.compose(fixed, (ca.DM.eye(3), ca.vertcat(*moves)))
+                for axis, entry in zip("xyz", transform.translate, strict=True):
+                    if isinstance(entry, Coordinate):
+                        add(slide(build, next(labels), axis))  # type: ignore[arg-type]
+                continue
+            rotation = transform.rotate
+            if isinstance(rotation, AxisTurn) and isinstance(rotation.angle, Coordinate):
+                add(turn(build, next(labels), rotation.axis))
+            elif isinstance(rotation, VectorTurn) and isinstance(rotation.vector[0], Coordinate):
+                add(Step(ROTATION_VECTOR, (next(labels), next(labels), next(labels))))
+            elif isinstance(rotation, QuaternionTurn) and isinstance(rotation.quaternion, Orientation):
+                add(Step(ROTATION, (next(labels),)))
+            elif isinstance(rotation, QuaternionVectorTurn) and isinstance(rotation.quaternion_vector, Orientation):
+                add(Step(ROTATION, (next(labels),)))
+            else:
+                fixed = se3.compose(fixed, (_fixed_turn(build, rotation), ca.DM.zeros(3)))
+        return steps, fixed
+
+
+def _fixed_turn(build: Build, rotation: Turn) -> object:
+    """Rotation matrix of a turn without free entries."""
+    if isinstance(rotation, AxisTurn):
+        assert not isinstance(rotation.angle, Coordinate)
+        return so3.axis_rotation(ca.vertcat(*build.direction(rotation.axis)), build.value(rotation.angle))
+    if isinstance(rotation, AxisAngleTurn):
+        return build.rotation((rotation.axis_angle,))
+    if isinstance(rotation, VectorTurn):
+        entries = [x for x in rotation.vector if not isinstance(x, Coordinate)]
+        return so3.exp(ca.vertcat(*map(build.value, entries)))
+    if isinstance(rotation, QuaternionTurn):
+        assert not isinstance(rotation.quaternion, Orientation)
+        numbers = ca.vertcat(*map(build.value, rotation.quaternion))
+        return so3.quaternion_matrix(numbers / ca.norm_2(numbers))
+    assert not isinstance(rotation.quaternion_vector, Orientation)
+    vector = ca.vertcat(*map(build.value, rotation.quaternion_vector))
+    return so3.quaternion_matrix(ca.vertcat(ca.sqrt(1 - ca.dot(vector, vector)), vector))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, slide, turn
 from pliant.spec.coordinate import AngleCoordinate, LengthCoordinate
 from pliant.spec.placement import Axis
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Cylindrical(JointBase):
@@ -27,3 +32,7 @@ bodies:
 joints:
   sleeve: {type: cylindrical, child: shaft, angle: {rate: 10 rad/s}, displacement: {spring: 200 N/m}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """A turn and a slide along the same axis."""
+        return [turn(build, "angle", self.axis), slide(build, "displacement", self.axis)], se3.identity()

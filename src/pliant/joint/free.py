@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step
+from pliant.motion import FREE
 from pliant.spec.coordinate import LengthCoordinate, Orientation
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Free(JointBase):
@@ -29,3 +35,7 @@ bodies:
 joints:
   orbit: {type: free, child: satellite, x: {rate: 1 m/s}, orientation: {rate: [0, 2 rad/s, 0]}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """A free frame."""
+        return [Step(FREE, ("x", "y", "z", "orientation"))], se3.identity()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, slide, turn
 from pliant.spec.coordinate import AngleCoordinate, LengthCoordinate
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Planar(JointBase):
@@ -29,3 +34,7 @@ bodies:
 joints:
   table: {type: planar, child: puck, x: {rate: 2 m/s}, angle: {rate: 3 rad/s}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """Two slides, then a turn about the normal."""
+        return [slide(build, "x", "x"), slide(build, "y", "y"), turn(build, "angle", "z")], se3.identity()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, slide
 from pliant.spec.coordinate import LengthCoordinate
 from pliant.spec.placement import Axis
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Prismatic(JointBase):
@@ -33,3 +38,7 @@ joints:
 inputs:
   push: {step: {at: 1 s, before: 0 N, after: 5 N}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """One slide."""
+        return [slide(build, "displacement", self.axis)], se3.identity()

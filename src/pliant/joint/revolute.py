@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, turn
 from pliant.spec.coordinate import AngleCoordinate
 from pliant.spec.placement import Axis
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Revolute(JointBase):
@@ -29,3 +34,7 @@ joints:
     axis: z
     angle: {initial: 30 deg, spring: {coefficient: 2 N*m/rad, rest: 0}, damper: 0.5 N*m*s/rad}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """One turn."""
+        return [turn(build, "angle", self.axis)], se3.identity()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step
+from pliant.motion import ROTATION
 from pliant.spec.coordinate import Orientation
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Spherical(JointBase):
@@ -25,3 +31,7 @@ joints:
     child: top
     orientation: {initial: {axis: x, angle: 20 deg}, rate: [0, 0, 150 rad/s], damper: 1e-5}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """A free rotation."""
+        return [Step(ROTATION, ("orientation",))], se3.identity()

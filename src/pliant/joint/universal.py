@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step, turn
 from pliant.spec.coordinate import AngleCoordinate
 from pliant.spec.placement import Axis
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Universal(JointBase):
@@ -29,3 +34,7 @@ bodies:
 joints:
   gimbal: {type: universal, child: rod, axis1: x, axis2: y, angle1: {initial: 5 deg}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """Two turns, the second on the first."""
+        return [turn(build, "angle1", self.axis1), turn(build, "angle2", self.axis2)], se3.identity()

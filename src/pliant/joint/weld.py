@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.joint.base import JointBase
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.joint.base import JointBase, Step
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Weld(JointBase):
@@ -21,3 +26,7 @@ joints:
   shoulder: {type: revolute, child: arm, axis: y}
   bracket: {type: weld, parent: arm.tip, child: camera, rotation: {axis: y, angle: 90 deg}}
 """
+
+    def steps(self, build: Build) -> tuple[list[Step], Pose]:
+        """Nothing moves."""
+        return [], se3.identity()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import casadi as ca
+
+from pliant.interaction.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
 from pliant.link.base import LinkBase
 from pliant.spec.base import Part
 from pliant.spec.coordinate import LengthDamper
 from pliant.spec.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Stiffness
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class AxialSpring(Part):
@@ -53,3 +60,64 @@ links:
     direction: tension
     smoothing: 1 mm
 """
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the link's force to the system."""
+        ends = [build.attachment(end) for end in self.between]
+        spring = self.spring or AxialSpring(coefficient=0)
+        if spring.rest == AS_AT_START:
+            points = [build.initial_point(node, placement[1]) for node, placement in ends]
+            difference = points[0] - points[1]
+            rest: Any = ca.sqrt(ca.dot(difference, difference))
+        else:
+            rest = build.value(spring.rest)
+        damper = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        constants = [
+            *build.entries(ends[0][1][1]),
+            *build.entries(ends[1][1][1]),
+            build.value(spring.coefficient),
+            build.value(spring.compression) * rest,
+            *map(build.value, damper),
+            {"both": 0, "tension": 1, "compression": -1}[self.direction],
+            build.value(self.smoothing),
+        ]
+        with_input = self.input != 0
+        build.frame_force(
+            axial_force(with_input=with_input),
+            [node for node, _ in ends],
+            constants,
+            [self.input] if with_input else [],
+            name,
+        )
+
+
+def _length(poses: Any, c: Any) -> Any:
+    (R_a, p_a), (R_b, p_b) = poses
+    difference = p_a + R_a @ c[0:3] - p_b - R_b @ c[3:6]
+    # the tiny offset keeps the direction defined when both points meet
+    return ca.sqrt(ca.dot(difference, difference) + 1e-24)
+
+
+@lru_cache(maxsize=None)
+def axial_force(*, with_input: bool) -> FrameForce:
+    """Force along the line between two points.
+
+    Constants: point in the first frame (3), point in the second (3), stiffness, rest length, damping coefficient,
+    damping power, direction (0 both, 1 tension, -1 compression), smoothing width.
+    """
+
+    def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        counted, half_square, share = one_sided(length - c[7], c[10], c[11])
+        damping = share * power_law(rate, c[8], c[9])
+        pull = share * signal[0] if with_input else 0.0
+        return Effect(
+            force=-c[6] * counted - damping - pull,
+            energy=c[6] * half_square,
+            dissipation=damping * rate,
+            supply=-pull * rate,
+        )
+
+    name = "axial_driven" if with_input else "axial"
+    return force_from_deformation(
+        name, frames=2, constants=12, signals=int(with_input), deformation=_length, law=law
+    )

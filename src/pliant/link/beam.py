@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
+import casadi as ca
 from pydantic import BeforeValidator
 
+from pliant.geometry import se3, so3
+from pliant.interaction.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
 from pliant.link.base import LinkBase
 from pliant.spec.base import Path, WordOrList
 from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
@@ -23,6 +27,9 @@ from pliant.spec.scalar import (
     TorqueSignal,
     Vector,
 )
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 COMPONENTS = ("shear-x", "shear-y", "stretch", "bend-x", "bend-y", "twist")
 """The six components in order; the beam's axis is z."""
@@ -65,6 +72,9 @@ class Beam(LinkBase):
     """Where each component acts: always, only above its rest value, or only below; one word or six."""
     x_axis: Vector | None = None
     """Direction of the section's x axis in the first frame; otherwise that frame's axes are the beam's."""
+    map: Literal["midpoint", "published"] = "midpoint"
+    """How deformations are measured: displacements in the frame half-way between the ends and the rotation vector
+    (`midpoint`), or displacements in the first frame and twice the quaternion's vector part (`published`)."""
     input: tuple[ForceSignal, ForceSignal, ForceSignal, TorqueSignal, TorqueSignal, TorqueSignal] = (0,) * 6
     """Forces and torques along the six components, which may vary in time: three [N], three [N m]."""
 
@@ -90,3 +100,75 @@ links:
     damping: [5, 5, 20, 0.02, 0.02, 0.01]
     rest: as at start
 """
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the link's force to the system."""
+        (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
+        start_a = se3.compose(build.initial_pose(node_a), end_a)
+        start_b = se3.compose(build.initial_pose(node_b), end_b)
+        if self.x_axis is not None:
+            section = _section_axes(start_a[0].T @ (start_b[1] - start_a[1]), ca.vertcat(*map(build.value, self.x_axis)))
+            end_a, start_a = (end_a[0] @ section, end_a[1]), (start_a[0] @ section, start_a[1])
+            end_b, start_b = (end_b[0] @ section, end_b[1]), (start_b[0] @ section, start_b[1])
+        if self.rest == "as at start":
+            # turn the second end's axes onto the first's, so that only the displacement has a rest value
+            end_b = (end_b[0] @ start_b[0].T @ start_a[0], end_b[1])
+            rest = [*build.entries(start_a[0].T @ (start_b[1] - start_a[1])), 0, 0, 0]
+        else:
+            rest = [build.value(x) for x in self.rest]
+        ways = {"both": 0, "positive": 1, "negative": -1}
+        constants = [
+            *build.pose_entries(end_a),
+            *build.pose_entries(end_b),
+            *[build.value(f) * r for f, r in zip(self.compression, rest, strict=True)],
+            *map(build.value, self.stiffness),
+            *map(build.value, self.damping),
+            *map(build.value, self.damping_power),
+            *[ways[way] for way in self.direction],
+        ]
+        with_input = any(x != 0 for x in self.input)
+        kind = beam_force(map=self.map, with_input=with_input)
+        build.frame_force(kind, [node_a, node_b], constants, self.input if with_input else (), name)
+
+
+def _section_axes(along: Any, x_axis: Any) -> Any:
+    """Axes with z along the link and x nearest to the given direction."""
+    z = along / ca.norm_2(along)
+    x = x_axis - z * ca.dot(z, x_axis)
+    x = x / ca.norm_2(x)
+    return ca.horzcat(x, ca.cross(z, x), z)
+
+
+@lru_cache(maxsize=None)
+def beam_force(*, map: str, with_input: bool) -> FrameForce:
+    """Six-component force between two frames.
+
+    Constants: placements of both ends (12 each), then six each of rest, stiffness, damping, power, direction.
+    """
+
+    def deformation(poses: Any, c: Any) -> Any:
+        R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
+        R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
+        Q = so3.matrix_quaternion(R_a.T @ R_b)
+        if map == "published":
+            return ca.vertcat(R_a.T @ (p_b - p_a), 2 * Q[1:4])
+        turn = so3.quaternion_log(Q)
+        return ca.vertcat(so3.exp(-0.5 * turn) @ R_a.T @ (p_b - p_a), turn)
+
+    def law(e: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        rest, stiffness, damping, power, way = (c[24 + 6 * k : 30 + 6 * k] for k in range(5))
+        forces, energy, dissipation, supply = [], 0.0, 0.0, 0.0
+        for k in range(6):
+            counted, half_square, share = one_sided(e[k] - rest[k], way[k], 0.0)
+            friction = share * power_law(rate[k], damping[k], power[k])
+            drive = share * signal[k] if with_input else 0.0
+            forces.append(-stiffness[k] * counted - friction + drive)
+            energy += stiffness[k] * half_square
+            dissipation += friction * rate[k]
+            supply += drive * rate[k]
+        return Effect(ca.vertcat(*forces), energy, dissipation, supply)
+
+    name = f"beam_{map}" + ("_driven" if with_input else "")
+    return force_from_deformation(
+        name, frames=2, constants=54, signals=6 if with_input else 0, deformation=deformation, law=law
+    )

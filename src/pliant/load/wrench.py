@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import casadi as ca
+
+from pliant.interaction.base import Effect, FrameForce
 from pliant.spec.base import Part
 from pliant.spec.names import FrameName
 from pliant.spec.scalar import Count, ForceSignalVector, LengthVector, TorqueSignalVector
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
 
 
 class Wrench(Part):
@@ -42,3 +48,26 @@ loads:
 inputs:
   thrust: {ramp: {start: 0 s, end: 2 s, before: 0 N, after: 5 N}}
 """
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the load to the system."""
+        node, placement = build.frame(self.frame)
+        point = placement[1] + placement[0] @ ca.vertcat(*map(build.value, self.position))
+        axes_node, axes = build.frame(self.expressed_in)
+        constants = [*build.entries(point), *build.entries(axes[0])]
+        build.frame_force(WRENCH, [node, axes_node], constants, [*self.force, *self.moment], name)
+
+
+def _effect(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
+    (R, p), (R_axes, _) = poses
+    axes = R_axes @ ca.reshape(c[3:12], 3, 3)
+    point = p + R @ c[0:3]
+    force, moment = axes @ signal[0:3], axes @ signal[3:6]
+    wrench = ca.vertcat(force, moment + ca.cross(point, force))
+    return Effect(ca.vertcat(wrench, ca.DM.zeros(6)), supply=ca.dot(wrench, twists[0]))
+
+
+WRENCH = FrameForce("wrench", frames=2, constants=12, signals=6, effect=_effect)
+"""Force and moment at a point of the first frame, given in axes of the second.
+
+Constants: the point in the first frame (3), the axes in the second frame (9)."""

@@ -1,0 +1,59 @@
+/* Explicit Runge-Kutta of order 5(4), Dormand and Prince (1980), on (q, v); quaternions are renormalized by the driver. */
+#include <math.h>
+#include <string.h>
+
+#include "integrate.h"
+
+static const double A[7][6] = {{0},
+                               {1.0 / 5},
+                               {3.0 / 40, 9.0 / 40},
+                               {44.0 / 45, -56.0 / 15, 32.0 / 9},
+                               {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
+                               {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
+                               {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
+static const double C[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
+static const double E[7] = {71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
+
+int pl_step_explicit(pl_run *r, double h, double *error) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int nq = T->nq, nv = T->nv, n = nq + nv + 2;
+  double *k = r->buffer + 8 * (nq + nv + T->m), *x = k + 7 * n;
+  for (int s = 0; s < 7; ++s) {
+    double *ks = k + n * s, *q = x, *v = x + nq;
+    for (int i = 0; i < nq; ++i) q[i] = r->q[i];
+    for (int i = 0; i < nv; ++i) v[i] = r->v[i];
+    for (int j = 0; j < s; ++j) {
+      const double c = h * A[s][j], *kj = k + n * j;
+      if (c == 0) continue;
+      for (int i = 0; i < nq + nv; ++i) x[i] += c * kj[i];
+    }
+    const double t = pl_time(r, r->t + C[s] * h);
+    if (s == 0 && !T->n_cforce && !T->n_fforce && !T->n_signal) {
+      memcpy(ks + nq, r->a, nv * sizeof(double)); /* known from the last step; nothing to integrate beside it */
+      ks[nq + nv] = ks[nq + nv + 1] = 0;
+    } else {
+      const int status = pl_forward(w, t, q, v, ks + nq);
+      if (status) return status;
+      ks[nq + nv] = w->dissipation, ks[nq + nv + 1] = w->supply;
+      for (int i = 0; i < T->m; ++i)
+        if (T->row_signal[i] >= 0) ks[nq + nv + 1] += w->lambda[i] * w->signal_rate[T->row_signal[i]];
+    }
+    pl_rates(T, q, v, ks);
+  }
+  memcpy(r->q1, x, nq * sizeof(double)), memcpy(r->v1, x + nq, nv * sizeof(double));
+  for (int i = 0; i < 2; ++i) {
+    r->work1[i] = r->work[i];
+    for (int j = 0; j < 6; ++j) r->work1[i] += h * A[6][j] * k[n * j + nq + nv + i];
+  }
+  double sum = 0;
+  for (int i = 0; i < nq + nv; ++i) {
+    double e = 0;
+    for (int s = 0; s < 7; ++s) e += E[s] * k[n * s + i];
+    const double old = i < nq ? r->q[i] : r->v[i - nq];
+    const double scale = r->atol + r->rtol * fmax(fabs(old), fabs(x[i]));
+    sum += (h * e / scale) * (h * e / scale);
+  }
+  *error = sqrt(sum / (nq + nv));
+  return PL_OK;
+}

@@ -1,0 +1,293 @@
+"""RobotSpec to System: the context in which joints, links, loads and constraints add themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.joint.base import Step
+from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
+from pliant.model.inertia import mass_properties
+from pliant.model.signals import SignalTable
+from pliant.model.system import System, SystemBuilder
+from pliant.motion.base import Quaternion
+from pliant.spec.coordinate import Coordinate, Orientation
+from pliant.spec.environment import Environment
+from pliant.spec.placement import (
+    Attachment,
+    Axis,
+    AxisRotation,
+    EulerRotation,
+    Placement,
+    QuaternionRotation,
+    Rotation,
+    VectorRotation,
+)
+from pliant.spec.robot import RobotSpec
+from pliant.spec.scalar import AS_AT_START, Scalar
+
+UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class CoordinateEntry:
+    """Where a named coordinate stands: `q[q_at]`, `v[v_at]`; a free rotation takes four and three places."""
+
+    name: str
+    q_at: int
+    v_at: int
+    is_rotation: bool
+    spec: Coordinate | Orientation
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """Names of its numbers in q."""
+        return tuple(f"{self.name}.{x}" for x in ("qw", "qx", "qy", "qz")) if self.is_rotation else (self.name,)
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        """Names of its numbers in v."""
+        return tuple(f"{self.name}.{x}" for x in ("wx", "wy", "wz")) if self.is_rotation else (self.name,)
+
+
+class Build:
+    """Everything an element needs to add itself: values, frames, and the system under construction."""
+
+    def __init__(self, robot: RobotSpec) -> None:
+        names = Environment(robot)
+        parameters = {name: ca.SX.sym(name) for name in names.independent}
+        self.parameters = ca.vertcat(*parameters.values()) if parameters else ca.SX.sym("parameters", 0)
+        inputs = {name: ca.SX.sym(name) for name in names.inputs}
+        self.robot = robot
+        self.environment = names.with_values({**parameters, **inputs})
+        self.system = SystemBuilder(parameters=self.parameters)
+        self.signals = SignalTable(self.environment, self.parameters, inputs)
+        self.coordinates: dict[str, CoordinateEntry] = {}
+        self.link_forces: dict[str, int] = {}
+        self.coordinate_forces: dict[str, int] = {}
+        self.constraint_rows: dict[str, int] = {}
+        self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
+        self._initial_q: list[Any] = []
+        self._initial_v: list[Any] = []
+        self._initial_poses: dict[int, Pose] = {0: se3.identity()}
+        self._motions: dict[int, tuple[int, Step, Pose, int]] = {}
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def value(self, scalar: Scalar) -> Any:
+        """A scalar of the model as a float or an expression of the parameters (SI units)."""
+        return self.environment.value(scalar)
+
+    def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
+        """A unit vector."""
+        if isinstance(axis, str):
+            return UNIT[axis]
+        vector = ca.vertcat(*map(self.value, axis))
+        unit = vector / ca.norm_2(vector)
+        return unit[0], unit[1], unit[2]
+
+    def rotation(self, rotations: Sequence[Rotation]) -> Any:
+        """Rotation matrix of rotations applied in turn."""
+        R = ca.DM.eye(3)
+        for item in rotations:
+            R = R @ self._single_rotation(item)
+        return R
+
+    def _single_rotation(self, item: Rotation) -> Any:
+        if isinstance(item, AxisRotation):
+            return so3.axis_rotation(ca.vertcat(*self.direction(item.axis)), self.value(item.angle))
+        if isinstance(item, VectorRotation):
+            return so3.exp(ca.vertcat(*map(self.value, item.vector)))
+        if isinstance(item, QuaternionRotation):
+            numbers = ca.vertcat(*map(self.value, item.quaternion))
+            return so3.quaternion_matrix(numbers / ca.norm_2(numbers))
+        assert isinstance(item, EulerRotation)
+        R = ca.DM.eye(3)
+        for letter, angle in zip(item.order, item.euler, strict=True):
+            R = R @ so3.axis_rotation(ca.DM(UNIT[letter]), self.value(angle))
+        return R
+
+    def placement(self, placement: Placement) -> Pose:
+        """Pose of a placed frame in the frame it is placed in."""
+        return self.rotation(placement.rotation), ca.vertcat(*map(self.value, placement.position))
+
+    @staticmethod
+    def entries(matrix: Any) -> list[Any]:
+        """Entries of a small matrix, column-major."""
+        flat = ca.reshape(ca.densify(matrix), -1, 1)
+        return [flat[i] for i in range(flat.numel())]
+
+    def pose_entries(self, pose: Pose) -> list[Any]:
+        """The twelve numbers of a pose."""
+        return [*self.entries(pose[0]), *self.entries(pose[1])]
+
+    # -- frames ------------------------------------------------------------------------------------------------------
+
+    def frame(self, name: str) -> tuple[int, Pose]:
+        """Node that a named frame belongs to, and its placement there."""
+        return self._frames[name]
+
+    @property
+    def frames(self) -> Mapping[str, tuple[int, Pose]]:
+        """All named frames."""
+        return self._frames
+
+    def attachment(self, item: Attachment) -> tuple[int, Pose]:
+        """Node and placement of a frame with an offset."""
+        node, pose = self.frame(item.frame)
+        return node, se3.compose(pose, self.placement(item))
+
+    def initial_pose(self, node: int) -> Pose:
+        """World pose of a node at the initial coordinates, as numbers or expressions of the parameters."""
+        if node not in self._initial_poses:
+            base, step, placement, q_at = self._motions[node]
+            q = ca.vertcat(*self._initial_q[q_at : q_at + step.motion.q_size])
+            moved = step.motion.pose(q, ca.vertcat(*step.constants) if step.constants else ca.DM(0, 1))
+            self._initial_poses[node] = se3.compose(se3.compose(self.initial_pose(base), placement), moved)
+        return self._initial_poses[node]
+
+    def initial_point(self, node: int, point: Any) -> Any:
+        """World position at the start of a point fixed to a node."""
+        R, p = self.initial_pose(node)
+        return p + R @ point
+
+    # -- elements ----------------------------------------------------------------------------------------------------
+
+    def frame_force(
+        self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
+    ) -> None:
+        """Add a force between frames, with its signals."""
+        at = self._add_signals(signals)
+        self.link_forces[source] = self.system.frame_force(kind, nodes, constants, at, source)
+
+    def constraint(
+        self,
+        kind: FrameConstraint,
+        nodes: Sequence[int],
+        constants: Sequence[Any],
+        positions: Sequence[Scalar],
+        accelerations: Sequence[Scalar],
+        name: str,
+    ) -> None:
+        """Add a constraint between frames, with prescribed values or accelerations (or neither) per component."""
+        first = self._add_signals(positions or accelerations)
+        rows = range(first, first + kind.size) if positions or accelerations else [-1] * kind.size
+        row = self.system.constraint(kind, nodes, constants, list(rows), name)
+        self.constraint_rows[name] = row
+        if accelerations:
+            self.signals.prescribe_accelerations(first, row, kind.size)
+
+    def _add_signals(self, signals: Sequence[Scalar]) -> int:
+        at = self.system.signals(len(signals))
+        for scalar in signals:
+            self.signals.add(scalar)
+        return at
+
+    def add_body(self, name: str, node: int, placement: Pose) -> None:
+        """Put a body's mass and frames on a node."""
+        body = self.robot.bodies[name]
+        mass, center, inertia = mass_properties(body, self)
+        if not (isinstance(mass, float) and mass == 0.0):
+            self.system.mass(node, mass, center, inertia, placement)
+        self._frames[name] = (node, placement)
+        for frame, place in body.frames.items():
+            self._frames[f"{name}.{frame}"] = (node, se3.compose(placement, self.placement(place)))
+
+    def add_joint(self, name: str) -> None:
+        """Add a joint's motions, the forces on its coordinates, and the body it carries."""
+        joint = self.robot.joints[name]
+        node, at = self.frame(joint.parent)
+        at = se3.compose(at, self.placement(joint))
+        steps, after = joint.steps(self)
+        coordinates = joint.coordinates()
+        single = len(coordinates) == 1
+        for step in steps:
+            placement = se3.compose(at, step.before)
+            index = self.system.element(node, [(step.motion, placement, step.constants)])
+            element = self.system.element_at(index)
+            base, node = node, self.system.last_node()
+            self._motions[node] = (base, step, placement, element.q_at)
+            q_at, v_at = element.q_at, element.v_at
+            for label in step.labels:
+                spec = coordinates[label]
+                q_at, v_at = self._coordinate(spec, spec.name or (name if single else f"{name}.{label}"), q_at, v_at)
+            at = se3.identity()
+        at = se3.compose(at, after)
+        body, _, held = joint.child.partition(".")
+        if held:
+            # the joint holds the child by another of its frames: the body's own frame stands off from it
+            at = se3.compose(at, se3.inverse(self.placement(self.robot.bodies[body].frames[held])))
+        self.add_body(body, node, at)
+
+    def _coordinate(self, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int]:
+        is_rotation = isinstance(spec, Orientation)
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec)
+        if isinstance(spec, Orientation):
+            self._initial_q.extend(self.entries(so3.matrix_quaternion(self.rotation(spec.initial))))
+            self._initial_v.extend(map(self.value, spec.rate))
+            if spec.spring != 0 or spec.damper != 0 or any(x != 0 for x in spec.input):
+                constants = [self.value(spec.spring), self.value(spec.damper)]
+                self._coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
+            return q_at + Quaternion().q_size, v_at + Quaternion().v_size
+        initial = self.value(spec.initial)  # type: ignore[attr-defined]
+        self._initial_q.append(initial)
+        self._initial_v.append(self.value(spec.rate))  # type: ignore[attr-defined]
+        self._scalar_forces(spec, name, q_at, v_at, initial)
+        return q_at + 1, v_at + 1
+
+    def _scalar_forces(self, spec: Any, name: str, q_at: int, v_at: int, initial: Any) -> None:
+        if spec.spring is None and spec.damper is None and spec.input == 0:
+            return
+        stiffness, rest = 0.0, 0.0
+        if spec.spring is not None:
+            at_start = spec.spring.rest == AS_AT_START
+            rest = initial if at_start else self.value(spec.spring.rest)
+            stiffness, rest = self.value(spec.spring.coefficient), self.value(spec.spring.compression) * rest
+        damper = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
+        constants = [
+            stiffness,
+            rest,
+            *map(self.value, damper),
+            DIRECTION[spec.direction],
+            self.value(spec.smoothing),
+        ]
+        driven = spec.input != 0
+        signals = [spec.input] if driven else []
+        self._coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
+
+    def _coordinate_force(
+        self, kind: CoordinateForce, q_at: int, v_at: int, constants: list[Any], signals: Sequence[Scalar], name: str
+    ) -> None:
+        at = self._add_signals(signals)
+        self.coordinate_forces[name] = self.system.coordinate_force(kind, q_at, v_at, constants, at, name)
+
+    def tie_coordinates(self) -> None:
+        """Constraints for coordinates that equal another one or follow a prescribed motion."""
+        for entry in self.coordinates.values():
+            spec = entry.spec
+            if isinstance(spec, Orientation):
+                continue
+            here = (entry.q_at, entry.v_at)
+            if spec.equal_to is not None:
+                other = self.coordinates[spec.equal_to.coordinate]
+                ratio, offset = self.value(spec.equal_to.ratio), self.value(spec.equal_to.offset)
+                row = self.system.linear_constraint(
+                    [here, (other.q_at, other.v_at)], [1.0, -ratio], offset, -1, entry.name
+                )
+                self.constraint_rows[entry.name] = row
+            motion = spec.motion  # type: ignore[attr-defined]
+            if motion is not None:
+                signal = self._add_signals([motion])
+                self.constraint_rows[entry.name] = self.system.linear_constraint(
+                    [here], [1.0], 0.0, signal, entry.name
+                )
+
+    def finish(self) -> tuple[System, Any, Any]:
+        """The system, and the initial q and v as expressions of the parameters."""
+        return self.system.build(), ca.vertcat(*self._initial_q), ca.vertcat(*self._initial_v)

@@ -1,0 +1,122 @@
+"""Input definitions of the language as expressions of time or piecewise cubics."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from pliant.equations.tables import InputPlan, TimeSeries
+from pliant.model.signals import SignalTable, switch_times
+from pliant.spec.environment import Environment, to_node
+from pliant.spec.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
+from pliant.spec.units import parse_unit
+
+HELD, EXPRESSION, SERIES = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class TimeInput:
+    """One input: an expression of t with its switch times, or a series."""
+
+    expression: Any = None
+    switches: tuple[Any, ...] = ()
+    series: TimeSeries | None = None
+
+
+def plan_inputs(
+    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any, folder: Path | None
+) -> tuple[InputPlan, list[Any]]:
+    """How each input parameter varies, and all times (expressions of parameters) at which something may jump."""
+    t = signals.t
+    kinds, series_index, table, expressions = [], [], [], []
+    switches = list(signals.switch_times)
+    for name in signals.inputs:
+        if name not in definitions:
+            kinds.append(HELD)
+            series_index.append(-1)
+            expressions.append(ca.SX(0))
+            continue
+        found = _time_input(definitions[name], environment, set(signals.inputs), t, folder)
+        switches.extend(found.switches)
+        if found.series is not None:
+            kinds.append(SERIES)
+            series_index.append(len(table))
+            table.append(found.series)
+            expressions.append(ca.SX(0))
+        else:
+            kinds.append(EXPRESSION)
+            series_index.append(-1)
+            expressions.append(ca.SX(found.expression))
+    function = None
+    if EXPRESSION in kinds:
+        u = ca.vertcat(*expressions)
+        rate = ca.jtimes(u, t, ca.SX(1))
+        acceleration = ca.jtimes(rate, t, ca.SX(1))
+        outputs = [ca.densify(x) for x in (u, rate, acceleration)]
+        function = ca.Function("inputs", [t, parameters], outputs)
+    plan = InputPlan(
+        tuple(kinds), tuple(series_index), tuple(table), function, signals.function(), parameters.numel()
+    )
+    return plan, switches
+
+
+def _time_input(
+    definition: Any, environment: Environment, inputs: set[str], t: Any, folder: Path | None
+) -> TimeInput:
+    value = environment.value
+    if isinstance(definition, StepInput):
+        step = definition.step
+        at = value(step.at)
+        return TimeInput(ca.if_else(t >= at, value(step.after), value(step.before)), (at,))
+    if isinstance(definition, RampInput):
+        ramp = definition.ramp
+        start, end, before, after = (value(x) for x in (ramp.start, ramp.end, ramp.before, ramp.after))
+        slope = before + (after - before) * (t - start) / (end - start)
+        return TimeInput(ca.if_else(t < start, before, ca.if_else(t > end, after, slope)), (start, end))
+    if isinstance(definition, SineInput):
+        sine = definition.sine
+        phase = 2 * ca.pi * value(sine.frequency) * t + value(sine.phase)
+        return TimeInput(value(sine.offset) + value(sine.amplitude) * ca.sin(phase))
+    if isinstance(definition, PiecewiseInput):
+        pieces = definition.piecewise
+        expression: Any = environment.signal(pieces[-1].value, t)
+        switches = list(switch_times(to_node(pieces[-1].value), environment.values, inputs))
+        for piece in reversed(pieces[:-1]):
+            until = value(piece.until)  # type: ignore[arg-type]
+            expression = ca.if_else(t < until, environment.signal(piece.value, t), expression)
+            switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
+        return TimeInput(expression, tuple(switches))
+    if isinstance(definition, SeriesInput):
+        return TimeInput(series=read_series(definition.series, environment, folder))
+    node = to_node(definition)
+    return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
+
+
+def read_series(series: Series, environment: Environment, folder: Path | None) -> TimeSeries:
+    """A column of a CSV file as a piecewise cubic in SI units."""
+    path = Path(series.file) if folder is None else folder / series.file
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    unit = parse_unit(series.unit).factor if series.unit else 1.0
+    factor = float(environment.value(series.scale)) * unit
+    time = np.array([float(row[series.time_column]) for row in rows]) * parse_unit(series.time_unit).factor
+    values = factor * np.array([float(row[series.column]) for row in rows])
+    return interpolated(time, values, series.interpolation)
+
+
+def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
+    """A piecewise cubic through samples; before and after them the end values hold."""
+    poly = np.zeros((len(time), 4))
+    poly[:, 0] = values
+    if interpolation == "linear" and len(time) > 1:
+        poly[:-1, 1] = np.diff(values) / np.diff(time)
+    elif interpolation == "cubic" and len(time) > 2:
+        poly[:-1] = CubicSpline(time, values).c[::-1].T
+    return TimeSeries(np.asarray(time, dtype=float), poly)

@@ -1,0 +1,146 @@
+"""The compiled structure of a robot: its system, and the names of everything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.equations.tables import InputPlan
+from pliant.model.build import Build, CoordinateEntry
+from pliant.model.inputs import plan_inputs
+from pliant.model.signals import PrescribedAcceleration
+from pliant.model.system import System
+from pliant.spec.environment import Environment
+from pliant.spec.robot import RobotSpec
+
+
+@dataclass(frozen=True)
+class FrameEntry:
+    """A named frame: the node it is fixed to, and where in the constants its placement (12 numbers) stands."""
+
+    node: int
+    constants: int
+
+
+@dataclass(frozen=True)
+class Model:
+    """A robot ready for its equations.
+
+    Attributes:
+        spec: the flat robot.
+        system: the mechanical system.
+        plan: how inputs become signals.
+        coordinates: named coordinates in the order of q.
+        frames: named frames.
+        environment: evaluates the model's values.
+        initial: `parameters -> (q, v)` at the start.
+        switches: `parameters -> times` at which inputs or signals may jump [s].
+        link_forces, coordinate_forces: index of the force of each link and coordinate.
+        constraint_rows: first row of each constraint.
+        prescribed_accelerations: signals that are accelerations of constraints.
+    """
+
+    spec: RobotSpec
+    system: System
+    plan: InputPlan
+    coordinates: tuple[CoordinateEntry, ...]
+    frames: Mapping[str, FrameEntry]
+    environment: Environment
+    initial: ca.Function
+    switches: ca.Function
+    link_forces: Mapping[str, int]
+    coordinate_forces: Mapping[str, int]
+    constraint_rows: Mapping[str, int]
+    prescribed_accelerations: tuple[PrescribedAcceleration, ...]
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """Names of the numbers in q."""
+        return tuple(name for c in self.coordinates for name in c.q_names)
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        """Names of the numbers in v."""
+        return tuple(name for c in self.coordinates for name in c.v_names)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Independent parameters, in the order of the parameter vector."""
+        return self.environment.independent
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Inputs, in the order of the input vector."""
+        return self.environment.inputs
+
+    def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
+        """Values of the independent parameters, with changes by name."""
+        numbers = self.environment.with_values(values or {}).values
+        return np.array([float(numbers[name]) for name in self.parameter_names])
+
+    def constraint_names(self) -> tuple[str, ...]:
+        """One name per constraint row: `constraint.component`, or the tied coordinate's name."""
+        names = [""] * self.system.rows
+        for c in self.system.constraints:
+            spec = self.spec.constraints[c.name]
+            for k, row in enumerate(spec.rows):
+                names[c.row + k] = f"{c.name}.{row}"
+        for line in self.system.linear_constraints:
+            names[line.row] = line.name
+        return tuple(names)
+
+
+def compile_model(flat: RobotSpec, folder: Path | None = None) -> Model:
+    """The model of a flat, checked robot; `folder` is where its series files are."""
+    build = Build(flat)
+    build.system.gravity([build.value(x) for x in flat.world.gravity])
+    for name in joint_order(flat):
+        build.add_joint(name)
+    for name, link in flat.links.items():
+        link.apply(build, name)
+    for name, load in flat.loads.items():
+        load.apply(build, name)
+    for name, constraint in flat.constraints.items():
+        constraint.apply(build, name)
+    build.tie_coordinates()
+    frames = {
+        name: FrameEntry(node, build.system.constants(build.pose_entries(pose)))
+        for name, (node, pose) in build.frames.items()
+    }
+    system, q, v = build.finish()
+    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, folder)
+    times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
+    return Model(
+        spec=flat,
+        system=system,
+        plan=plan,
+        coordinates=tuple(build.coordinates.values()),
+        frames=frames,
+        environment=Environment(flat),
+        initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
+        switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
+        link_forces=build.link_forces,
+        coordinate_forces=build.coordinate_forces,
+        constraint_rows=build.constraint_rows,
+        prescribed_accelerations=tuple(build.signals.prescribed),
+    )
+
+
+def joint_order(flat: RobotSpec) -> list[str]:
+    """Joints so that each parent's joint comes before those on it; siblings as they stand in the file."""
+    carries = {name: joint.child.partition(".")[0] for name, joint in flat.joints.items()}
+    on: dict[str, list[str]] = {}
+    for name, joint in flat.joints.items():
+        on.setdefault(joint.parent.partition(".")[0], []).append(name)
+    order: list[str] = []
+    waiting = list(reversed(on.get("world", [])))
+    while waiting:
+        name = waiting.pop()
+        order.append(name)
+        waiting.extend(reversed(on.get(carries[name], [])))
+    return order

@@ -1,0 +1,88 @@
+"""Signals: what varies in time, as expressions of t, the inputs and the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.spec.environment import Environment, to_node
+from pliant.spec.evaluate import evaluate
+from pliant.spec.scalar import Scalar
+from pliant.spec.syntax import COMPARISONS, Binary, Call, Node, children, symbols
+
+
+@dataclass(frozen=True)
+class PrescribedAcceleration:
+    """Signals `first ... first + size` are accelerations for constraint rows from `row` on."""
+
+    first: int
+    row: int
+    size: int
+
+
+class SignalTable:
+    """Collects signal expressions and turns them into one function with two time derivatives."""
+
+    def __init__(self, environment: Environment, parameters: Any, inputs: Mapping[str, Any]) -> None:
+        self.t = ca.SX.sym("t")
+        self.inputs = dict(inputs)
+        self.rates = {name: ca.SX.sym(f"{name}_rate") for name in inputs}
+        self.accelerations = {name: ca.SX.sym(f"{name}_acceleration") for name in inputs}
+        self._environment, self._parameters = environment, parameters
+        self._expressions: list[Any] = []
+        self.switch_times: list[Any] = []
+        self.prescribed: list[PrescribedAcceleration] = []
+
+    def add(self, scalar: Scalar) -> None:
+        """Append a signal."""
+        self._expressions.append(ca.SX(self._environment.signal(scalar, self.t)))
+        self.switch_times.extend(switch_times(to_node(scalar), self._environment.values, set(self.inputs)))
+
+    def prescribe_accelerations(self, first: int, row: int, size: int) -> None:
+        """Note that these signals are accelerations, to be integrated into positions before use."""
+        self.prescribed.append(PrescribedAcceleration(first, row, size))
+
+    def function(self) -> ca.Function | None:
+        """`(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals."""
+        if not self._expressions:
+            return None
+        s = ca.vertcat(*self._expressions)
+        u, du, ddu = (ca.vertcat(*x.values()) if x else ca.SX(0, 1) for x in (self.inputs, self.rates, self.accelerations))
+        rate = total_derivative(s, self.t, u, du, du, ddu)
+        acceleration = total_derivative(rate, self.t, u, du, du, ddu)
+        outputs = [ca.densify(x) for x in (s, rate, acceleration)]
+        return ca.Function("signals", [self.t, u, du, ddu, self._parameters], outputs)
+
+
+def total_derivative(x: Any, t: Any, u: Any, du: Any, u_rate: Any, du_rate: Any) -> Any:
+    """dx/dt along the motion of the inputs (third derivatives of inputs do not occur)."""
+    out = ca.jtimes(x, t, ca.SX(1))
+    if u.numel():
+        out = out + ca.jtimes(x, u, u_rate) + ca.jtimes(x, du, du_rate)
+    return out
+
+
+def switch_times(node: Node, values: Mapping[str, Any], inputs: set[str]) -> Iterator[Any]:
+    """Times at which an expression may jump or bend: where `t` is compared with something, or steps.
+
+    Only conditions linear in `t` are found (`t < 1 s`, `step(2*t - delay)`); others are left to the step control.
+    """
+    difference: Node | None = None
+    if isinstance(node, Binary) and node.operator in COMPARISONS:
+        difference = Binary("-", node.left, node.right)
+    elif isinstance(node, Call) and node.function in ("step", "abs", "sign"):
+        difference = node.arguments[0]
+    elif isinstance(node, Call) and node.function in ("min", "max") and len(node.arguments) == 2:
+        difference = Binary("-", node.arguments[0], node.arguments[1])
+    if difference is not None and "t" in symbols(difference):
+        if not symbols(difference) & inputs:
+            t = ca.SX.sym("t")
+            expression = ca.SX(evaluate(difference, {**values, "t": t}))
+            slope = ca.jacobian(expression, t)
+            if not ca.depends_on(slope, t):
+                yield -ca.substitute(expression, t, ca.SX(0)) / slope
+    for child in children(node):
+        yield from switch_times(child, values, inputs)
