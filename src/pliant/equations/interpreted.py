@@ -1,0 +1,282 @@
+"""All evaluations by CasADi's interpreter: for machines without a C compiler. Slower, same equations."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.equations.compiled import MESSAGES, SINGULAR, EvaluationError, Linearized
+from pliant.equations.symbolic import symbolic_system
+from pliant.equations.tables import InputPlan
+from pliant.model.system import System
+
+
+class InterpretedEngine:
+    """The same methods as the compiled engine, evaluated by CasADi's virtual machine."""
+
+    name = "interpreted"
+
+    def __init__(self, system: System, plan: InputPlan) -> None:
+        start = time.perf_counter()
+        self.system, self.plan = system, plan
+        self.nq, self.nv, self.m = system.q_size, system.v_size, system.rows
+        self.theta = system.constants.numbers.copy()
+        self.held = np.zeros(len(plan.kinds))
+        self.parameters = np.zeros(plan.parameter_count)
+        self.row_active = np.ones(self.m, dtype=np.int32)
+        self.evaluations = 0
+        self.expressions = symbolic_system(system)
+        self.table_seconds = time.perf_counter() - start
+        self.compile_seconds = 0.0
+
+    # -- functions, made when first needed ---------------------------------------------------------------------------
+
+    def _function(self, name: str, outputs: list[Any], extra: tuple[Any, ...] = ()) -> ca.Function:
+        x = self.expressions
+        inputs = [x.q, x.v, x.a, x.constants, x.signals, x.signal_rates, x.signal_accelerations, *extra]
+        return ca.Function(name, inputs, outputs)
+
+    @cached_property
+    def _dynamics(self) -> ca.Function:
+        x = self.expressions
+        zero = ca.DM.zeros(self.nv)
+        h = ca.substitute(x.residual, x.a, zero) if isinstance(x.a, ca.SX) else ca.graph_substitute(
+            [x.residual], [x.a], [ca.MX(zero)]
+        )[0]
+        J = ca.jacobian(x.phi_rate, x.v)
+        gamma = x.phi_acceleration - J @ x.a
+        return self._function("dynamics", [x.residual, h, ca.jacobian(x.residual, x.a), x.phi, x.phi_rate, gamma, J])
+
+    @cached_property
+    def _residual(self) -> ca.Function:
+        return self._function("residual", [self.expressions.residual])
+
+    @cached_property
+    def _tangents(self) -> ca.Function:
+        x = self.expressions
+        multipliers = type(x.q).sym("multipliers", self.m)
+        J = ca.jacobian(x.phi_rate, x.v)
+        r = x.residual - J.T @ multipliers if self.m else x.residual
+        K = ca.jacobian(r, x.q) @ x.rate_matrix
+        C, M = ca.jacobian(r, x.v), ca.jacobian(r, x.a)
+        Eq = ca.jacobian(x.phi_acceleration, x.q) @ x.rate_matrix
+        Ev = ca.jacobian(x.phi_acceleration, x.v)
+        return self._function("tangents", [r, K, C, M, x.phi, J, Eq, Ev], (multipliers,))
+
+    @cached_property
+    def _inputs_tangent(self) -> ca.Function:
+        x = self.expressions
+        return self._function("input_tangent", [ca.jacobian(x.residual, x.signals)])
+
+    @cached_property
+    def _scalars(self) -> ca.Function:
+        x = self.expressions
+        return self._function("scalars", [ca.vertcat(x.kinetic, x.potential, x.dissipation, x.supply), x.phi])
+
+    @cached_property
+    def _motion(self) -> ca.Function:
+        x = self.expressions
+        R = ca.horzcat(*[ca.vec(pose[0]) for pose in x.poses])
+        p = ca.horzcat(*[pose[1] for pose in x.poses])
+        return self._function("motion", [R, p, ca.horzcat(*x.twists), ca.horzcat(*x.accelerations)])
+
+    def _call(self, function: ca.Function, t: float, q: Any, v: Any, a: Any = None, *extra: Any) -> list[Any]:
+        self.evaluations += 1
+        s = self._all_signals(t)
+        zero = np.zeros(self.nv) if a is None else a
+        return list(function.call([q, v, zero, self.theta, *s, *extra]))
+
+    def _all_signals(self, t: float) -> list[np.ndarray]:
+        count = self.system.signal_count
+        if not count or self.plan.signals is None:
+            return [np.zeros(count)] * 3
+        u = [self.held.copy(), np.zeros(len(self.held)), np.zeros(len(self.held))]
+        if self.plan.inputs is not None:
+            values = [np.asarray(x).ravel() for x in self.plan.inputs(t, self.parameters)]
+            for i, kind in enumerate(self.plan.kinds):
+                if kind == 1:
+                    for level in range(3):
+                        u[level][i] = values[level][i]
+        for i, kind in enumerate(self.plan.kinds):
+            if kind == 2:
+                for level, value in enumerate(_series(self.plan.table[self.plan.series[i]], t)):
+                    u[level][i] = value
+        self._input_values = u[0]
+        return [np.asarray(x).ravel() for x in self.plan.signals(t, *u, self.parameters)]
+
+    # -- evaluations -------------------------------------------------------------------------------------------------
+
+    def forward(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations [nv] and multipliers [m]."""
+        _, h, M, _, _, gamma, J = self._call(self._dynamics, t, q, v)
+        rhs = np.concatenate([-_flat(h), -_flat(gamma)])
+        x = self._solve(_sparse(M), _sparse(J), rhs)
+        return x[: self.nv], x[self.nv :]
+
+    def _solve(self, M: sp.csc_matrix, J: sp.csc_matrix, rhs: np.ndarray) -> np.ndarray:
+        """Solve [M, -J'; J, 0] x = rhs with rows that are switched off replaced by multiplier = 0."""
+        active = sp.diags(self.row_active.astype(float))
+        J = active @ J
+        off = sp.diags(1.0 - self.row_active)
+        matrix = sp.bmat([[M, -J.T], [J, off]], format="csc") if self.m else M.tocsc()
+        rhs = rhs.copy()
+        rhs[self.nv :] *= self.row_active
+        try:
+            x = spla.splu(matrix).solve(rhs)
+        except RuntimeError:
+            raise EvaluationError(MESSAGES[SINGULAR]) from None
+        if not np.all(np.isfinite(x)):
+            raise EvaluationError(MESSAGES[SINGULAR])
+        return np.asarray(x)
+
+    def forward_derivatives(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
+        a, multipliers = self.forward(t, q, v)
+        if self.m:
+            raise EvaluationError("derivatives of constrained accelerations: use linearized")
+        x = self.linearized(t, q, v, a, multipliers)
+        M = x.mass.toarray()
+        return a, -np.linalg.solve(M, x.stiffness.toarray()), -np.linalg.solve(M, x.damping.toarray())
+
+    def inverse(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """M a + h [nv]."""
+        return _flat(self._call(self._residual, t, q, v, a)[0])
+
+    def linearized(
+        self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
+    ) -> Linearized:
+        """Residual, constraints and exact tangents."""
+        r, K, C, M, phi, J, Eq, Ev = self._call(self._tangents, t, q, v, a, multipliers)
+        self._acceleration_tangent = (np.asarray(ca.densify(Eq)), np.asarray(ca.densify(Ev)))
+        return Linearized(_flat(r), _sparse(K), _sparse(C), _sparse(M), _flat(phi), _sparse(J).tocsr())
+
+    def constraints(
+        self, t: float, q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+        """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
+        _, _, _, phi, rate, gamma, J = self._call(self._dynamics, t, q, v)
+        return _flat(phi), _flat(rate), _flat(gamma), _sparse(J).tocsr()
+
+    def acceleration_tangent(self) -> tuple[np.ndarray, np.ndarray]:
+        """d(J a + gamma)/dq and /dv (m x nv) at the state of the last `linearized` call."""
+        return self._acceleration_tangent
+
+    def input_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """d(M a + h)/d(signal), nv x signals."""
+        return np.asarray(ca.densify(self._call(self._inputs_tangent, t, q, v)[0])).reshape(self.nv, -1)
+
+    def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:
+        """M(q), sparse."""
+        return _sparse(self._call(self._dynamics, 0.0, q, np.zeros(self.nv))[2])
+
+    def node_poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
+        R, p, _, _ = self._call(self._motion, 0.0, q, np.zeros(self.nv))
+        return np.asarray(R).T.reshape(-1, 3, 3).transpose(0, 2, 1).copy(), np.asarray(p).T.copy()
+
+    def node_twists(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
+        return np.asarray(self._call(self._motion, 0.0, q, v)[2]).T.copy()
+
+    def node_accelerations(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
+        return np.asarray(self._call(self._motion, t, q, v, a)[3]).T.copy()
+
+    def energies(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
+        scalars, phi = self._call(self._scalars, t, q, v)
+        error = np.abs(_flat(phi)) * self.row_active
+        return np.concatenate([_flat(scalars), [error.max() if self.m else 0.0]])
+
+    def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and signals at time t."""
+        values = self._all_signals(t)[0]
+        return getattr(self, "_input_values", self.held.copy()), values
+
+    def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Generalized forces [nv] of every interaction, added up by source."""
+        from dataclasses import replace
+
+        zero = np.zeros(self.nv)
+        gravity = self.theta[0:3].copy()
+        out: dict[str, np.ndarray] = {}
+
+        def bare(coordinate: tuple[Any, ...], frame: tuple[Any, ...]) -> InterpretedEngine:
+            part = InterpretedEngine(
+                replace(self.system, coordinate_forces=coordinate, frame_forces=frame), self.plan
+            )
+            part.theta, part.held, part.parameters = self.theta.copy(), self.held, self.parameters
+            return part
+
+        empty = bare((), ())
+        out["gravity"] = -empty.inverse(t, q, zero, zero)
+        empty.theta[0:3] = 0
+        inertial = empty.inverse(t, q, v, zero)
+        parts = [((c,), ()) for c in self.system.coordinate_forces] + [((), (f,)) for f in self.system.frame_forces]
+        for coordinate, frame in parts:
+            member = (*coordinate, *frame)[0]
+            part = bare(coordinate, frame)
+            part.theta[0:3] = 0
+            force = inertial - part.inverse(t, q, v, zero)
+            out[member.source] = out.get(member.source, np.zeros(self.nv)) + force
+        assert np.array_equal(gravity, self.theta[0:3])
+        return out
+
+    def project(
+        self, t: float, q: np.ndarray, v: np.ndarray, tolerance: float = 1e-12
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state (in the mass metric) on the constraints."""
+        q, v = np.array(q, dtype=float), np.array(v, dtype=float)
+        previous = np.inf
+        for _ in range(51):
+            _, _, M, phi, rate, _, J = self._call(self._dynamics, t, q, v)
+            error = float(np.max(np.abs(_flat(phi)) * self.row_active, initial=0.0))
+            if error <= tolerance and (error < 0.01 * tolerance or error >= previous):
+                x = self._solve(_sparse(M), _sparse(J), np.concatenate([np.zeros(self.nv), -_flat(rate)]))
+                return q, v + x[: self.nv]
+            previous = error
+            x = self._solve(_sparse(M), _sparse(J), np.concatenate([np.zeros(self.nv), -_flat(phi)]))
+            q = self.increment(q, x[: self.nv])
+        raise EvaluationError(MESSAGES[7])
+
+    def increment(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """q with the increment x (nv) applied on the group."""
+        from pliant.geometry import so3
+
+        quaternions = self.system.quaternions()
+        plain_q = np.setdiff1d(np.arange(self.nq), [a + k for a, _ in quaternions for k in range(4)])
+        plain_v = np.setdiff1d(np.arange(self.nv), [b + k for _, b in quaternions for k in range(3)])
+        out = np.array(q, dtype=float)
+        out[plain_q] += np.asarray(x)[plain_v]
+        for a, b in quaternions:
+            turned = so3.quaternion_product(ca.DM(q[a : a + 4]), so3.quaternion_exp(ca.DM(x[b : b + 3])))
+            out[a : a + 4] = np.asarray(turned).ravel() / float(ca.norm_2(turned))
+        return out
+
+
+def _series(series: Any, t: float) -> tuple[float, float, float]:
+    time_, poly = series.time, series.poly
+    outside = t < time_[0] or t > time_[-1]
+    clipped = min(max(t, time_[0]), time_[-1])
+    i = int(np.searchsorted(time_, clipped, side="right")) - 1
+    x, c = clipped - time_[i], poly[i]
+    value = c[0] + x * (c[1] + x * (c[2] + x * c[3]))
+    if outside:
+        return value, 0.0, 0.0
+    return value, c[1] + x * (2 * c[2] + 3 * x * c[3]), 2 * c[2] + 6 * x * c[3]
+
+
+def _flat(x: Any) -> np.ndarray:
+    return np.asarray(ca.densify(x)).ravel()
+
+
+def _sparse(x: Any) -> sp.csc_matrix:
+    return sp.csc_matrix(ca.DM(x).sparse())

@@ -1,0 +1,217 @@
+"""The equations as CasADi expressions: for optimal control, for printing, and for machines without a compiler.
+
+The same kernels as in compiled code, called along the tree by Python. Expressions are SX (inlined, for small systems)
+or MX (kernel calls stay calls, for large ones).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.equations.kernel import (
+    constraint_kernels,
+    coordinate_force_kernels,
+    frame_force_kernels,
+    motion_kernels,
+)
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.model.system import MASS_SIZE, System
+from pliant.motion.base import Motion
+
+# Above this many nodes the inlined graph is larger than it is worth.
+INLINE_UP_TO = 80
+
+
+@dataclass(frozen=True)
+class SymbolicSystem:
+    """Symbols and expressions of a system's equations.
+
+    Symbols: positions `q`, rates `v`, accelerations `a`, constraint multipliers, element constants, signals with their
+    first and second derivatives. Expressions: `residual` = M a + h (without constraint forces), constraint values
+    `phi`, their rates and accelerations, node poses and twists, energies [J] and powers [W].
+    """
+
+    q: Any
+    v: Any
+    a: Any
+    constants: Any
+    signals: Any
+    signal_rates: Any
+    signal_accelerations: Any
+    residual: Any
+    phi: Any
+    phi_rate: Any
+    phi_acceleration: Any
+    rate_matrix: Any
+    poses: list[Pose]
+    twists: list[Any]
+    accelerations: list[Any]
+    kinetic: Any
+    potential: Any
+    dissipation: Any
+    supply: Any
+
+
+def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSystem:
+    """Build the expressions; `inline` chooses SX (True) or MX (False), by size when None."""
+    X = ca.SX if (inline if inline is not None else len(system.nodes) <= INLINE_UP_TO) else ca.MX
+    q, v, a = X.sym("q", system.q_size), X.sym("v", system.v_size), X.sym("a", system.v_size)
+    theta = X.sym("constants", len(system.constants.numbers))
+    s, sd, sdd = (X.sym(n, system.signal_count) for n in ("signals", "signal_rates", "signal_accelerations"))
+    gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
+    tree = _tree(system, X, q, v, a, theta, gravity)
+    residual, energy, dissipation, supply, wrenches = _forces(system, X, q, v, theta, s, tree)
+    kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
+    _project(system, tree, wrenches, residual)
+    phi, phi_rate, phi_acceleration = _constraints(system, X, q, v, a, theta, s, sd, sdd, tree, gravity)
+    flat = ca.vertcat(*residual) if residual else X(0, 1)
+    return SymbolicSystem(
+        q, v, a, theta, s, sd, sdd, flat, phi, phi_rate, phi_acceleration,
+        _rate_matrix(system, q), tree.poses, tree.twists, [x + gravity for x in tree.accelerations],
+        kinetic, weight + energy, dissipation, supply,
+    )  # fmt: skip
+
+
+@dataclass
+class _Tree:
+    poses: list[Pose]
+    twists: list[Any]
+    accelerations: list[Any]
+    subspaces: list[Any]
+
+
+def _tree(system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, gravity: Any) -> _Tree:
+    """World poses, twists, gravity-free-falling accelerations and subspaces of all nodes, from the ground up."""
+    tree = _Tree([(X(ca.DM.eye(3)), X(ca.DM.zeros(3)))], [X(ca.DM.zeros(6))], [-gravity], [X(6, 0)])
+    for node in system.nodes[1:]:
+        assert node is not None
+        element = system.elements[node.element]
+        base = element.base
+        qe, ve, ae = (
+            q[element.q_at : element.q_at + element.q_size],
+            v[element.v_at : element.v_at + element.v_size],
+            a[element.v_at : element.v_at + element.v_size],
+        )
+        at = node.constants
+        placement = (ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12])
+        own = theta[at + 12 : at + 12 + node.motion.constants]
+        R, p, local, local_rate = motion_kernels(node.motion).functions[0](qe, ve, own)
+        joint = se3.compose(tree.poses[base], placement)
+        S = se3.transform_twist(joint, local)
+        S_dot = se3.cross_twist(tree.twists[base], S) + se3.transform_twist(joint, local_rate)
+        tree.poses.append(se3.compose(joint, (R, p)))
+        tree.twists.append(tree.twists[base] + S @ ve)
+        tree.accelerations.append(tree.accelerations[base] + S @ ae + S_dot @ ve)
+        tree.subspaces.append(S)
+    return tree
+
+
+def _stack(poses: list[Pose]) -> Any:
+    return ca.vertcat(*[ca.vertcat(ca.vec(R), p) for R, p in poses])
+
+
+def _forces(
+    system: System, X: Any, q: Any, v: Any, theta: Any, s: Any, tree: _Tree
+) -> tuple[list[Any], Any, Any, Any, list[Any]]:
+    residual = [X(0) for _ in range(system.v_size)]
+    wrenches = [X(ca.DM.zeros(6)) for _ in system.nodes]
+    totals = X(ca.DM.zeros(3))
+    for c in system.coordinate_forces:
+        kernel = coordinate_force_kernels(c.kind).functions[0]
+        qc = q[c.q_at : c.q_at + kernel.size1_in(0)]
+        vc = v[c.v_at : c.v_at + kernel.size1_in(1)]
+        force, scalars = kernel(
+            qc, vc, theta[c.constants : c.constants + c.kind.constants], s[c.signals : c.signals + c.kind.signals]
+        )
+        for k in range(kernel.size1_in(1)):
+            residual[c.v_at + k] -= force[k]
+        totals += scalars
+    for f in system.frame_forces:
+        force, scalars = frame_force_kernels(f.kind).functions[0](
+            _stack([tree.poses[n] for n in f.nodes]),
+            ca.vertcat(*[tree.twists[n] for n in f.nodes]),
+            theta[f.constants : f.constants + f.kind.constants],
+            s[f.signals : f.signals + f.kind.signals],
+        )
+        for k, node in enumerate(f.nodes):
+            wrenches[node] -= force[6 * k : 6 * k + 6]
+        totals += scalars
+    return residual, totals[0], totals[1], totals[2], wrenches
+
+
+def _inertia(system: System, theta: Any, tree: _Tree, wrenches: list[Any], gravity: Any) -> tuple[Any, Any]:
+    """Adds inertia wrenches to `wrenches`; returns kinetic and gravity energy."""
+    kinetic: Any = 0
+    weight: Any = 0
+    for node, at in system.masses.items():
+        c = theta[at : at + MASS_SIZE]
+        R, p = tree.poses[node]
+        inertia = ca.vertcat(
+            ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6])
+        )
+        mass, arm = c[0], R @ c[1:4]
+        first = arm + mass * p
+        cross = so3.hat(p) @ so3.hat(arm)
+        about = R @ inertia @ R.T - cross - cross.T - mass * so3.hat(p) @ so3.hat(p)
+        spatial = ca.vertcat(
+            ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about)
+        )
+        momentum = spatial @ tree.twists[node]
+        kinetic += 0.5 * ca.dot(tree.twists[node], momentum)
+        weight -= ca.dot(gravity[0:3], first)
+        wrenches[node] += spatial @ tree.accelerations[node] + se3.cross_wrench(tree.twists[node], momentum)
+    return kinetic, weight
+
+
+def _project(system: System, tree: _Tree, wrenches: list[Any], residual: list[Any]) -> None:
+    """Carries wrenches to the ground and their work on each coordinate into the residual."""
+    carried = list(wrenches)
+    for element in reversed(system.elements):
+        for node in element.nodes:
+            work = tree.subspaces[node].T @ carried[node]
+            for k in range(element.v_size):
+                residual[element.v_at + k] += work[k]
+            carried[element.base] = carried[element.base] + carried[node]
+
+
+def _constraints(
+    system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, s: Any, sd: Any, sdd: Any, tree: _Tree, gravity: Any
+) -> tuple[Any, Any, Any]:
+    values: list[Any] = [X(0)] * system.rows
+    rates: list[Any] = [X(0)] * system.rows
+    accelerations: list[Any] = [X(0)] * system.rows
+    for c in system.constraints:
+        twists = ca.vertcat(*[tree.twists[n] for n in c.nodes])
+        e, G, gamma = constraint_kernels(c.kind).functions[0](
+            _stack([tree.poses[n] for n in c.nodes]), twists, theta[c.constants : c.constants + c.kind.constants]
+        )
+        rate = G @ twists
+        acceleration = G @ ca.vertcat(*[tree.accelerations[n] + gravity for n in c.nodes]) + gamma
+        for k in range(c.kind.size):
+            values[c.row + k], rates[c.row + k], accelerations[c.row + k] = e[k], rate[k], acceleration[k]
+    for line in system.linear_constraints:
+        values[line.row] = -theta[line.offset]
+        for (i, j), k in zip(line.coordinates, line.coefficients, strict=True):
+            values[line.row] = values[line.row] + theta[k] * q[i]
+            rates[line.row] = rates[line.row] + theta[k] * v[j]
+            accelerations[line.row] = accelerations[line.row] + theta[k] * a[j]
+    for row, signal in enumerate(system.row_signals()):
+        if signal >= 0:
+            values[row] = values[row] - s[signal]
+            rates[row] = rates[row] - sd[signal]
+            accelerations[row] = accelerations[row] - sdd[signal]
+    if not system.rows:
+        return X(0, 1), X(0, 1), X(0, 1)
+    return ca.vertcat(*values), ca.vertcat(*rates), ca.vertcat(*accelerations)
+
+
+def _rate_matrix(system: System, q: Any) -> Any:
+    blocks = []
+    for element in system.elements:
+        carrier = Motion("carrier", element.parts, 0, lambda q, c: se3.identity())
+        blocks.append(carrier.rate_matrix(q[element.q_at : element.q_at + element.q_size]))
+    return ca.diagcat(*blocks) if blocks else ca.DM(0, 0)
