@@ -45,13 +45,9 @@ class InterpretedEngine:
     @cached_property
     def _dynamics(self) -> ca.Function:
         x = self.expressions
-        zero = ca.DM.zeros(self.nv)
-        h = ca.substitute(x.residual, x.a, zero) if isinstance(x.a, ca.SX) else ca.graph_substitute(
-            [x.residual], [x.a], [ca.MX(zero)]
-        )[0]
-        J = ca.jacobian(x.phi_rate, x.v)
-        gamma = x.phi_acceleration - J @ x.a
-        return self._function("dynamics", [x.residual, h, ca.jacobian(x.residual, x.a), x.phi, x.phi_rate, gamma, J])
+        # called with a = 0, where the residual is the bias and the constraints' acceleration is their convective part
+        M, J = ca.jacobian(x.residual, x.a), ca.jacobian(x.phi_rate, x.v)
+        return self._function("dynamics", [x.residual, M, x.phi, x.phi_rate, x.phi_acceleration, J])
 
     @cached_property
     def _residual(self) -> ca.Function:
@@ -114,7 +110,7 @@ class InterpretedEngine:
 
     def forward(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        _, h, M, _, _, gamma, J = self._call(self._dynamics, t, q, v)
+        h, M, _, _, gamma, J = self._call(self._dynamics, t, q, v)
         rhs = np.concatenate([-_flat(h), -_flat(gamma)])
         x = self._solve(_sparse(M), _sparse(J), rhs)
         return x[: self.nv], x[self.nv :]
@@ -162,7 +158,7 @@ class InterpretedEngine:
         self, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
-        _, _, _, phi, rate, gamma, J = self._call(self._dynamics, t, q, v)
+        _, _, phi, rate, gamma, J = self._call(self._dynamics, t, q, v)
         return _flat(phi), _flat(rate), _flat(gamma), _sparse(J).tocsr()
 
     def acceleration_tangent(self) -> tuple[np.ndarray, np.ndarray]:
@@ -175,7 +171,7 @@ class InterpretedEngine:
 
     def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:
         """M(q), sparse."""
-        return _sparse(self._call(self._dynamics, 0.0, q, np.zeros(self.nv))[2])
+        return _sparse(self._call(self._dynamics, 0.0, q, np.zeros(self.nv))[1])
 
     def node_poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
@@ -237,7 +233,7 @@ class InterpretedEngine:
         q, v = np.array(q, dtype=float), np.array(v, dtype=float)
         previous = np.inf
         for _ in range(51):
-            _, _, M, phi, rate, _, J = self._call(self._dynamics, t, q, v)
+            _, M, phi, rate, _, J = self._call(self._dynamics, t, q, v)
             error = float(np.max(np.abs(_flat(phi)) * self.row_active, initial=0.0))
             if error <= tolerance and (error < 0.01 * tolerance or error >= previous):
                 x = self._solve(_sparse(M), _sparse(J), np.concatenate([np.zeros(self.nv), -_flat(rate)]))

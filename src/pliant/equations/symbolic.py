@@ -63,7 +63,7 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     theta = X.sym("constants", len(system.constants.numbers))
     s, sd, sdd = (X.sym(n, system.signal_count) for n in ("signals", "signal_rates", "signal_accelerations"))
     gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
-    tree = _tree(system, X, q, v, a, theta, gravity)
+    tree = build_tree(system, X, q, v, a, theta, gravity)
     residual, energy, dissipation, supply, wrenches = _forces(system, X, q, v, theta, s, tree)
     kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
     _project(system, tree, wrenches, residual)
@@ -76,19 +76,30 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     )  # fmt: skip
 
 
-@dataclass
-class _Tree:
-    poses: list[Pose]
+@dataclass(frozen=True)
+class Tree:
+    """World poses, twists, accelerations and subspaces by node (None for nodes that were left out)."""
+
+    poses: list[Any]
     twists: list[Any]
     accelerations: list[Any]
     subspaces: list[Any]
 
 
-def _tree(system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, gravity: Any) -> _Tree:
-    """World poses, twists, gravity-free-falling accelerations and subspaces of all nodes, from the ground up."""
-    tree = _Tree([(X(ca.DM.eye(3)), X(ca.DM.zeros(3)))], [X(ca.DM.zeros(6))], [-gravity], [X(6, 0)])
-    for node in system.nodes[1:]:
+def build_tree(
+    system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, gravity: Any, nodes: set[int] | None = None
+) -> Tree:
+    """Kinematics from the ground up, of all nodes or of a set that is closed under going to the base.
+
+    Accelerations are those in a ground that accelerates upwards with gravity.
+    """
+    tree = Tree([(X(ca.DM.eye(3)), X(ca.DM.zeros(3)))], [X(ca.DM.zeros(6))], [-gravity], [X(6, 0)])
+    for number, node in enumerate(system.nodes[1:], start=1):
         assert node is not None
+        if nodes is not None and number not in nodes:
+            for part in (tree.poses, tree.twists, tree.accelerations, tree.subspaces):
+                part.append(None)
+            continue
         element = system.elements[node.element]
         base = element.base
         qe, ve, ae = (
@@ -110,12 +121,13 @@ def _tree(system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, gravity: A
     return tree
 
 
-def _stack(poses: list[Pose]) -> Any:
+def stack_poses(poses: list[Pose]) -> Any:
+    """Twelve numbers per pose, as kernels take them."""
     return ca.vertcat(*[ca.vertcat(ca.vec(R), p) for R, p in poses])
 
 
 def _forces(
-    system: System, X: Any, q: Any, v: Any, theta: Any, s: Any, tree: _Tree
+    system: System, X: Any, q: Any, v: Any, theta: Any, s: Any, tree: Tree
 ) -> tuple[list[Any], Any, Any, Any, list[Any]]:
     residual = [X(0) for _ in range(system.v_size)]
     wrenches = [X(ca.DM.zeros(6)) for _ in system.nodes]
@@ -132,7 +144,7 @@ def _forces(
         totals += scalars
     for f in system.frame_forces:
         force, scalars = frame_force_kernels(f.kind).functions[0](
-            _stack([tree.poses[n] for n in f.nodes]),
+            stack_poses([tree.poses[n] for n in f.nodes]),
             ca.vertcat(*[tree.twists[n] for n in f.nodes]),
             theta[f.constants : f.constants + f.kind.constants],
             s[f.signals : f.signals + f.kind.signals],
@@ -143,7 +155,7 @@ def _forces(
     return residual, totals[0], totals[1], totals[2], wrenches
 
 
-def _inertia(system: System, theta: Any, tree: _Tree, wrenches: list[Any], gravity: Any) -> tuple[Any, Any]:
+def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravity: Any) -> tuple[Any, Any]:
     """Adds inertia wrenches to `wrenches`; returns kinetic and gravity energy."""
     kinetic: Any = 0
     weight: Any = 0
@@ -167,7 +179,7 @@ def _inertia(system: System, theta: Any, tree: _Tree, wrenches: list[Any], gravi
     return kinetic, weight
 
 
-def _project(system: System, tree: _Tree, wrenches: list[Any], residual: list[Any]) -> None:
+def _project(system: System, tree: Tree, wrenches: list[Any], residual: list[Any]) -> None:
     """Carries wrenches to the ground and their work on each coordinate into the residual."""
     carried = list(wrenches)
     for element in reversed(system.elements):
@@ -179,7 +191,7 @@ def _project(system: System, tree: _Tree, wrenches: list[Any], residual: list[An
 
 
 def _constraints(
-    system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, s: Any, sd: Any, sdd: Any, tree: _Tree, gravity: Any
+    system: System, X: Any, q: Any, v: Any, a: Any, theta: Any, s: Any, sd: Any, sdd: Any, tree: Tree, gravity: Any
 ) -> tuple[Any, Any, Any]:
     values: list[Any] = [X(0)] * system.rows
     rates: list[Any] = [X(0)] * system.rows
@@ -187,7 +199,7 @@ def _constraints(
     for c in system.constraints:
         twists = ca.vertcat(*[tree.twists[n] for n in c.nodes])
         e, G, gamma = constraint_kernels(c.kind).functions[0](
-            _stack([tree.poses[n] for n in c.nodes]), twists, theta[c.constants : c.constants + c.kind.constants]
+            stack_poses([tree.poses[n] for n in c.nodes]), twists, theta[c.constants : c.constants + c.kind.constants]
         )
         rate = G @ twists
         acceleration = G @ ca.vertcat(*[tree.accelerations[n] + gravity for n in c.nodes]) + gamma

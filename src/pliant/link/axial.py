@@ -61,6 +61,10 @@ links:
     smoothing: 1 mm
 """
 
+    def deformation(self, poses: Any, constants: Any) -> Any:
+        """Length of the link [m]."""
+        return axial_length(poses, constants)
+
     def apply(self, build: Build, name: str) -> None:
         """Add the link's force to the system."""
         ends = [build.attachment(end) for end in self.between]
@@ -91,7 +95,8 @@ links:
         )
 
 
-def _length(poses: Any, c: Any) -> Any:
+def axial_length(poses: Any, c: Any) -> Any:
+    """Distance [m] of the two points; constants as in `axial_force`."""
     (R_a, p_a), (R_b, p_b) = poses
     difference = p_a + R_a @ c[0:3] - p_b - R_b @ c[3:6]
     # the tiny offset keeps the direction defined when both points meet
@@ -119,5 +124,5 @@ def axial_force(*, with_input: bool) -> FrameForce:
 
     name = "axial_driven" if with_input else "axial"
     return force_from_deformation(
-        name, frames=2, constants=12, signals=int(with_input), deformation=_length, law=law
+        name, frames=2, constants=12, signals=int(with_input), deformation=axial_length, law=law
     )

@@ -101,6 +101,10 @@ links:
     rest: as at start
 """
 
+    def deformation(self, poses: Any, constants: Any) -> Any:
+        """Deformation in the six components [m, rad], not yet counted from rest."""
+        return beam_deformation(poses, constants, self.map)
+
     def apply(self, build: Build, name: str) -> None:
         """Add the link's force to the system."""
         (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
@@ -139,21 +143,23 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
     return ca.horzcat(x, ca.cross(z, x), z)
 
 
+def beam_deformation(poses: Any, c: Any, map: str) -> Any:
+    """Six components of the pose of the second end in the first; constants as in `beam_force`."""
+    R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
+    R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
+    Q = so3.matrix_quaternion(R_a.T @ R_b)
+    if map == "published":
+        return ca.vertcat(R_a.T @ (p_b - p_a), 2 * Q[1:4])
+    turn = so3.quaternion_log(Q)
+    return ca.vertcat(so3.exp(-0.5 * turn) @ R_a.T @ (p_b - p_a), turn)
+
+
 @lru_cache(maxsize=None)
 def beam_force(*, map: str, with_input: bool) -> FrameForce:
     """Six-component force between two frames.
 
     Constants: placements of both ends (12 each), then six each of rest, stiffness, damping, power, direction.
     """
-
-    def deformation(poses: Any, c: Any) -> Any:
-        R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
-        R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
-        Q = so3.matrix_quaternion(R_a.T @ R_b)
-        if map == "published":
-            return ca.vertcat(R_a.T @ (p_b - p_a), 2 * Q[1:4])
-        turn = so3.quaternion_log(Q)
-        return ca.vertcat(so3.exp(-0.5 * turn) @ R_a.T @ (p_b - p_a), turn)
 
     def law(e: Any, rate: Any, c: Any, signal: Any) -> Effect:
         rest, stiffness, damping, power, way = (c[24 + 6 * k : 30 + 6 * k] for k in range(5))
@@ -170,5 +176,6 @@ def beam_force(*, map: str, with_input: bool) -> FrameForce:
 
     name = f"beam_{map}" + ("_driven" if with_input else "")
     return force_from_deformation(
-        name, frames=2, constants=54, signals=6 if with_input else 0, deformation=deformation, law=law
+        name, frames=2, constants=54, signals=6 if with_input else 0, law=law,
+        deformation=lambda poses, c: beam_deformation(poses, c, map),
     )

@@ -1,0 +1,391 @@
+"""`derive(robot) -> Equations`: the equations of motion as functions a person can call."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sp
+
+from pliant.equations.compile import NoCompiler
+from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
+from pliant.equations.frames import FrameMotion, frame_motion
+from pliant.equations.interpreted import InterpretedEngine
+from pliant.model.model import Model, compile_model
+from pliant.spec.base import nearest
+from pliant.spec.robot import RobotSpec
+
+Engine = CompiledEngine | InterpretedEngine
+EngineName = Literal["auto", "compiled", "interpreted"]
+Values = Mapping[str, float]
+
+
+class UnknownName(KeyError):
+    """A name that the robot does not have, with the nearest one it has."""
+
+    def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
+        match = nearest(name, known)
+        hint = f"; did you mean '{match}'?" if match else f"; known: {', '.join(known[:12]) or 'none'}"
+        super().__init__(f"unknown {what} '{name}'{hint}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies [J] and powers [W] in a state."""
+
+    kinetic: float
+    potential: float
+    dissipation: float
+    supply: float
+
+    @property
+    def total(self) -> float:
+        """Kinetic and potential energy [J]."""
+        return self.kinetic + self.potential
+
+
+@dataclass(frozen=True)
+class ConstraintTerms:
+    """Constraints in a state: `value`, `rate` [m rows], `jacobian` (m x nv) and `bias`, with
+    d2(value)/dt2 = jacobian a + bias. `names` says which row is which."""
+
+    names: tuple[str, ...]
+    value: np.ndarray
+    rate: np.ndarray
+    jacobian: sp.csr_matrix
+    bias: np.ndarray
+
+
+class Equations:
+    """Equations of motion `M(q) a + h(t, q, v, inputs, parameters) = J' multipliers` of one robot.
+
+    Positions `q` and rates `v` are arrays in the order of `coordinates` and `rates`; q is longer than v where a free
+    rotation is a unit quaternion. `inputs` and `parameters` are optional mappings from names to values (SI units) that
+    replace the model's own; changing them derives and compiles nothing. Compiled on first use.
+    """
+
+    def __init__(self, model: Model, *, engine: EngineName = "auto", derive_seconds: float = 0.0) -> None:
+        self.model = model
+        self.engine_name = engine
+        self.derive_seconds = derive_seconds
+        self._bound: tuple[Any, ...] | None = None
+
+    def __repr__(self) -> str:
+        name = self.model.spec.name or "robot"
+        return (
+            f"Equations of {name}: {len(self.rates)} rates, {self.model.system.rows} constraints, "
+            f"{len(self.inputs)} inputs, {len(self.parameters)} parameters"
+        )
+
+    # -- names -------------------------------------------------------------------------------------------------------
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the numbers in q."""
+        return self.model.q_names
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """Names of the numbers in v."""
+        return self.model.v_names
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Independent parameters and their values in the model (SI units)."""
+        return dict(zip(self.model.parameter_names, self.model.parameter_vector().tolist(), strict=True))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.model.input_names
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all frames, the world first."""
+        return tuple(self.model.frames)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows."""
+        return self.model.constraint_names()
+
+    # -- engine ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The evaluator: compiled where there is a compiler, else interpreted (said once)."""
+        if self.engine_name != "interpreted":
+            try:
+                return CompiledEngine(self.model.system, self.model.plan)
+            except NoCompiler as reason:
+                if self.engine_name == "compiled":
+                    raise
+                _say_once(f"{reason}: running interpreted, which is slower but the same model")
+        return InterpretedEngine(self.model.system, self.model.plan)
+
+    def bind(self, inputs: Values | None = None, parameters: Values | None = None) -> Engine:
+        """The engine with these inputs and parameters in force (used by the analyses)."""
+        engine = self.engine
+        key = (tuple(sorted((inputs or {}).items())), tuple(sorted((parameters or {}).items())))
+        if self._bound == key:
+            return engine
+        vector = self.model.parameter_vector(parameters)
+        values = self.model.system.constants.values(vector)
+        if not np.all(np.isfinite(values)):
+            raise EvaluationError(
+                "with these parameter values some constants of the model are not finite numbers; check for zero "
+                "lengths or masses used as divisors"
+            )
+        engine.theta[:] = values
+        engine.parameters[:] = vector
+        engine.held[:] = self.input_vector(inputs)
+        self._bound = key
+        return engine
+
+    def input_vector(self, inputs: Values | None = None) -> np.ndarray:
+        """Held values of all inputs, with changes by name."""
+        for name in inputs or {}:
+            if name not in self.inputs:
+                raise UnknownName("input", name, self.inputs)
+        defaults = self.model.environment.values
+        return np.array([float((inputs or {}).get(name, defaults[name])) for name in self.inputs])
+
+    # -- states ------------------------------------------------------------------------------------------------------
+
+    def initial_state(self, parameters: Values | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """q and v that the model gives as its start (constraints may be violated; see `assemble`)."""
+        q, v = self.model.initial(self.model.parameter_vector(parameters))
+        return np.asarray(q).ravel(), np.asarray(v).ravel()
+
+    def position_vector(self, values: Values, base: np.ndarray | None = None) -> np.ndarray:
+        """q with named coordinates set."""
+        q = self.initial_state()[0] if base is None else np.array(base, dtype=float)
+        for name, value in values.items():
+            if name not in self.coordinates:
+                raise UnknownName("coordinate", name, self.coordinates)
+            q[self.coordinates.index(name)] = value
+        return q
+
+    # -- functions of the state --------------------------------------------------------------------------------------
+
+    def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> sp.csc_matrix:
+        """M(q), nv x nv, sparse."""
+        return self.bind(None, parameters).mass_matrix(self._q(q))
+
+    def bias(
+        self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
+    ) -> np.ndarray:
+        """h: gyroscopic, gravity and all other forces, so that M a + h = J' multipliers."""
+        return self.inverse_dynamics(q, v, np.zeros(len(self.rates)), t=t, inputs=inputs, parameters=parameters)
+
+    def inverse_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        *,
+        t: float = 0.0,
+        inputs: Values | None = None,
+        parameters: Values | None = None,
+    ) -> np.ndarray:
+        """M a + h: the generalized forces that the motion still lacks."""
+        return self.bind(inputs, parameters).inverse(t, self._q(q), self._v(v), self._v(a))
+
+    def forward_dynamics(
+        self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
+        return self.bind(inputs, parameters).forward(t, self._q(q), self._v(v))
+
+    def forces(
+        self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
+    ) -> dict[str, np.ndarray]:
+        """Generalized forces by source: gravity, and every coordinate, link and load by name."""
+        return self.bind(inputs, parameters).force_by_source(t, self._q(q), self._v(v))
+
+    def constraints(
+        self, q: Any, v: Any | None = None, *, t: float = 0.0, parameters: Values | None = None
+    ) -> ConstraintTerms:
+        """Constraint values, rates, Jacobian and convective terms."""
+        rates = np.zeros(len(self.rates)) if v is None else self._v(v)
+        value, rate, bias, jacobian = self.bind(None, parameters).constraints(t, self._q(q), rates)
+        return ConstraintTerms(self.constraint_names, value, rate, jacobian, bias)
+
+    def energy(
+        self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
+    ) -> Energy:
+        """Energies [J] and powers [W]."""
+        values = self.bind(inputs, parameters).energies(t, self._q(q), self._v(v))
+        return Energy(*map(float, values[:4]))
+
+    def frame(
+        self, name: str, q: Any, v: Any | None = None, a: Any | None = None, *, parameters: Values | None = None
+    ) -> FrameMotion:
+        """Pose and velocity of a frame in the world."""
+        if name not in self.model.frames:
+            raise UnknownName("frame", name, self.frame_names)
+        return self.frames(q, v, a, names=(name,), parameters=parameters)[name]
+
+    def frames(
+        self,
+        q: Any,
+        v: Any | None = None,
+        a: Any | None = None,
+        *,
+        names: tuple[str, ...] | None = None,
+        parameters: Values | None = None,
+    ) -> dict[str, FrameMotion]:
+        """Poses and velocities of all (or the named) frames in the world."""
+        engine = self.bind(None, parameters)
+        return frame_motion(
+            self.model,
+            engine,
+            self._q(q),
+            None if v is None else self._v(v),
+            None if a is None else self._v(a),
+            names or self.frame_names,
+        )
+
+    def linearization(
+        self,
+        q: Any,
+        v: Any,
+        *,
+        a: Any | None = None,
+        multipliers: Any | None = None,
+        t: float = 0.0,
+        inputs: Values | None = None,
+        parameters: Values | None = None,
+    ) -> Linearized:
+        """Exact derivatives of `M a + h - J' multipliers` by increments of q, by v and by a.
+
+        Accelerations and multipliers default to those of the free motion from this state.
+        """
+        engine = self.bind(inputs, parameters)
+        q, v = self._q(q), self._v(v)
+        if a is None or multipliers is None:
+            free_a, free_multipliers = engine.forward(t, q, v)
+            a = free_a if a is None else a
+            multipliers = free_multipliers if multipliers is None else multipliers
+        return engine.linearized(t, q, v, self._v(a), np.asarray(multipliers, dtype=float))
+
+    def input_derivative(
+        self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
+    ) -> np.ndarray:
+        """d(M a + h)/d(inputs), nv x inputs, exact."""
+        engine = self.bind(inputs, parameters)
+        by_signal = engine.input_tangent(t, self._q(q), self._v(v))
+        return by_signal @ self._signal_derivative(engine, t)
+
+    def parameter_derivative(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        *,
+        t: float = 0.0,
+        inputs: Values | None = None,
+        parameters: Values | None = None,
+    ) -> np.ndarray:
+        """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations)."""
+        vector = self.model.parameter_vector(parameters)
+        engine = self.bind(inputs, parameters)
+        u, _ = engine.signals(t)
+        return np.asarray(self._parameter_jacobian(self._q(q), self._v(v), self._v(a), t, u, vector)).reshape(
+            len(self.rates), -1
+        )
+
+    @cached_property
+    def _parameter_jacobian(self) -> ca.Function:
+        residual = self.casadi("inverse_dynamics")
+        q, v, a = (ca.MX.sym(n, k) for n, k in (("q", len(self.coordinates)), ("v", len(self.rates)), ("a", len(self.rates))))
+        t, u, p = ca.MX.sym("t"), ca.MX.sym("u", len(self.inputs)), ca.MX.sym("p", len(self.model.parameter_names))
+        r = residual(t, q, v, a, u, p)
+        return ca.Function("parameter_jacobian", [q, v, a, t, u, p], [ca.densify(ca.jacobian(r, p))])
+
+    def _signal_derivative(self, engine: Engine, t: float) -> np.ndarray:
+        """d(signals)/d(inputs) at the inputs in force."""
+        count, inputs = self.model.system.signal_count, len(self.inputs)
+        function = self.model.plan.signals
+        if not count or not inputs or function is None:
+            return np.zeros((count, inputs))
+        u, _ = engine.signals(t)
+        symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
+        value = function(*symbols)[0]
+        jacobian = ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
+        zero = np.zeros(inputs)
+        return np.asarray(jacobian(t, u, zero, zero, engine.parameters)).reshape(count, inputs)
+
+    # -- symbolic ----------------------------------------------------------------------------------------------------
+
+    def casadi(self, name: str) -> ca.Function:
+        """A CasADi function of (t, q, v, a, inputs, parameters) or part of them, for optimal control.
+
+        Names: forward_dynamics (t, q, v, u, p) -> a [, multipliers]; inverse_dynamics (t, q, v, a, u, p);
+        mass_matrix (q, p); constraints (t, q, v, u, p) -> value, rate; energy (t, q, v, u, p) -> kinetic, potential;
+        rates (q, v) -> dq/dt; frame:NAME (q, p) -> rotation matrix, position.
+        """
+        from pliant.equations.casadi_functions import casadi_function
+
+        return casadi_function(self.model, name)
+
+    def text(self) -> str:
+        """The equations of a small system in plain text."""
+        from pliant.equations.printing import equations_text
+
+        return equations_text(self.model)
+
+    def latex(self) -> str:
+        """The equations of a small system in LaTeX."""
+        from pliant.equations.printing import equations_latex
+
+        return equations_latex(self.model)
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+
+    def _q(self, q: Any) -> np.ndarray:
+        return _vector(q, len(self.coordinates), "q")
+
+    def _v(self, v: Any) -> np.ndarray:
+        return _vector(v, len(self.rates), "v")
+
+
+def _vector(x: Any, size: int, name: str) -> np.ndarray:
+    array = np.asarray(x, dtype=float)
+    if array.shape != (size,):
+        raise ValueError(f"{name} must have {size} entries in one dimension; it has shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} holds a number that is not finite at index {int(np.argmin(np.isfinite(array)))}")
+    return array
+
+
+_said: set[str] = set()
+
+
+def _say_once(message: str) -> None:
+    if message not in _said:
+        _said.add(message)
+        warnings.warn(message, stacklevel=3)
+
+
+def derive(robot: RobotSpec | str | Path, *, engine: EngineName = "auto") -> Equations:
+    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot.
+
+    `engine`: compiled C where a compiler is found (`auto`), `compiled` to insist on it, `interpreted` to do without.
+    """
+    from pliant.spec import flatten, load
+
+    start = time.perf_counter()
+    spec = robot if isinstance(robot, RobotSpec) else load(robot)
+    model = compile_model(flatten(spec))
+    return Equations(model, engine=engine, derive_seconds=time.perf_counter() - start)

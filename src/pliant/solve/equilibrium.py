@@ -1,0 +1,356 @@
+"""Where does it rest: Newton's method on the constrained statics, made robust.
+
+The step solves `[K + mu M, -J'; J, 0]`. The mass term with mu above the lowest negative eigenvalue makes every step
+go downhill like a heavily damped motion, so the solver settles where the robot would; mu vanishes near the solution and
+Newton's quadratic convergence remains. When that fails, the missing load is applied in stages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.equations.compiled import EvaluationError, Linearized
+from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.frames import FrameMotion
+from pliant.equations.outputs import evaluate_outputs
+from pliant.solve.independent import null_space
+from pliant.solve.state import State, assemble
+
+MAX_ITERATIONS = 200
+# Eigenvalues are computed densely up to this many rates to keep steps downhill and to judge stability.
+DENSE_UP_TO = 600
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A pose at rest.
+
+    Attributes:
+        status: "converged" or "failed".
+        message: what happened, and what to do.
+        q: positions by the order of `coordinates`.
+        multipliers: constraint forces, one per constraint row.
+        residual: largest unbalanced generalized force [N or N m].
+        stable: whether small disturbances die out; None where it could not be judged.
+        stiffness: lowest eigenvalue of the stiffness on allowed motions [N/m or N m/rad, in mass-free metric].
+        iterations: Newton steps.
+    """
+
+    status: str
+    message: str
+    q: np.ndarray
+    multipliers: np.ndarray
+    residual: float
+    stable: bool | None
+    stiffness: float | None
+    iterations: int
+    equations: Equations
+    inputs: Values
+    parameters: Values
+    time: float = 0.0
+
+    @property
+    def state(self) -> State:
+        """The pose as a state at rest."""
+        return State(self.q, np.zeros(len(self.equations.rates)), self.time, self.multipliers)
+
+    @property
+    def coordinates(self) -> dict[str, float]:
+        """Positions by name."""
+        return dict(zip(self.equations.coordinates, self.q.tolist(), strict=True))
+
+    @property
+    def frames(self) -> dict[str, FrameMotion]:
+        """Frames by name."""
+        return self.equations.frames(self.q, parameters=self.parameters)
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The model's outputs by name."""
+        engine = self.equations.bind(self.inputs, self.parameters)
+        zero = np.zeros(engine.nv)
+        return evaluate_outputs(self.equations.model, engine, self.time, self.q, zero, zero, self.multipliers, 0.0)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])
+        return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}"
+
+
+def equilibrium(
+    eqs: Equations,
+    *,
+    start: State | np.ndarray | None = None,
+    inputs: Values | None = None,
+    parameters: Values | None = None,
+    t: float = 0.0,
+    tolerance: float = 1e-10,
+) -> Equilibrium:
+    """A pose at rest near `start` (the model's initial pose by default).
+
+    `tolerance`: largest unbalanced force accepted, relative to the forces in play.
+    """
+    engine = eqs.bind(inputs, parameters)
+    if start is None:
+        q = eqs.initial_state(parameters)[0]
+    else:
+        q = np.array(start.q if isinstance(start, State) else start, dtype=float)
+    made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
+    solver = _Statics(engine, t, tolerance)
+    q, multipliers, iterations, done = solver.solve(made.q, np.zeros(engine.m), 0.0)
+    if not done:
+        q, multipliers, more, done = solver.continuation(made.q)
+        iterations += more
+    at = solver.linearized(q, multipliers)
+    residual = float(np.max(np.abs(at.residual), initial=0.0))
+    stable, stiffness = stability(at)
+    notes = list(made.messages)
+    if done:
+        kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
+        if stable is None and stiffness is not None:
+            kind = "neutral (it can drift without force)"
+        notes.insert(0, f"equilibrium found in {iterations} iterations; it is {kind}")
+    else:
+        worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if engine.nv else ""
+        notes.insert(
+            0,
+            f"no equilibrium found: a force of {residual:.3g} on '{worst}' stays unbalanced after {iterations} "
+            "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it.",
+        )
+    status = "converged" if done else "failed"
+    return Equilibrium(
+        status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs,
+        dict(inputs or {}), dict(parameters or {}), t,
+    )  # fmt: skip
+
+
+def equilibria(
+    eqs: Equations,
+    *,
+    starts: int = 20,
+    spread: float = 1.0,
+    seed: int = 0,
+    inputs: Values | None = None,
+    parameters: Values | None = None,
+) -> list[Equilibrium]:
+    """Different equilibria found from the model's pose and from random poses around it.
+
+    `spread`: standard deviation of the random increments [m or rad].
+    """
+    rng = np.random.default_rng(seed)
+    engine = eqs.bind(inputs, parameters)
+    first = eqs.initial_state(parameters)[0]
+    found: list[Equilibrium] = []
+    for k in range(starts):
+        increment = np.zeros(engine.nv) if k == 0 else rng.normal(scale=spread, size=engine.nv)
+        try:
+            result = equilibrium(
+                eqs, start=engine.increment(first, increment), inputs=inputs, parameters=parameters
+            )
+        except RuntimeError:
+            continue
+        if result.status != "converged":
+            continue
+        poses = eqs.bind(inputs, parameters).node_poses(result.q)
+        if not any(_same_pose(poses, eqs.engine.node_poses(other.q)) for other in found):
+            found.append(replace(result))
+    return sorted(found, key=lambda e: not e.stable)
+
+
+def _same_pose(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> bool:
+    return bool(np.allclose(a[0], b[0], atol=1e-5) and np.allclose(a[1], b[1], atol=1e-6))
+
+
+def stability(at: Linearized) -> tuple[bool | None, float | None]:
+    """Whether the stiffness on allowed motions is positive, and its lowest eigenvalue; None: neutral or not judged."""
+    n = at.stiffness.shape[0]
+    if n == 0 or n > DENSE_UP_TO:
+        return None, None
+    Z = null_space(at.jacobian.toarray())
+    if Z.shape[1] == 0:
+        return True, None
+    K = Z.T @ at.stiffness.toarray() @ Z
+    if np.allclose(K, K.T, atol=1e-9 * max(1.0, np.abs(K).max())):
+        lowest = float(la.eigvalsh(0.5 * (K + K.T))[0])
+    else:
+        # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
+        M = Z.T @ at.mass.toarray() @ Z
+        C = Z.T @ at.damping.toarray() @ Z
+        f = len(M)
+        A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
+        lowest = -float(np.max(np.linalg.eigvals(A).real))
+    tolerance = 1e-9 * max(1e-12, float(np.abs(K).max()))
+    if abs(lowest) <= tolerance:
+        return None, lowest
+    return lowest > 0, lowest
+
+
+class _Statics:
+    """Newton iterations on `F(q, multipliers) = remaining * F0, phi(q) = 0`."""
+
+    def __init__(self, engine: Engine, t: float, tolerance: float) -> None:
+        self.engine, self.t, self.tolerance = engine, t, tolerance
+        self._zero = np.zeros(engine.nv)
+        self._load = np.zeros(engine.nv)
+
+    def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
+        return self.engine.linearized(self.t, q, self._zero, self._zero, multipliers)
+
+    def _residual(self, q: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        force = self.engine.inverse(self.t, q, self._zero, self._zero) - self._load
+        if self.engine.m:
+            phi, _, _, J = self.engine.constraints(self.t, q, self._zero)
+            return force - J.T @ (multipliers * self.engine.row_active), phi * self.engine.row_active
+        return force, np.zeros(0)
+
+    def _scale(self, at: Linearized) -> float:
+        """Typical force: what the stiffness makes of a small motion, or the residual itself."""
+        stiffness = np.abs(at.stiffness.data).max(initial=0.0)
+        return float(max(1e-3 * stiffness, np.abs(at.residual).max(initial=0.0), 1e-9))
+
+    def solve(
+        self, q: np.ndarray, multipliers: np.ndarray, remaining: float
+    ) -> tuple[np.ndarray, np.ndarray, int, bool]:
+        """Iterate; `remaining` is the share of the initial imbalance left unapplied."""
+        engine = self.engine
+        self._load = remaining * self._initial if remaining else np.zeros(engine.nv)
+        scale: float | None = None
+        damping = 0.0
+        for iteration in range(MAX_ITERATIONS):
+            at = self.linearized(q, multipliers)
+            force, phi = at.residual - self._load, at.phi * engine.row_active
+            if iteration == 0 and engine.m:
+                multipliers = self._balanced_multipliers(at, force, multipliers)
+                force, phi = self._residual(q, multipliers)
+                at = self.linearized(q, multipliers)
+            scale = max(scale or 0.0, self._scale(at))
+            norm = np.abs(force).max(initial=0.0)
+            if norm <= self.tolerance * scale and np.abs(phi).max(initial=0.0) <= 1e-11:
+                return q, multipliers, iteration, True
+            step = self._step(at, force, phi, damping)
+            if step is None:
+                return q, multipliers, iteration, False
+            q_new, multipliers_new, share = self._search(q, multipliers, step, force, phi)
+            if share == 0.0:
+                if damping > 1e12:
+                    return q, multipliers, iteration, norm <= 1e3 * self.tolerance * scale
+                damping = max(10 * damping, 1e-3)
+                continue
+            damping = 0.0 if share == 1.0 and damping < 1e-6 else 0.1 * damping
+            q, multipliers = q_new, multipliers_new
+            if not np.all(np.isfinite(q)):
+                return q, multipliers, iteration, False
+        return q, multipliers, MAX_ITERATIONS, False
+
+    def _balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Multipliers that carry as much of the imbalance as they can."""
+        J = at.jacobian.toarray()[self.engine.row_active.astype(bool)]
+        free_force = force + at.jacobian.T @ multipliers
+        out = np.zeros(self.engine.m)
+        out[self.engine.row_active.astype(bool)] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
+        return out
+
+    def _step(
+        self, at: Linearized, force: np.ndarray, phi: np.ndarray, damping: float
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        engine = self.engine
+        mu = damping * (np.abs(at.stiffness.data).max(initial=1.0) / max(np.abs(at.mass.data).max(initial=1.0), 1e-300))
+        if engine.nv <= DENSE_UP_TO:
+            mu = max(mu, self._uphill(at))
+        active = sp.diags(engine.row_active.astype(float))
+        J = active @ at.jacobian
+        K = at.stiffness + mu * at.mass
+        rhs = -np.concatenate([force, phi])
+        if engine.m:
+            matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - engine.row_active)]], format="csc")
+        else:
+            matrix = sp.csc_matrix(K)
+        try:
+            x = spla.splu(matrix).solve(rhs)
+        except RuntimeError:
+            # neutral directions: the shortest step that balances what can be balanced
+            if matrix.shape[0] > DENSE_UP_TO:
+                return None
+            x = np.linalg.lstsq(matrix.toarray(), rhs, rcond=1e-12)[0]
+        if not np.all(np.isfinite(x)):
+            return None
+        return x[: engine.nv], x[engine.nv :]
+
+    def _uphill(self, at: Linearized) -> float:
+        """The least mass term that makes the stiffness positive on allowed motions."""
+        Z = null_space(at.jacobian.toarray()[self.engine.row_active.astype(bool)])
+        if Z.shape[1] == 0:
+            return 0.0
+        K, M = Z.T @ at.stiffness.toarray() @ Z, Z.T @ at.mass.toarray() @ Z
+        try:
+            lowest = float(la.eigh(0.5 * (K + K.T), M, eigvals_only=True, subset_by_index=[0, 0])[0])
+        except la.LinAlgError:
+            return 0.0
+        highest = float(np.abs(K).max() / max(np.abs(M).max(), 1e-300))
+        return -2.0 * lowest + 1e-3 * abs(lowest) if lowest < -1e-9 * highest else 0.0
+
+    def _search(
+        self,
+        q: np.ndarray,
+        multipliers: np.ndarray,
+        step: tuple[np.ndarray, np.ndarray],
+        force: np.ndarray,
+        phi: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Backtracking: the longest share of the step that lowers the energy or the imbalance."""
+        engine = self.engine
+        largest = np.abs(step[0]).max(initial=0.0)
+        share = min(1.0, 1.0 / largest) if largest > 0 else 1.0
+        energy = engine.energies(self.t, q, self._zero)[1]
+        imbalance = np.linalg.norm(force) + np.linalg.norm(phi)
+        slope = float(force @ step[0])
+        for _ in range(30):
+            q_new = engine.increment(q, share * step[0])
+            multipliers_new = multipliers + share * step[1]
+            try:
+                force_new, phi_new = self._residual(q_new, multipliers_new)
+            except EvaluationError:
+                share *= 0.5
+                continue
+            now = np.linalg.norm(force_new) + np.linalg.norm(phi_new)
+            if np.isfinite(now):
+                lower = (
+                    not engine.m
+                    and not self._load.any()
+                    and slope < 0
+                    and engine.energies(self.t, q_new, self._zero)[1] < energy + 1e-4 * share * slope
+                )
+                if lower or now < (1 - 1e-4 * share) * imbalance or now < 1e-14:
+                    return q_new, multipliers_new, share
+            share *= 0.5
+        return q, multipliers, 0.0
+
+    def continuation(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, int, bool]:
+        """Apply the imbalance of the start bit by bit."""
+        engine = self.engine
+        self._load = np.zeros(engine.nv)
+        multipliers = np.zeros(engine.m)
+        at = self.linearized(q, multipliers)
+        if engine.m:
+            multipliers = self._balanced_multipliers(at, at.residual, multipliers)
+        self._initial = self._residual(q, multipliers)[0]
+        applied, stride, total = 0.0, 0.1, 0
+        while applied < 1.0:
+            target = min(1.0, applied + stride)
+            q_new, multipliers_new, iterations, done = self.solve(q, multipliers, 1.0 - target)
+            total += iterations
+            if done:
+                q, multipliers, applied = q_new, multipliers_new, target
+                stride = min(0.5, 1.7 * stride)
+            else:
+                stride *= 0.3
+                if stride < 1e-4:
+                    self._load = np.zeros(engine.nv)
+                    return q, multipliers, total, False
+        self._load = np.zeros(engine.nv)
+        return q, multipliers, total, True

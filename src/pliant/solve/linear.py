@@ -1,0 +1,170 @@
+"""Linear equations about a state on independent coordinates, for control design."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.equations.equations import Equations, Values
+from pliant.equations.outputs import output_function
+from pliant.solve.independent import partition
+from pliant.solve.modal import at_rest
+from pliant.solve.state import State, assemble
+from pliant.spec.outputs import EnergyOutput
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """dx/dt = A x + B u, y = C x + D u for small changes about a state.
+
+    x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
+    and columns; `residual` is the largest acceleration at the state itself (zero at an equilibrium).
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    independent: tuple[str, ...]
+    state: State
+    residual: float
+
+    def to_control(self) -> Any:
+        """The same as a `control.StateSpace` with named signals."""
+        import control
+
+        def allowed(names: tuple[str, ...]) -> list[str]:
+            return [name.replace(".", "_") for name in names]  # python-control keeps the dot for itself
+
+        return control.ss(
+            self.A, self.B, self.C, self.D,
+            states=allowed(self.states), inputs=allowed(self.inputs), outputs=allowed(self.outputs),
+        )  # fmt: skip
+
+
+def linearize(
+    eqs: Equations,
+    *,
+    at: State | np.ndarray | None = None,
+    independent: tuple[str, ...] | None = None,
+    inputs: Values | None = None,
+    parameters: Values | None = None,
+    t: float = 0.0,
+) -> StateSpace:
+    """Exact linearization about a state (the model's start by default), which may be moving.
+
+    With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
+    good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
+    """
+    engine = eqs.bind(inputs, parameters)
+    if at is None:
+        q, v = eqs.initial_state(parameters)
+    elif isinstance(at, State):
+        q, v = np.array(at.q), np.array(at.v)
+    else:
+        q, v = np.array(at, dtype=float), np.zeros(engine.nv)
+    made = assemble(eqs, engine, t, q, v)
+    q, v = made.q, made.v
+    a, multipliers = engine.forward(t, q, v)
+    residual = float(np.max(np.abs(a), initial=0.0))
+    if not np.any(v) and residual < 1e-6:
+        # at an equilibrium: drop the round-off accelerations
+        a = np.zeros(engine.nv)
+        multipliers = at_rest(engine, t, q)[1].multipliers
+    linear = engine.linearized(t, q, v, a, multipliers)
+    Eq, Ev = engine.acceleration_tangent()
+    on = engine.row_active.astype(bool)
+    J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
+    K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
+    gamma = _bracket(eqs, v)
+    chosen, G = partition(J, None if independent is None else _indices(eqs, independent), eqs.rates)
+    f, n, m = len(chosen), engine.nv, len(J)
+    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
+    H = 0.5 * (Ev - J @ gamma)
+    dependent = [i for i in range(n) if i not in chosen]
+    P = np.zeros((n, n))
+    if m:
+        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
+    Rq, Rv = _force_by_input(eqs, engine, t, q, v, inputs)
+    kkt = np.block([[M, -J.T], [J, np.zeros((m, m))]])
+    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
+    by_u = np.linalg.solve(kkt, -np.vstack([Rq, Rv[on] if m else np.zeros((0, Rq.shape[1]))]))
+    A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
+    B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
+    full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
+    full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
+    names, out_C, out_D = _outputs(eqs, engine, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
+    labels = tuple(eqs.rates[i] for i in chosen)
+    return StateSpace(
+        A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
+        State(q, v, t, multipliers), residual,
+    )  # fmt: skip
+
+
+def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
+    from pliant.equations.equations import UnknownName
+
+    for name in names:
+        if name not in eqs.rates:
+            raise UnknownName("coordinate", name, eqs.rates)
+    return [eqs.rates.index(name) for name in names]
+
+
+def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
+    """Gamma with d(increment)/dt = change of v - Gamma increment."""
+    gamma = np.zeros((len(v), len(v)))
+    for _, at in eqs.model.system.quaternions():
+        w = v[at : at + 3]
+        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
+    return gamma
+
+
+def _force_by_input(
+    eqs: Equations, engine: Any, t: float, q: np.ndarray, v: np.ndarray, inputs: Values | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives by the inputs of the residual and of the constraints' prescribed accelerations.
+
+    An input that prescribes a position acts through its own acceleration, which held inputs do not have; it gives no
+    column here.
+    """
+    by_signal = engine.input_tangent(t, q, v)
+    chain = eqs._signal_derivative(engine, t)
+    return by_signal @ chain, np.zeros((eqs.model.system.rows, chain.shape[1]))
+
+
+def _outputs(
+    eqs: Equations, engine: Any, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
+    G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
+    """Names, C and D of the outputs."""
+    model = eqs.model
+    wanted = {name: spec for name, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)}
+    if not wanted:
+        names = eqs.rates
+        return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
+    function = output_function(model)
+    x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
+    y = function.call(x)
+    stacked = ca.vertcat(*[ca.vec(part) for part in y])
+    jacobians = ca.Function("output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in (x[0], x[1], x[2], x[3], x[5])])
+    signals = engine.signals(t)[1]
+    d_q, d_v, d_a, d_l, d_s = (
+        np.asarray(part) for part in jacobians.call([q, v, a, multipliers, engine.theta, signals])
+    )
+    N = np.asarray(ca.densify(eqs.casadi("rates").jacobian()(q, v, 0)[1]))
+    d_q = d_q @ N
+    by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
+    by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
+    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs._signal_derivative(engine, t)
+    names = []
+    for (name, _), part in zip(wanted.items(), y, strict=True):
+        size = part.numel()
+        names += [name] if size == 1 else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
+    return tuple(names), np.hstack([by_y, by_r]), by_u

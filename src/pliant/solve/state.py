@@ -1,0 +1,111 @@
+"""States, and how a start is brought onto the constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg as la
+from scipy.optimize import least_squares
+
+from pliant.equations.compiled import EvaluationError
+from pliant.equations.equations import Engine, Equations
+
+# A start closer to the constraints than this needs no word about it [m or rad].
+SILENT_BELOW = 1e-6
+RANK_TOLERANCE = 1e-9
+
+
+class AssemblyError(RuntimeError):
+    """The robot cannot be put together: a loop does not close."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Positions, rates and time [s]."""
+
+    q: np.ndarray
+    v: np.ndarray
+    t: float = 0.0
+    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A state on the constraints, and what had to be done to get there."""
+
+    q: np.ndarray
+    v: np.ndarray
+    messages: tuple[str, ...]
+
+
+def assemble(eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> Assembled:
+    """The nearest state that satisfies the constraints, with redundant constraint rows switched off.
+
+    Raises AssemblyError with the remaining distance when there is none.
+    """
+    engine.row_active[:] = 1
+    if not engine.m:
+        return Assembled(q, v, ())
+    messages: list[str] = []
+    phi = engine.constraints(t, q, v)[0]
+    before = float(np.max(np.abs(phi)))
+    redundant = _switch_off_redundant(engine, t, q, v)
+    try:
+        new_q, new_v = engine.project(t, q, v)
+    except EvaluationError:
+        new_q, new_v = _close_by_least_squares(eqs, engine, t, q, v)
+    # the rank may differ once the loop is closed
+    redundant = _switch_off_redundant(engine, t, new_q, new_v)
+    left = engine.constraints(t, new_q, new_v)[0]
+    if np.max(np.abs(left)) > 1e-8:
+        worst = int(np.argmax(np.abs(left)))
+        raise AssemblyError(_open_loop(eqs, worst, abs(float(left[worst]))))
+    if before > SILENT_BELOW:
+        messages.append(f"the start violated the constraints by {before:.3g}; it was moved onto them")
+    if redundant:
+        names = ", ".join(eqs.constraint_names[i] for i in redundant)
+        messages.append(f"redundant constraints switched off: {names} (others already imply them)")
+    return Assembled(new_q, new_v, tuple(messages))
+
+
+def _switch_off_redundant(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> list[int]:
+    """Keep an independent set of constraint rows in force; returns the others."""
+    jacobian = engine.constraints(t, q, v)[3].toarray()
+    scale = np.max(np.abs(jacobian), initial=0.0)
+    if scale == 0.0:
+        return []
+    _, upper, order = la.qr(jacobian.T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(upper))
+    rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0]))
+    off = sorted(int(i) for i in order[rank:])
+    engine.row_active[:] = 1
+    engine.row_active[off] = 0
+    return off
+
+
+def _close_by_least_squares(
+    eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Second attempt, without masses: the configuration with the smallest constraint error."""
+    zero = np.zeros(engine.nv)
+
+    def error(x: np.ndarray) -> np.ndarray:
+        return np.asarray(engine.constraints(t, engine.increment(q, x), zero)[0])
+
+    engine.row_active[:] = 1
+    found = least_squares(error, zero, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
+    if np.max(np.abs(found.fun)) > 1e-8:
+        worst = int(np.argmax(np.abs(found.fun)))
+        raise AssemblyError(_open_loop(eqs, worst, float(np.linalg.norm(found.fun))))
+    closed = engine.increment(q, found.x)
+    _switch_off_redundant(engine, t, closed, v)
+    return engine.project(t, closed, v)
+
+
+def _open_loop(eqs: Equations, row: int, distance: float) -> str:
+    name = eqs.constraint_names[row]
+    return (
+        f"the loop cannot be closed: constraint '{name}' stays {distance:.4g} (m or rad) open at best. Check the "
+        "lengths and placements it connects, or start from coordinates nearer to a closed pose."
+    )
