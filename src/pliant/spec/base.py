@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 from pydantic import (
@@ -23,10 +23,21 @@ from pliant.spec.dimension import Dimension
 Path: TypeAlias = tuple[str | int, ...]
 """A place in a model: keys and list positions from the top, or from a part."""
 
+Problem: TypeAlias = tuple[Path, str, str]
+"""Something wrong with a part: the path in the part, a message and a hint."""
+
+
+def positive(part: Part, value: Callable[[Any], float], *fields: str) -> Iterator[Problem]:
+    """The problem of each of the fields that is given and not above zero."""
+    for field in fields:
+        given = getattr(part, field)
+        if given is not None and value(given) <= 0:
+            yield (field,), f"{field} must be above zero, but it is {value(given):g}", ""
+
 
 def nearest(word: object, choices: Iterable[str]) -> str | None:
     """The choice most like `word`, or None when nothing is similar."""
-    found = difflib.get_close_matches(str(word)[:80], list(choices), n=1, cutoff=0.6)
+    found = difflib.get_close_matches(str(word)[:80], list(choices)[:2000], n=1, cutoff=0.6)
     return found[0] if found else None
 
 
@@ -57,6 +68,10 @@ class Part(BaseModel):
         """
         return None
 
+    def problems(self, value: Callable[[Any], float]) -> Iterator[Problem]:
+        """What is wrong with the values of this part together; `value` evaluates one of them."""
+        yield from ()
+
     @model_validator(mode="wrap")
     @classmethod
     def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
@@ -67,7 +82,7 @@ class Part(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            raise _with_known_keys(error, cls) from None
+            raise with_known_keys(error, cls) from None
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -84,7 +99,7 @@ class Part(BaseModel):
         return full
 
 
-def _with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
+def with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
     """The same error, with the part's valid keys in the faults about unknown ones.
 
     Only the part itself knows its keys, so the suggestion is made here and not where faults are printed.
@@ -156,7 +171,9 @@ class ByType(Choice):
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
         if not isinstance(data, Mapping):
-            message = f"expected a {self.what} (a mapping with `{self.key}`), got {describe(data)}"
+            message = (
+                f"expected {with_article(self.what)} (a mapping with `{self.key}`), got {describe(data)}"
+            )
             raise fault("not_a_mapping", message)
         tag = data.get(self.key, self.default)
         if tag is None:
@@ -180,11 +197,13 @@ class ByKey(Choice):
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
         if not isinstance(data, Mapping):
-            message = f"expected a {self.what} (a mapping with one of {known}), got {describe(data)}"
+            message = (
+                f"expected {with_article(self.what)} (a mapping with one of {known}), got {describe(data)}"
+            )
             raise fault("not_a_mapping", message)
         present = [tag for tag in tags if tag in data]
         if len(present) > 1:
-            message = f"a {self.what} has one of {known}; here are {' and '.join(present)}"
+            message = f"{with_article(self.what)} has one of {known}; here are {' and '.join(present)}"
             raise fault("ambiguous", message, hint="keep one of them", key=present[1])
         if not present:
             matches = [(key, nearest(key, tags)) for key in data]
@@ -229,6 +248,16 @@ def _classes(annotation: Any) -> Iterable[type[Part]]:
         yield from _classes(member)
 
 
+def with_article(noun: str) -> str:
+    """The noun with its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped, so that a message can neither move the cursor nor hide."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def describe(value: object) -> str:
     """A short description of a wrong value, for messages."""
     if value is None:
@@ -239,6 +268,6 @@ def describe(value: object) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, bool):
         return f"the truth value {str(value).lower()}"
-    text = str(value)
+    text = printable(str(value))
     short = text if len(text) <= 40 else text[:37] + "..."
     return f"'{short}'" if isinstance(value, str) else short

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+import math
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from pliant.spec.base import ByKey, ByType, Part, fault
+from pliant.spec.base import ByKey, ByType, Part, Path, Problem, fault, positive
 from pliant.spec.names import MaterialName, Name
 from pliant.spec.placement import AxisLetter, Placement, Rotations
-from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia
+from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]
 
@@ -33,6 +35,12 @@ class PrincipalInertia(Part):
 Inertia: TypeAlias = Annotated[InertiaMatrix | PrincipalInertia, ByKey("inertia")]
 
 
+def _about(axis: AxisLetter, along: Any, across: Any) -> tuple[Any, Any, Any]:
+    """Values about x, y, z of a shape with an axis: `along` about that one, `across` about the others."""
+    x, y, z = (along if letter == axis else across for letter in "xyz")
+    return x, y, z
+
+
 class SlenderRod(Part):
     """A thin uniform rod: no inertia about its own axis."""
 
@@ -41,6 +49,18 @@ class SlenderRod(Part):
     """Length along the axis [m]."""
     axis: AxisLetter = "x"
     """Body axis that it lies along."""
+
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        return 0.0
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        return _about(self.axis, 0.0, value(self.length) ** 2 / 12)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "length")
 
 
 class Cylinder(Part):
@@ -53,6 +73,19 @@ class Cylinder(Part):
     """Length along the axis [m]."""
     axis: AxisLetter = "z"
     """Body axis that it lies along."""
+
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        return math.pi * value(self.radius) ** 2 * value(self.length)
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        square = value(self.radius) ** 2
+        return _about(self.axis, square / 2, square / 4 + value(self.length) ** 2 / 12)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "radius", "length")
 
 
 class Tube(Part):
@@ -68,6 +101,24 @@ class Tube(Part):
     axis: AxisLetter = "z"
     """Body axis that it lies along."""
 
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        return math.pi * (value(self.outer_radius) ** 2 - value(self.inner_radius) ** 2) * value(self.length)
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        squares = value(self.outer_radius) ** 2 + value(self.inner_radius) ** 2
+        return _about(self.axis, squares / 2, squares / 4 + value(self.length) ** 2 / 12)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "outer_radius", "length")
+        if not 0 <= value(self.inner_radius) < value(self.outer_radius):
+            text = (
+                f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
+            )
+            yield ("inner_radius",), text, ""
+
 
 class Box(Part):
     """A solid box."""
@@ -76,6 +127,25 @@ class Box(Part):
     size: LengthVector
     """Whole edge lengths along the body's x, y, z [m]."""
 
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        return value(self.size[0]) * value(self.size[1]) * value(self.size[2])
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        x, y, z = (value(edge) ** 2 / 12 for edge in self.size)
+        return y + z, x + z, x + y
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        for index, entry in enumerate(self.size):
+            if value(entry) <= 0:
+                yield (
+                    ("size", index),
+                    f"a box needs three edges above zero, but one is {value(entry):g} m",
+                    "",
+                )
+
 
 class Sphere(Part):
     """A solid ball."""
@@ -83,6 +153,19 @@ class Sphere(Part):
     type: Literal["sphere"] = "sphere"
     radius: Length
     """Radius [m]."""
+
+    def volume(self, value: Callable[[Scalar], Any]) -> Any:
+        """Volume [m^3]."""
+        return 4 / 3 * math.pi * value(self.radius) ** 3
+
+    def gyration(self, value: Callable[[Scalar], Any]) -> tuple[Any, Any, Any]:
+        """Squared radii of gyration about the body's axes through the centre [m^2]."""
+        square = 0.4 * value(self.radius) ** 2
+        return square, square, square
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "radius")
 
 
 Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere, ByType("shape")]
@@ -131,6 +214,24 @@ joints:
   wrist: {type: universal, parent: forearm.wrist, child: hand}
 """
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A mass is not negative, and an inertia is that of some distribution of mass."""
+        if self.mass is not None and value(self.mass) < 0:
+            yield ("mass",), f"the mass cannot be negative, but it is {value(self.mass):g} kg", ""
+        if isinstance(self.inertia, PrincipalInertia):
+            yield from _inertia_problems([value(entry) for entry in self.inertia.principal], ("principal",))
+        elif self.inertia is not None:
+            matrix = [[value(entry) for entry in row] for row in self.inertia.matrix]
+            scale = max(abs(entry) for row in matrix for entry in row)
+            if any(abs(matrix[i][j] - matrix[j][i]) > 1e-9 * scale for i, j in ((0, 1), (0, 2), (1, 2))):
+                yield (
+                    ("inertia", "matrix"),
+                    "the inertia matrix is not symmetric",
+                    "mirror it at the diagonal",
+                )
+            else:
+                yield from _inertia_problems(_eigenvalues(matrix), ("matrix",))
+
     @model_validator(mode="after")
     def _mass_known(self) -> Self:
         if self.mass is None and self.inertia is not None:
@@ -146,3 +247,23 @@ joints:
             message = "a slender rod has no volume, so density gives it no mass"
             raise fault("no_mass", message, hint="add `mass`, or use a cylinder or a tube", key="shape")
         return self
+
+
+def _inertia_problems(principal: list[float], place: Path) -> Iterator[Problem]:
+    """Principal moments are not negative, and none exceeds the sum of the other two."""
+    path: Path = ("inertia", *place)
+    largest = max(map(abs, principal))
+    shown = ", ".join(f"{moment:.4g}" for moment in principal)
+    if min(principal) < -1e-9 * largest:
+        yield path, f"a moment of inertia cannot be negative; the principal ones are {shown} kg*m^2", ""
+    elif 2 * max(principal) > sum(principal) + 1e-9 * largest:
+        message = (
+            f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
+        )
+        yield path, message, "check the numbers and their axes"
+
+
+def _eigenvalues(matrix: list[list[float]]) -> list[float]:
+    import numpy as np
+
+    return [float(moment) for moment in np.linalg.eigvalsh(np.array(matrix))]

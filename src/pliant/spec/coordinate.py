@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
 
-from pliant.spec.base import Part, Path
+from pliant.spec.base import Part, Path, Problem, positive
 from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.spec.names import CoordinateName, Name
 from pliant.spec.placement import Rotations
@@ -44,6 +44,12 @@ class LengthSpring(Part):
     compression: Number = 1
     """Factor on the rest value, above 0 up to 1 [-]."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is a ratio."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
+
 
 class AngleSpring(Part):
     """Spring on an angle: torque `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
@@ -56,6 +62,12 @@ class AngleSpring(Part):
     """Angle at which the spring is free of torque [rad], or `as at start`: its value in the initial pose."""
     compression: Number = 1
     """Factor on the rest value, above 0 up to 1 [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is a ratio."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
 
 
 class LengthDamper(Part):
@@ -72,6 +84,10 @@ class LengthDamper(Part):
         """The coefficient's dimension depends on the power."""
         return damping_dimension(DAMPING, value(self.power)) if path == ("coefficient",) else None
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A power of zero or less would act at rest."""
+        yield from positive(self, value, "power")
+
 
 class AngleDamper(Part):
     """Damper on an angle: torque `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
@@ -86,6 +102,10 @@ class AngleDamper(Part):
     def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
         return damping_dimension(ANGULAR_DAMPING, value(self.power)) if path == ("coefficient",) else None
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A power of zero or less would act at rest."""
+        yield from positive(self, value, "power")
 
 
 class EqualTo(Part):

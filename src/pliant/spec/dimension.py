@@ -43,7 +43,8 @@ class Dimension:
         return "/".join(["*".join(above) or "1", *below])
 
     def _factors(self) -> list[tuple[str, Fraction]]:
-        return list(zip(BASE_UNITS, self.exponents, strict=True))
+        by_unit = dict(zip(BASE_UNITS, self.exponents, strict=True))
+        return [(unit, by_unit[unit]) for unit in ("kg", "m", "s", "A", "K")]
 
 
 def _power(unit: str, exponent: Fraction) -> str:
@@ -94,7 +95,7 @@ NAMES: dict[Dimension, str] = {
     ACCELERATION: "acceleration",
     RATE: "rate",
     FORCE: "force",
-    TORQUE: "torque",
+    TORQUE: "torque or energy",
     PRESSURE: "pressure",
     DENSITY: "density",
     INERTIA: "moment of inertia",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from pliant.spec.base import ByKey, Part, ValueOrPart
-from pliant.spec.scalar import Angle, AnySignal, Frequency, Time, Value
+from pliant.spec.base import ByKey, Part, Problem, ValueOrPart
+from pliant.spec.scalar import Angle, AnySignal, Frequency, Scalar, Time, Value
 
 
 class Step(Part):
@@ -32,6 +34,11 @@ class Ramp(Part):
     """Value before the ramp [unit of the parameter]."""
     after: Value
     """Value after the ramp [unit of the parameter]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A ramp takes time."""
+        if value(self.end) <= value(self.start):
+            yield ("end",), "the ramp must end after it starts", "use a step for a jump"
 
 
 class Sine(Part):
@@ -101,6 +108,24 @@ class PiecewiseInput(Part):
 
     piecewise: Annotated[tuple[Piece, ...], Field(min_length=1)]
     """The pieces in order of time; the last one has no `until`."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Times increase, and only the last piece is open."""
+        before = -math.inf
+        for index, piece in enumerate(self.piecewise):
+            last = index == len(self.piecewise) - 1
+            place = ("piecewise", index)
+            if piece.until is None and not last:
+                yield place, "only the last piece may have no `until`", "add `until`"
+            elif piece.until is not None and last:
+                yield (
+                    (*place, "until"),
+                    "the last piece goes on for ever",
+                    "remove its `until`, or add a piece",
+                )
+            elif piece.until is not None and value(piece.until) <= before:
+                yield (*place, "until"), "the times of the pieces must increase", ""
+            before = value(piece.until) if piece.until is not None else before
 
 
 class SeriesInput(Part):

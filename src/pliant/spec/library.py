@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import model_validator
 
-from pliant.spec.base import ByType, Part, fault
-from pliant.spec.scalar import Density, Length, Number, Pressure
+from pliant.spec.base import ByType, Part, Problem, fault, positive
+from pliant.spec.scalar import Density, Length, Number, Pressure, Scalar
 
 
 class Material(Part):
@@ -34,6 +35,13 @@ joints:
   knuckle: {type: revolute, child: finger, axis: y}
 """
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Moduli and density are above zero, Poisson's ratio in the range that energy allows."""
+        yield from positive(self, value, "density", "youngs_modulus", "shear_modulus")
+        if self.poissons_ratio is not None and not -1 < value(self.poissons_ratio) <= 0.5:
+            text = f"poissons_ratio must be above -1 and up to 0.5, but it is {value(self.poissons_ratio):g}"
+            yield ("poissons_ratio",), text, ""
+
     @model_validator(mode="after")
     def _one_shear_law(self) -> Self:
         if self.poissons_ratio is not None and self.shear_modulus is not None:
@@ -49,6 +57,10 @@ class Circle(Part):
     radius: Length
     """Radius [m]."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "radius")
+
 
 class Annulus(Part):
     """A circular ring."""
@@ -59,6 +71,15 @@ class Annulus(Part):
     inner_radius: Length
     """Inner radius, smaller than the outer one [m]."""
 
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "outer_radius")
+        if not 0 <= value(self.inner_radius) < value(self.outer_radius):
+            text = (
+                f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
+            )
+            yield ("inner_radius",), text, ""
+
 
 class Rectangle(Part):
     """A full rectangle."""
@@ -68,6 +89,10 @@ class Rectangle(Part):
     """Edge along the section's x axis [m]."""
     height: Length
     """Edge along the section's y axis [m]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes are above zero."""
+        yield from positive(self, value, "width", "height")
 
 
 Section: TypeAlias = Annotated[Circle | Annulus | Rectangle, ByType("section", key="shape")]

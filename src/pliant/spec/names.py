@@ -13,7 +13,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from pliant.spec.base import describe, fault
+from pliant.spec.base import describe, fault, with_article
 
 MAX_NAME = 64
 WORD = r"[A-Za-z][A-Za-z0-9_]*"
@@ -70,12 +70,14 @@ class Reference:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"type": "string", "description": f"a reference to a {self.kind}: {self.hint}"}
+        return {"type": "string", "description": f"a reference to {with_article(self.kind)}: {self.hint}"}
 
     def _read(self, value: Any) -> str:
         if not isinstance(value, str) or not self.pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
             raise fault(
-                "bad_reference", f"{describe(value)} is not a reference to a {self.kind}", hint=self.hint
+                "bad_reference",
+                f"{describe(value)} is not a reference to {with_article(self.kind)}",
+                hint=self.hint,
             )
         return value
 

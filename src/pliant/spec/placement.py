@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
-from pliant.spec.base import ByKey, Part, WordOrList
+from pliant.spec.base import ByKey, Part, Problem, WordOrList
 from pliant.spec.names import FrameName
-from pliant.spec.scalar import Angle, LengthVector, Number, Vector
+from pliant.spec.scalar import Angle, LengthVector, Number, Scalar, Vector
 
 AxisLetter: TypeAlias = Literal["x", "y", "z"]
 
@@ -38,6 +38,11 @@ class QuaternionRotation(Part):
 
     quaternion: tuple[Number, Number, Number, Number]
     """The four numbers w, x, y, z."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A quaternion of length zero is no rotation."""
+        if all(value(entry) == 0 for entry in self.quaternion):
+            yield ("quaternion",), "the quaternion is zero", "no rotation is [1, 0, 0, 0]"
 
 
 class EulerRotation(Part):

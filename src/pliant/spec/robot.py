@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from pathlib import Path as FilePath
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
 from pliant.constraint import Constraint
+from pliant.external_load import Load
 from pliant.joint import Joint
 from pliant.link import Link
-from pliant.load import Load
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
 from pliant.spec.base import Part
@@ -19,6 +20,7 @@ from pliant.spec.library import Material, Section
 from pliant.spec.names import Name
 from pliant.spec.outputs import Output
 from pliant.spec.parameter import Parameter, World
+from pliant.spec.source import Source
 
 
 class RobotSpec(Part):
@@ -62,3 +64,54 @@ class RobotSpec(Part):
     """What `pliant run` does with the model, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)
     """Changes to the model by name, chosen with MODEL@variant."""
+
+    _source: Source = PrivateAttr(default=Source())
+
+    @property
+    def source(self) -> Source:
+        """Where the model was read from; it is no part of what the model says."""
+        return self._source
+
+    @property
+    def title(self) -> str:
+        """Its name, otherwise that of its file."""
+        return self.name or (FilePath(self._source.file).stem if self._source.file else "robot")
+
+    @classmethod
+    def from_source(cls, source: Source, *, whole: bool = True) -> Self:
+        """The model of a source. A model that is to be attached is not `whole`: only its shape is checked."""
+        return cls.model_validate(source.tree, context=(source, whole))
+
+    def with_source(self, source: Source) -> Self:
+        """The same model, known to come from `source`."""
+        copy = self.model_copy()
+        copy._source = source
+        return copy
+
+    def replace(self, **changes: Any) -> Self:
+        """The model with other values of some of its keys, checked again."""
+        data = {name: getattr(self, name) for name in self.model_fields_set} | changes
+        return type(self).model_validate(data, context=(Source(folder=self._source.folder), True))
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        from pliant.spec.building import build
+
+        if isinstance(data, cls):
+            return data
+        source, whole = info.context or (Source(), True)
+        return build(cls, data, handler, source, whole=whole)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __str__(self) -> str:
+        from pliant.spec.tables import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from pliant.spec.tables import html
+
+        return html(self)

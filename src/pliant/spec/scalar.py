@@ -18,6 +18,7 @@ from pydantic_core import CoreSchema, core_schema
 from pliant.spec import dimension as dim
 from pliant.spec.base import Part, describe, fault
 from pliant.spec.dimension import Dimension
+from pliant.spec.syntax import ExpressionError, parse
 
 
 class Each(Part):
@@ -91,6 +92,13 @@ def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
         message = f"expected a value (a number, a number with a unit, or =expression), got {describe(value)}"
         raise fault("not_a_value", message)
     if isinstance(value, str):
+        if value in words:
+            return value
+        try:
+            parse(value)
+        except ExpressionError as error:
+            hint = f"write a value, or `{words[0]}`" if words and not value.startswith("=") else error.hint
+            raise fault("bad_value", str(error), hint=hint) from None
         return value
     if not math.isfinite(value):
         raise fault("not_finite", f"expected a finite number, got {value}")

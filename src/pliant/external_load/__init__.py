@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from pliant.load.wrench import Wrench
+from pliant.external_load.wrench import Wrench
 from pliant.spec.base import ByType
 
 Load: TypeAlias = Annotated[Wrench, ByType("load", default="wrench")]

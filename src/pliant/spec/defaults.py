@@ -1,0 +1,112 @@
+"""Defaults: values merged under every body, joint, link, ... that does not say otherwise."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from pliant.spec.base import ByType, Part, Path, Problem, describe, nearest
+from pliant.spec.tree import Tree, from_plain, merge
+
+COLLECTIONS = ("bodies", "joints", "links", "constraints", "loads", "materials", "sections", "parameters")
+"""The parts of a model that can have defaults."""
+
+
+@cache
+def kinds(model: type[BaseModel], collection: str) -> tuple[ByType | None, dict[str, type[Part]]]:
+    """How the kind of an entry is told in a collection such as `joints`, and the part of each kind."""
+    entry: Any = get_args(model.model_fields[collection].annotation)[1]
+    if get_origin(entry) is not Annotated:
+        return None, {"": entry}
+    union, choice = get_args(entry)[:2]
+    return choice, choice.tags(get_args(union) or (union,))
+
+
+def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Problem]]:
+    """The tree with `defaults` merged under the entries, and what is wrong with the defaults themselves."""
+    given = tree.value.get("defaults")
+    if given is None or not isinstance(given.value, dict):
+        return tree, []
+    problems: list[Problem] = []
+    changed = dict(tree.value)
+    for collection, section in given.value.items():
+        path: Path = ("defaults", collection)
+        if collection not in COLLECTIONS:
+            match = nearest(collection, COLLECTIONS)
+            hint = f"did you mean '{match}'?" if match else f"known: {', '.join(COLLECTIONS)}"
+            problems.append((path, f"there are no defaults for {describe(collection)}", hint))
+        elif not isinstance(section.value, dict):
+            problems.append((path, f"expected a mapping (key: value), got {describe(section.value)}", ""))
+        else:
+            problems.extend(_check_keys(model, collection, section, path))
+            entries = changed.get(collection)
+            if entries is not None and isinstance(entries.value, dict):
+                merged = {
+                    name: _entry(model, collection, section, entry) for name, entry in entries.value.items()
+                }
+                changed[collection] = Tree(merged, entries.place)
+    return Tree(changed, tree.place), problems
+
+
+def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: Path) -> list[Problem]:
+    _, parts = kinds(model, collection)
+    fields = {field for part in parts.values() for field in part.model_fields}
+    problems: list[Problem] = []
+    for key, value in section.value.items():
+        if key in fields:
+            continue
+        if key in parts and isinstance(value.value, dict):
+            wrong = [inner for inner in value.value if inner not in parts[key].model_fields]
+            known = parts[key].model_fields
+            problems.extend(((*path, key, inner), *_unknown(inner, known)) for inner in wrong)
+        else:
+            problems.append(((*path, key), *_unknown(key, {*fields, *parts} - {""})))
+    return problems
+
+
+def _unknown(key: object, known: Any) -> tuple[str, str]:
+    match = nearest(key, known)
+    return f"unknown key {describe(key)}", f"did you mean '{match}'?" if match else ""
+
+
+def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
+    """One entry with its defaults under it."""
+    if isinstance(entry.value, Part):
+        from pliant.spec.writer import to_data
+
+        entry = from_plain(to_data(entry.value), entry.place)
+    choice, parts = kinds(model, collection)
+    if not isinstance(entry.value, dict) and choice is None and (short := parts[""].short_form):
+        entry = Tree({short: entry}, entry.place)
+    return merge(_under(model, collection, section, entry), entry)
+
+
+def _under(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
+    """The defaults of one entry: those of its kind over those of all, where the kind has such a field."""
+    choice, parts = kinds(model, collection)
+    kind: Any = ""
+    if choice is not None and isinstance(entry.value, dict):
+        stated = entry.value.get(choice.key) or section.value.get(choice.key)
+        kind = stated.value if stated is not None else choice.default
+    part = parts.get(kind) if isinstance(kind, str) else None
+    if part is None:
+        return Tree({})
+
+    def fitting(given: Tree | None) -> Tree:
+        known = given.value if given is not None and isinstance(given.value, dict) else {}
+        return Tree({key: value for key, value in known.items() if key in part.model_fields})
+
+    return merge(fitting(section), fitting(section.value.get(kind) if kind else None))
+
+
+def defaults_for(
+    model: type[BaseModel], collection: str, defaults: dict[str, Any], entry: Any
+) -> dict[str, Any]:
+    """The defaults that apply to an entry, as plain data."""
+    section = defaults.get(collection)
+    if not isinstance(section, dict):
+        return {}
+    found: dict[str, Any] = _under(model, collection, from_plain(section), from_plain(entry)).plain()
+    return found

@@ -1,0 +1,127 @@
+"""Faults: what is wrong with a model, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from pliant.spec.base import Path, describe, nearest, printable
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file (counted from 1)."""
+
+    file: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    message: what is wrong; hint: what to do; path: where in the model (`joints.hinge.axis`); file and line
+    (from 1): where in the text, None for a model built in Python.
+    """
+
+    message: str
+    hint: str = ""
+    path: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = (
+            f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
+        )
+        path = f"{self.path}: " if self.path else ""
+        return printable(place + path + self.message + (f" ({self.hint})" if self.hint else ""))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fault as plain data, for JSON."""
+        order = ("file", "line", "path", "message", "hint")
+        return {key: asdict(self)[key] for key in order}
+
+
+class SpecError(Exception):
+    """A model with faults; `faults` holds all that were found.
+
+    Not a ValueError, because the schema library would take those for faults of a single field.
+    """
+
+    def __init__(self, faults: Sequence[Fault], model: str = "") -> None:
+        self.faults = tuple(faults)
+        self.model = model
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def __str__(self) -> str:
+        number = len(self.faults)
+        head = f"{self.model or 'the model'} has {number} fault{'s' if number != 1 else ''}:"
+        return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
+
+
+def path_text(path: Path) -> str:
+    """A path as people write it: `joints.arm.transforms[1].rotate`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text
+
+
+def read_errors(error: ValidationError) -> Iterable[tuple[Path, str, str]]:
+    """Path, message and hint of each fault that the schema found."""
+    for item in error.errors(include_url=False):
+        context = item.get("ctx", {})
+        path = tuple(step for step in item["loc"] if not _is_tag(step))
+        if key := context.get("key"):
+            path = (*path, key)
+        message, hint = _words(str(item["type"]), item["input"], path, context, item["msg"])
+        yield path, message, hint
+
+
+def _is_tag(step: int | str) -> bool:
+    return isinstance(step, str) and (step == "[key]" or (step.startswith("<") and step.endswith(">")))
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "tuple_type": "a list",
+    "dict_type": "a mapping (key: value)",
+    "model_type": "a mapping (key: value)",
+    "model_attributes_type": "a mapping (key: value)",
+}
+
+
+def _words(kind: str, value: Any, path: Path, context: dict[str, Any], fallback: str) -> tuple[str, str]:
+    """Message and hint of a fault in the words of the language instead of the schema library's."""
+    if "text" in context:
+        return context["text"], context["hint"]
+    last = path[-1] if path else ""
+    if kind == "missing":
+        if isinstance(last, int):
+            return f"entry {last + 1} of the list is missing", ""
+        return f"`{last}` is missing", f"add `{last}: ...`"
+    if kind == "literal_error":
+        choices = [choice.strip("'") for choice in _choices(context["expected"])]
+        match = nearest(value, choices) if isinstance(value, str) else None
+        expected = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
+        return f"expected {expected}, got {describe(value)}", f"did you mean '{match}'?" if match else ""
+    if kind == "too_short":
+        return f"the list is too short: it needs at least {context['min_length']}", ""
+    if kind == "too_long":
+        return f"the list has {context['actual_length']} entries instead of {context['max_length']}", ""
+    if kind == "greater_than_equal":
+        return f"expected at least {context['ge']}, got {describe(value)}", ""
+    if kind in _EXPECTED:
+        return f"expected {_EXPECTED[kind]}, got {describe(value)}", ""
+    return fallback, ""
+
+
+def _choices(expected: str) -> list[str]:
+    return expected.replace(" or ", ", ").split(", ")

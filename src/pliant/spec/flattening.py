@@ -1,0 +1,401 @@
+"""Flattening: a model without attached models and repeats, every body, joint, link, ... standing alone.
+
+`link` with `count: 3` becomes `link[1]`, `link[2]`, `link[3]`; the body `bar` of a model attached as `left`
+becomes `left/bar`, and that model's world the massless body `left/world`, welded where it was attached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from pliant.joint.base import JointBase
+from pliant.joint.weld import Weld
+from pliant.spec.base import Part, Path, nearest
+from pliant.spec.body import Body
+from pliant.spec.dimension import Dimension
+from pliant.spec.environment import in_order, parameter_dimensions, to_node
+from pliant.spec.evaluate import UNKNOWN, Loose, evaluate, unknown_name
+from pliant.spec.faults import Fault, SpecError
+from pliant.spec.names import NameMarker, Reference
+from pliant.spec.parameter import Parameter
+from pliant.spec.scalar import Each, Quantity, Scalar
+from pliant.spec.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, with_variant
+from pliant.spec.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
+from pliant.spec.walk import Leaf, map_leaves
+
+if TYPE_CHECKING:
+    from pliant.spec.attach import Attach
+    from pliant.spec.robot import RobotSpec
+
+MAX_THINGS = 10_000
+MAX_ATTACHED = 200
+
+WORLD = "world"
+
+_REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_/]+)(?:\[(?P<index>[^\]]+)\])?(?P<rest>\..*)?")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a flat thing comes from: its source, its path there, and which instance it is."""
+
+    source: Source
+    path: Path
+    instance: int | None = None
+
+
+@dataclass(frozen=True)
+class Override:
+    """A value for a parameter of an attached model, in terms of the flat model's parameters.
+
+    source, path: where it is given. parameter, dimension: what the attached model says about the parameter.
+    """
+
+    node: Node
+    source: Source
+    path: Path
+    parameter: Parameter | None = None
+    dimension: Dimension | Loose = UNKNOWN
+
+
+@dataclass
+class Flat:
+    """A flat spec in the making, what is wrong with it, and where everything comes from.
+
+    things: the parts by collection and flat name. counts: number of instances by collection and name.
+    values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
+    """
+
+    things: dict[str, dict[str, Any]] = field(default_factory=dict)
+    analyses: tuple[Any, ...] = ()
+    values: dict[str, float] = field(default_factory=dict)
+    overrides: list[Override] = field(default_factory=list)
+    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    structural: set[str] = field(default_factory=set)
+    faults: list[Fault] = field(default_factory=list)
+    attached: int = 0
+    unread: frozenset[Path] = frozenset()
+    full: bool = False
+
+    def add(self, collection: str, name: str, thing: Any, origin: Origin) -> None:
+        self.things.setdefault(collection, {})[name] = thing
+        self.origins[collection, name] = origin
+
+    def fault(self, source: Source, path: Path, message: str, hint: str = "") -> None:
+        self.faults.append(source.fault(path, message, hint))
+
+    def room(self, number: int, source: Source, path: Path) -> bool:
+        """Whether that many more things fit; a fault is noted once when they do not."""
+        if sum(map(len, self.things.values())) + number <= MAX_THINGS:
+            return True
+        if not self.full:
+            self.fault(source, path, f"the model has more than {MAX_THINGS} parts", "use smaller counts")
+        self.full = True
+        return False
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """Which instance of a repeated thing is being made; None, None for a thing that is not repeated."""
+
+    index: int | None = None
+    count: int | None = None
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.index is None else f"[{self.index}]"
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {} if self.index is None or self.count is None else {"i": self.index, "count": self.count}
+
+
+_ONCE = _Instance()
+
+
+def flatten(spec: RobotSpec) -> RobotSpec:
+    """The model with everything standing alone; raises SpecError if references or files are wrong."""
+    flat = flatten_all(spec)
+    if flat.faults:
+        raise SpecError(flat.faults, spec.title)
+    return flat_spec(spec, flat)
+
+
+def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
+    """The flat things as a spec. It is made from a checked one, so it is not checked again."""
+    data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
+    data |= {"name": spec.title, "description": spec.description, "world": spec.world}
+    return type(spec).model_construct(**data).with_source(spec.source)
+
+
+def flatten_all(spec: RobotSpec) -> Flat:
+    """Flatten as far as possible, and note everything that is wrong."""
+    flat = Flat()
+    _Level(spec, flat, prefix="", overrides={}).expand()
+    return flat
+
+
+def structural_parameters(spec: RobotSpec) -> frozenset[str]:
+    """Parameters that decide how many things there are: a change of value makes another model."""
+    flat = flatten_all(spec)
+    parameters: Mapping[str, Parameter] = flat.things.get("parameters", {})
+    found, waiting = set(), list(flat.structural)
+    while waiting:
+        name = waiting.pop()
+        if name in parameters and name not in found:
+            found.add(name)
+            waiting.extend(symbols(to_node(parameters[name].value)))
+    return frozenset(found)
+
+
+class _Level:
+    """One model, the top one or an attached one, on its way into the flat model."""
+
+    def __init__(
+        self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]
+    ) -> None:
+        self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
+        self.overrides = overrides
+        self.names: dict[str, Node] = {
+            name: overrides[name].node if name in overrides else Symbol(prefix + name)
+            for name in spec.parameters
+        }
+        self.values = self._numbers()
+
+    def _numbers(self) -> dict[str, float]:
+        """Values of the parameters that have one; what is wrong with the others is found by the checks."""
+        values: dict[str, float] = {}
+        for name in in_order(self.spec.parameters)[0]:
+            given = self.overrides.get(name)
+            try:
+                if given is not None:
+                    values[name] = float(evaluate(given.node, self.flat.values))
+                else:
+                    own = to_node(self.spec.parameters[name].value)
+                    values[name] = self.flat.values[self.prefix + name] = float(evaluate(own, values))
+            except ExpressionError:
+                continue
+        return values
+
+    def expand(self) -> None:
+        spec, flat = self.spec, self.flat
+        for name, parameter in spec.parameters.items():
+            if self.names[name] == Symbol(self.prefix + name):
+                self._add("parameters", name, parameter)
+        for name, body in spec.bodies.items():
+            if body.count is not None:
+                flat.counts["bodies", self.prefix + name] = self._count(body.count, ("bodies", name, "count"))
+        for name, attach in spec.attach.items():
+            self._attach(name, attach)
+        for collection in ("materials", "sections"):
+            for name, thing in getattr(spec, collection).items():
+                self._add(collection, name, thing)
+        for name, body in spec.bodies.items():
+            self._repeat("bodies", name, body, flat.counts.get(("bodies", self.prefix + name)))
+        for name, joint in spec.joints.items():
+            self._joint(name, joint)
+        for collection in ("links", "constraints", "loads"):
+            for name, thing in getattr(spec, collection).items():
+                count = None if thing.count is None else self._count(thing.count, (collection, name, "count"))
+                self._repeat(collection, name, thing, count)
+        for name, signal in spec.inputs.items():
+            if name not in self.names or self.names[name] == Symbol(self.prefix + name):
+                self._add("inputs", name, signal)
+        for name, output in spec.outputs.items():
+            self._add("outputs", name, output)
+        if not self.prefix:
+            flat.analyses = map_leaves(spec.analyses, self._change(_ONCE), ("analyses",))
+
+    def _count(self, count: int | str, path: Path) -> int:
+        """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
+        if isinstance(count, int):
+            return count
+        node = parse(count)
+        self._note_structural(node)
+        try:
+            value = float(evaluate(node, self.values))
+        except ExpressionError as error:
+            self.flat.fault(self.source, path, str(error), error.hint)
+            return 1
+        if not (value >= 1 and value == round(value)):
+            message = f"the number of instances must be a whole number from 1 on, but {count} is {value:g}"
+            self.flat.fault(self.source, path, message, "use a parameter with a whole number")
+            return 1
+        return int(min(value, MAX_THINGS + 1))
+
+    def _note_structural(self, node: Node) -> None:
+        self.flat.structural |= symbols(substitute(node, self.names))
+
+    def _add(self, collection: str, name: str, thing: Any, instance: _Instance = _ONCE) -> None:
+        path = (collection, name)
+        if isinstance(thing, Part):
+            thing = map_leaves(thing, self._change(instance), path)
+        elif isinstance(thing, (str, float, int, Each)):
+            thing = self._scalar(thing, path, instance)
+        full_name = f"{self.prefix}{name}{instance.suffix}"
+        self.flat.add(collection, full_name, thing, Origin(self.source, path, instance.index))
+
+    def _repeat(self, collection: str, name: str, thing: Any, count: int | None) -> None:
+        if count is None:
+            if self.flat.room(1, self.source, (collection, name)):
+                self._add(collection, name, thing)
+            return
+        self.flat.counts[collection, self.prefix + name] = count
+        if self.flat.room(count, self.source, (collection, name, "count")):
+            single = thing.model_copy(update={"count": None})
+            for index in range(1, count + 1):
+                self._add(collection, name, single, _Instance(index, count))
+
+    def _joint(self, name: str, joint: JointBase) -> None:
+        body, _, frame = joint.child.partition(".")
+        count = self.flat.counts.get(("bodies", self.prefix + body))
+        if count is None:
+            if joint.first_parent is not None:
+                hint = "remove it, or repeat the child with `count`"
+                self.flat.fault(
+                    self.source, ("joints", name, "first_parent"), "the joint is not repeated", hint
+                )
+            self._repeat("joints", name, joint, None)
+            return
+        self.flat.counts["joints", self.prefix + name] = count
+        if not self.flat.room(count, self.source, ("joints", name)):
+            return
+        for index in range(1, count + 1):
+            child = f"{body}[{index}]" + (f".{frame}" if frame else "")
+            first = index == 1 and joint.first_parent is not None
+            parent = joint.first_parent if first else joint.parent
+            single = joint.model_copy(update={"child": child, "parent": parent, "first_parent": None})
+            self._add("joints", name, single, _Instance(index, count))
+
+    def _change(self, instance: _Instance) -> Callable[[Leaf], Any]:
+        """What happens to each value, name and reference of a thing."""
+
+        def change(leaf: Leaf) -> Any:
+            if isinstance(leaf.marker, Quantity):
+                return self._scalar(leaf.value, leaf.path, instance)
+            if isinstance(leaf.marker, Reference):
+                return self._reference(leaf.marker.kind, leaf.value, leaf.path, instance)
+            if isinstance(leaf.marker, NameMarker) and (self.prefix or instance.index is not None):
+                return f"{self.prefix}{leaf.value}{instance.suffix}"
+            return leaf.value
+
+        return change
+
+    def _scalar(self, value: Scalar, path: Path, instance: _Instance) -> Scalar:
+        if isinstance(value, Each):
+            value = self._pick(value, path, instance)
+        if not isinstance(value, str) or not value.startswith("="):
+            return value
+        node = parse(value)
+        numbers = {name: Number(float(number)) for name, number in instance.values.items()}
+        used = symbols(node)
+        if not used & (self.names.keys() | numbers.keys()) or (not self.prefix and not used & numbers.keys()):
+            return value
+        return to_text(substitute(node, {**self.names, **numbers}))
+
+    def _pick(self, value: Each, path: Path, instance: _Instance) -> float | str:
+        if instance.index is None:
+            message = "`each` gives values per instance, but this is not repeated"
+            self.flat.fault(self.source, path, message, "give one value, or repeat the thing with `count`")
+        elif len(value.each) != instance.count:
+            message = f"`each` has {len(value.each)} values for {instance.count} instances"
+            if instance.index == 1:
+                self.flat.fault(self.source, path, message, "give one value per instance")
+        else:
+            return value.each[instance.index - 1]
+        return value.each[0] if value.each else 0.0
+
+    def _reference(self, kind: str, text: str, path: Path, instance: _Instance) -> str:
+        """A reference in flat names: prefix added, index computed."""
+        if text == WORLD:
+            return self.prefix + WORLD
+        match = _REFERENCE.fullmatch(text)
+        if match is None or match["index"] is None:
+            return self.prefix + text
+        try:
+            node = parse("=" + match["index"])
+            self._note_structural(node)
+            index = float(evaluate(node, {**self.values, **instance.values}))
+        except ExpressionError as error:
+            self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
+            return self.prefix + text
+        if index != round(index):
+            self.flat.fault(
+                self.source, path, f"the index of {text} must be a whole number, but it is {index:g}"
+            )
+        return f"{self.prefix}{match['name']}[{index:.0f}]{match['rest'] or ''}"
+
+    def _attach(self, name: str, attach: Attach) -> None:
+        flat, path = self.flat, ("attach", name)
+        flat.attached += 1
+        if flat.attached > MAX_ATTACHED:
+            if flat.attached == MAX_ATTACHED + 1:
+                flat.fault(self.source, path, "too many models are attached", f"at most {MAX_ATTACHED}")
+            return
+        inner = self._read(attach, path)
+        if inner is None:
+            flat.unread |= {path}
+            return
+        overrides = self._overrides(name, attach, inner)
+        prefix = f"{self.prefix}{name}/"
+        level = _Level(inner, flat, prefix=prefix, overrides=overrides)
+        ground = Weld(parent=attach.to, child=name, position=attach.position, rotation=attach.rotation)
+        weld = map_leaves(ground, self._change(_ONCE), path).model_copy(update={"child": prefix + WORLD})
+        flat.add("bodies", prefix + WORLD, Body(), Origin(self.source, path))
+        flat.add("joints", prefix + WORLD, weld, Origin(self.source, path))
+        level.expand()
+
+    def _read(self, attach: Attach, path: Path) -> RobotSpec | None:
+        """The attached model, checked for its shape only: its values depend on the overrides."""
+        try:
+            if attach.model in bundled():
+                file: FilePath = MODEL_FOLDER / f"{attach.model}.yaml"
+            else:
+                file = self.source.find(attach.model)
+            if file.resolve() in self.source.parents:
+                chain = " -> ".join(step.name for step in (*self.source.parents, file))
+                raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
+            roots = (*self.source.roots, *((self.source.folder,) if self.source.folder else ()))
+            source = read_source(file, roots=roots, parents=self.source.parents)
+            return type(self.spec).from_source(with_variant(source, attach.variant), whole=False)
+        except FileProblem as problem:
+            match = nearest(attach.model, bundled())
+            hint = f"did you mean the bundled robot '{match}'?" if match else problem.hint
+            self.flat.fault(self.source, (*path, "model"), str(problem), hint)
+        except SpecError as error:
+            self.flat.faults.extend(error.faults)
+        return None
+
+    def _overrides(self, name: str, attach: Attach, inner: RobotSpec) -> dict[str, Override]:
+        """Values for the attached model's parameters, given here or, as `name/parameter`, further out."""
+        given = {
+            key: Override(to_node(self._scalar(value, path, _ONCE)), self.source, path)
+            for key, value in attach.parameters.items()
+            for path in [("attach", name, "parameters", key)]
+        }
+        start = name + "/"
+        given |= {
+            key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)
+        }
+        dimensions = parameter_dimensions(inner.parameters)[0]
+        found: dict[str, Override] = {}
+        for key, override in given.items():
+            first, slash, _ = key.partition("/")
+            if key in inner.parameters:
+                told = replace(override, parameter=inner.parameters[key], dimension=dimensions[key])
+                self.flat.overrides.append(told)
+                found[key] = told
+            elif slash and first in inner.attach:
+                found[key] = override
+            else:
+                hint = unknown_name(
+                    key, {**inner.parameters, **{f"{inside}/": 0 for inside in inner.attach}}
+                ).hint
+                message = f"the attached model has no parameter '{key}'"
+                self.flat.fault(override.source, override.path, message, hint)
+        return found

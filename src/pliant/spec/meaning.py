@@ -1,0 +1,260 @@
+"""What a well-formed model must also get right: values, dimensions, names, and how things hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pliant.spec.base import Part, Path, Problem, with_article
+from pliant.spec.dimension import EXAMPLES, Dimension
+from pliant.spec.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
+from pliant.spec.evaluate import UNKNOWN, Loose, dimension_of, evaluate
+from pliant.spec.faults import Fault
+from pliant.spec.flattening import Flat, Origin, flat_spec, flatten_all
+from pliant.spec.parameter import Parameter
+from pliant.spec.scalar import Each, Quantity, Scalar
+from pliant.spec.syntax import ExpressionError, Node, Number, symbols
+from pliant.spec.walk import Leaf, leaves, parts
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+COLLECTIONS = (
+    "parameters", "materials", "sections", "bodies", "joints",
+    "links", "constraints", "loads", "inputs", "outputs",
+)  # fmt: skip
+
+
+def check_meaning(spec: RobotSpec, broken: frozenset[Path] = frozenset()) -> list[Fault]:
+    """Everything that is wrong with the meaning of a spec whose shape is right.
+
+    `broken` are entries left out because they could not be read: what depends on them is not reported.
+    """
+    from pliant.spec.structure import structure_problems
+
+    flat = flatten_all(spec)
+    checked = Checked(spec, flat_spec(spec, flat), flat, broken)
+    checked.parameters()
+    checked.overrides()
+    checked.values()
+    for collection, name, rest, message, hint in structure_problems(checked):
+        checked.report(collection, name, rest, message, hint)
+    return checked.faults
+
+
+class Checked:
+    """A flat model under check: its values and dimensions, and the faults found so far."""
+
+    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: frozenset[Path]) -> None:
+        self.spec, self.flat, self.origins, self.broken = spec, flat, origins, broken
+        self.faults: list[Fault] = list(origins.faults)
+        self.inputs = {name for name, parameter in flat.parameters.items() if parameter.input}
+        self.dimensions, self.errors = parameter_dimensions(flat.parameters)
+        self.numbers = self._numbers()
+        self._seen: set[tuple[str | None, Path]] = set()
+
+    def _numbers(self) -> dict[str, float]:
+        numbers: dict[str, float] = {}
+        for name in in_order(self.flat.parameters)[0]:
+            try:
+                numbers[name] = evaluate(to_node(self.flat.parameters[name].value), numbers)
+            except ExpressionError:
+                continue
+        return numbers
+
+    def is_broken(self, *collections: str) -> bool:
+        """Whether entries of these collections were left out."""
+        return any(path[0] in collections for path in self.broken | self.origins.unread)
+
+    def number(self, scalar: Scalar) -> float:
+        """The value of a field at the parameters' values and at time zero."""
+        return float(evaluate(to_node(scalar), {**self.numbers, TIME: 0.0}))
+
+    def report(self, collection: str, name: str, rest: Path, message: str, hint: str = "") -> None:
+        """Note a fault of a flat thing where it stands in the text; once for all instances."""
+        origin = self.origins.origins.get((collection, name))
+        if origin is None:
+            origin = Origin(self.spec.source, (collection, name) if name else (collection,))
+        if origin.path[0] == "attach" and rest[:1] == ("parent",):
+            rest = ("to", *rest[1:])
+        path = origin.path + rest
+        if origin.instance is not None:
+            key = (origin.source.file, path)
+            if key in self._seen:
+                return
+            self._seen.add(key)
+        self.faults.append(origin.source.fault(path, message, hint))
+
+    # Parameters
+
+    def parameters(self) -> None:
+        """Parameters: no cycles, known names, a value within its bounds; constant unless marked as input."""
+        for name in in_order(self.flat.parameters)[1]:
+            message = f"parameter '{name}' is defined in terms of itself"
+            self.report("parameters", name, ("value",), message, "break the circle with a value")
+        for name, error in self.errors.items():
+            self.report(
+                "parameters", name, ("value",), *self._unknown(error, self.flat.parameters[name].value)
+            )
+        for name, parameter in self.flat.parameters.items():
+            if name in self.numbers and name not in self.errors:
+                for rest, message, hint in self._parameter(name, parameter):
+                    self.report("parameters", name, rest, message, hint)
+
+    def _parameter(self, name: str, parameter: Parameter) -> Iterator[Problem]:
+        used = symbols(to_node(parameter.value)) & self.inputs
+        if used and not parameter.input:
+            message = f"'{name}' is constant but uses the input parameter '{min(used)}', which varies in time"
+            yield ("value",), message, "write the expression where it is used"
+        if not is_finite(self.numbers[name]):
+            yield ("value",), f"the value of '{name}' is not a finite number", ""
+        yield from self._bounds(name, parameter, self.numbers[name], ("value",))
+
+    def _bounds(self, name: str, parameter: Parameter, value: float, path: Path) -> Iterator[Problem]:
+        for key, sign, word in (("minimum", 1, "below its minimum"), ("maximum", -1, "above its maximum")):
+            bound = getattr(parameter, key)
+            if bound is None:
+                continue
+            try:
+                problem = self._wrong_dimension(
+                    to_node(bound), self.dimensions.get(name, UNKNOWN), self.dimensions
+                )
+                if problem:
+                    yield (key,), *problem
+                elif sign * value < sign * self.number(bound):
+                    yield path, f"'{name}' is {value:g}, {word} of {self.number(bound):g}", ""
+            except ExpressionError as error:
+                yield (key,), str(error), error.hint
+
+    def overrides(self) -> None:
+        """Values for parameters of attached models: the same dimension, within the bounds."""
+        for given in self.origins.overrides:
+            try:
+                problem = self._wrong_dimension(
+                    given.node, given.dimension, {**self.dimensions, TIME: UNKNOWN}
+                )
+                if problem:
+                    self.faults.append(given.source.fault(given.path, *problem))
+                    continue
+                if given.parameter is not None and not given.parameter.input:
+                    value = float(evaluate(given.node, self.numbers))
+                    name = str(given.path[-1])
+                    for _, message, hint in self._bounds(name, given.parameter, value, ()):
+                        self.faults.append(given.source.fault(given.path, message, hint))
+            except ExpressionError as error:
+                self.faults.append(given.source.fault(given.path, str(error), error.hint))
+
+    # Values
+
+    def values(self) -> None:
+        """Every value: known names, the right dimension, constant where it must be, a finite number."""
+        for leaf in leaves(self.flat.world, ("world",)):
+            self._value("world", "", leaf)
+        for collection in COLLECTIONS[1:]:
+            for name, thing in getattr(self.flat, collection).items():
+                self._thing(collection, name, thing)
+        for index, analysis in enumerate(self.flat.analyses):
+            for leaf in leaves(analysis, (index,)):
+                self._value("analyses", "", leaf)
+
+    def _thing(self, collection: str, name: str, thing: Any) -> None:
+        if not isinstance(thing, Part):  # an input given as a bare value
+            if isinstance(thing, (str, int, float)):
+                marker = Quantity(None, signal=True)
+                self._value(collection, name, Leaf(thing, marker, (), Parameter(value=thing), ()))
+            return
+        for leaf in leaves(thing):
+            self._value(collection, name, leaf)
+        for part, path in parts(thing):
+            try:
+                for rest, message, hint in (*part.problems(self.number), *_zero_axes(part, self.number)):
+                    self.report(collection, name, path + rest, message, hint)
+            except (ExpressionError, OverflowError):
+                continue  # reported where the value stands
+
+    def _value(self, collection: str, name: str, leaf: Leaf) -> None:
+        marker, value = leaf.marker, leaf.value
+        if not isinstance(marker, Quantity) or isinstance(value, (Each, int, float)) or value in marker.words:
+            return
+        rest = leaf.path[1:] if collection == "world" else leaf.path
+        try:
+            problem = self._problem(collection, name, leaf, marker)
+        except ExpressionError as error:
+            problem = self._unknown(error, value)
+        if problem:
+            self.report(collection, name, rest, *problem)
+
+    def _problem(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> tuple[str, str] | None:
+        node = to_node(leaf.value)
+        what = str(next((step for step in reversed(leaf.path) if isinstance(step, str)), "the value"))
+        varying = symbols(node) & (self.inputs | {TIME})
+        if varying and not marker.signal:
+            named = f"the input parameter '{min(varying)}'" if varying != {TIME} else "the time t"
+            hint = "inputs, motions, loads and prescribed values of constraints may vary in time"
+            return f"`{what}` cannot vary in time, but it uses {named}", hint
+        if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
+            return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
+        known: Mapping[str, Dimension | Loose] = self.dimensions
+        if marker.signal:
+            known = {**known, TIME: UNKNOWN}
+        expected: Dimension | Loose | None = self._expected(collection, name, leaf, marker)
+        problem = self._wrong_dimension(node, UNKNOWN if expected is None else expected, known)
+        if problem is None and not is_finite(self.number(leaf.value)):
+            return f"the value of {leaf.value} is not a finite number", ""
+        return problem
+
+    def _expected(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> Dimension | Loose | None:
+        if collection == "inputs" and marker.dimension is None:
+            return self.dimensions.get(name, UNKNOWN)
+        try:
+            return leaf.owner.dimension(leaf.field, self.number) or marker.dimension
+        except (ExpressionError, OverflowError, ValueError):
+            return UNKNOWN
+
+    def _wrong_dimension(
+        self, node: Node, expected: Dimension | Loose, known: Mapping[str, Dimension | Loose]
+    ) -> tuple[str, str] | None:
+        """Message and hint if an expression has another dimension than expected."""
+        found = dimension_of(node, known)
+        if isinstance(expected, Loose) or isinstance(found, Loose) or found == expected:
+            return None
+        unit = f" in {expected.unit}" if not expected.is_number else ""
+        example = f"write it as {EXAMPLES[expected]}" if expected in EXAMPLES else f"give it{unit}"
+        return f"expected {_article(expected)}, got {_article(found)}: {_shown(node)}", example
+
+    def dimension_problem(self, scalar: Scalar, expected: Dimension) -> tuple[str, str] | None:
+        """Message and hint if a value has another dimension than expected."""
+        try:
+            return self._wrong_dimension(to_node(scalar), expected, self.dimensions)
+        except ExpressionError:
+            return None  # reported where the value stands
+
+    def _unknown(self, error: ExpressionError, value: Scalar) -> tuple[str, str]:
+        """A fault about a name, in better words where the name has a meaning elsewhere."""
+        for word, where in (
+            ("i", "in repeated things"),
+            ("count", "in repeated things"),
+            (TIME, "in signals"),
+        ):
+            if str(error) == f"unknown parameter '{word}'":
+                return f"`{word}` is known only {where}", ""
+        return str(error), error.hint
+
+
+def _article(dimension: Dimension) -> str:
+    text = "plain number or angle" if dimension.is_number else str(dimension)
+    return with_article(text)
+
+
+def _shown(node: Node) -> str:
+    from pliant.spec.syntax import to_text
+
+    return f"'{node.text}'" if isinstance(node, Number) and node.text else f"'{to_text(node)}'"
+
+
+def _zero_axes(part: Part, number: Any) -> Iterable[Problem]:
+    """A direction needs a length."""
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if "axis" in name and isinstance(value, tuple) and all(number(entry) == 0 for entry in value):
+            yield (name,), f"`{name}` is a direction and cannot be zero", "give x, y, z, or three numbers"

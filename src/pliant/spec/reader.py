@@ -1,0 +1,118 @@
+"""Reading models: files, bundled robots and text to specs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from pliant.spec.building import in_order
+from pliant.spec.faults import Fault, SpecError
+from pliant.spec.robot import RobotSpec
+from pliant.spec.source import (
+    MODEL_FOLDER,
+    Source,
+    bundled,
+    locate,
+    read_source,
+    with_parameters,
+    with_variant,
+)
+from pliant.spec.tree import parse_yaml
+
+
+def load(
+    model: str | os.PathLike[str],
+    *,
+    variant: str | None = None,
+    set: Mapping[str, float | str] | None = None,
+    folders: Iterable[str | os.PathLike[str]] = (),
+) -> RobotSpec:
+    """The robot of a model file, or a bundled one by name; `four_bar@variant` names a variant too.
+
+    variant: one of the model's variants. set: values of parameters (`{"length": "30 cm"}`). folders: more
+    folders that the model may read files from, besides its own. Raises SpecError with all faults.
+    """
+    source, variant = _source(model, variant, folders)
+    return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
+
+
+def load_text(
+    text: str,
+    *,
+    variant: str | None = None,
+    set: Mapping[str, float | str] | None = None,
+    file: str = "text",
+    folder: str | os.PathLike[str] | None = None,
+) -> RobotSpec:
+    """The robot of a model given as text.
+
+    file: the name shown in faults. folder: where its other files are looked for.
+    """
+    source = Source(file, parse_yaml(text, file), FilePath(folder) if folder is not None else None)
+    if source.tree is not None and not isinstance(source.tree.value, dict):
+        return RobotSpec.from_source(source)
+    return RobotSpec.from_source(with_parameters(with_variant(source, variant), dict(set or {})))
+
+
+def check(
+    model: str | os.PathLike[str],
+    *,
+    variant: str | None = None,
+    set: Mapping[str, float | str] | None = None,
+    folders: Iterable[str | os.PathLike[str]] = (),
+) -> list[Fault]:
+    """Everything that is wrong with a model, in all its variants unless one is named."""
+    try:
+        source, chosen = _source(model, variant, folders)
+        variants: list[str | None] = [chosen]
+        if chosen is None:
+            variants += _variants(source)
+    except SpecError as error:
+        return list(error.faults)
+    faults: list[Fault] = []
+    for name in variants:
+        try:
+            RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {})))
+        except SpecError as error:
+            faults += error.faults
+    return in_order(faults)
+
+
+def _source(
+    model: str | os.PathLike[str], variant: str | None, folders: Iterable[str | os.PathLike[str]]
+) -> tuple[Source, str | None]:
+    name = os.fspath(model)
+    base, at, suffix = name.rpartition("@")
+    if at and variant is None and not FilePath(name).is_file():
+        name, variant = base, suffix
+    path = locate(name)
+    return read_source(path, roots=tuple(FilePath(folder) for folder in folders)), variant
+
+
+def _variants(source: Source) -> list[str]:
+    given = source.tree.value.get("variants") if source.tree else None
+    return (
+        [name for name in given.value if isinstance(name, str)]
+        if given and isinstance(given.value, dict)
+        else []
+    )
+
+
+@dataclass(frozen=True)
+class BundledRobot:
+    """A robot that comes with the package: its name and what it is."""
+
+    name: str
+    description: str
+
+
+def bundled_robots() -> list[BundledRobot]:
+    """The bundled robots."""
+    found = []
+    for name in bundled():
+        tree = parse_yaml((MODEL_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), name)
+        description = tree.plain().get("description", "")
+        found.append(BundledRobot(name, description.strip().split("\n")[0]))
+    return found

@@ -1,0 +1,249 @@
+"""How the parts of a model hang together: references, the tree of bodies, coordinates, inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pliant.link.axial import Axial
+from pliant.spec.base import Path, nearest
+from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
+from pliant.spec.dimension import LENGTH, NUMBER, Dimension
+from pliant.spec.inputs import SeriesInput
+from pliant.spec.listing import coordinate_table
+from pliant.spec.names import Reference
+from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
+from pliant.spec.series import read_series
+from pliant.spec.source import FileProblem
+from pliant.spec.walk import Leaf, leaves
+
+if TYPE_CHECKING:
+    from pliant.spec.meaning import Checked
+
+Finding: TypeAlias = tuple[str, str, Path, str, str]
+"""Collection, name of the thing, path in it, message and hint."""
+
+
+def structure_problems(checked: Checked) -> Iterator[Finding]:
+    """Everything that does not fit together."""
+    if not checked.flat.bodies and not checked.is_broken("bodies", "attach"):
+        yield "bodies", "", (), "the model has no bodies", "add `bodies`, or `attach` another model"
+    yield from _references(checked)
+    yield from _tree(checked)
+    yield from _coordinates(checked)
+    yield from _inputs(checked)
+    yield from _outputs(checked)
+    yield from _same_ends(checked)
+
+
+def frame_names(checked: Checked) -> set[str]:
+    """All frames: world, every body, every named frame of a body."""
+    frames = {f"{name}.{frame}" for name, body in checked.flat.bodies.items() for frame in body.frames}
+    return {"world", *checked.flat.bodies, *frames}
+
+
+def _references(checked: Checked) -> Iterator[Finding]:
+    flat = checked.flat
+    known: dict[str, tuple[set[str], tuple[str, ...]]] = {
+        "frame": (frame_names(checked), ("bodies", "attach")),
+        "coordinate": ({entry.name for entry in coordinate_table(flat)}, ("joints", "bodies", "attach")),
+        "link": (set(flat.links), ("links", "attach")),
+        "constraint": (set(flat.constraints), ("constraints", "attach")),
+        "material": (set(flat.materials), ("materials", "attach")),
+        "section": (set(flat.sections), ("sections", "attach")),
+        "input": (checked.inputs, ("parameters", "attach")),
+        "output": (set(flat.outputs), ("outputs", "attach")),
+    }
+    for collection in ("bodies", "joints", "links", "constraints", "loads", "outputs"):
+        for name, thing in getattr(flat, collection).items():
+            for leaf in leaves(thing):
+                if isinstance(leaf.marker, Reference) and leaf.value not in known[leaf.marker.kind][0]:
+                    names, sources = known[leaf.marker.kind]
+                    if not checked.is_broken(*sources):
+                        yield collection, name, leaf.path, *_missing(checked, leaf, names)
+    for index, analysis in enumerate(flat.analyses):
+        for leaf in leaves(analysis, (index,)):
+            if isinstance(leaf.marker, Reference) and leaf.value not in known[leaf.marker.kind][0]:
+                names, sources = known[leaf.marker.kind]
+                if not checked.is_broken(*sources):
+                    yield "analyses", "", leaf.path, *_missing(checked, leaf, names)
+
+
+def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
+    """Message and hint for a reference to nothing."""
+    assert isinstance(leaf.marker, Reference)
+    kind, value = leaf.marker.kind, leaf.value
+    body, dot, frame = value.partition(".")
+    bare = body.partition("[")[0]
+    collection = {"frame": "bodies", "coordinate": "joints"}.get(kind, kind + "s")
+    count = checked.origins.counts.get((collection, bare))
+    if count is not None and body not in names:
+        if "[" in body:
+            hint = f"it has instances 1 to {count}"
+            if kind == "frame" and leaf.path == ("parent",):
+                hint += "; give the parent of the first instance as `first_parent`"
+            return f"there is no {body}", hint
+        return f"'{bare}' is repeated: say which instance", f"write {bare}[1] to {bare}[{count}]"
+    if kind == "frame" and dot and body in names:
+        own = [name.partition(".")[2] for name in names if name.startswith(body + ".")]
+        match = nearest(frame, own)
+        listed = f"it has: {', '.join(sorted(own))}" if own else "it has no named frames"
+        return f"'{body}' has no frame '{frame}'", f"did you mean '{match}'?" if match else listed
+    match = nearest(value, names)
+    hint = f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(names)[:12]) or 'none'}"
+    if kind == "input" and value in checked.flat.parameters:
+        return f"parameter '{value}' is not an input", "mark it with `input: true`"
+    return f"there is no {kind} '{value}'", hint
+
+
+def _tree(checked: Checked) -> Iterator[Finding]:
+    """Every body is the child of exactly one joint, and every chain of joints leads to the world."""
+    if checked.is_broken("bodies", "joints", "attach"):
+        return
+    bodies, joints = checked.flat.bodies, checked.flat.joints
+    holder: dict[str, str] = {}
+    for name, joint in joints.items():
+        child = joint.child.partition(".")[0]
+        if child == "world":
+            yield (
+                "joints",
+                name,
+                ("child",),
+                "the world cannot be the child of a joint",
+                "swap parent and child",
+            )
+        elif child in holder:
+            message = f"'{child}' is already the child of joint '{holder[child]}'"
+            hint = "every body is the child of one joint; close a loop with a constraint"
+            yield "joints", name, ("child",), message, hint
+        elif child in bodies:
+            holder[child] = name
+    for name in bodies:
+        if name not in holder:
+            message = f"no joint holds the body '{name}'"
+            hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
+            yield "bodies", name, (), message, hint
+    safe = {"world"}
+    for name in holder:
+        chain: list[str] = []
+        while name in holder and name not in safe and name not in chain:
+            chain.append(name)
+            name = joints[holder[name]].parent.partition(".")[0]
+        if name in chain:
+            circle = [holder[body] for body in chain[chain.index(name) :]]
+            message = f"the joints {', '.join(reversed(circle))} hold each other in a circle"
+            hint = "let one of them hold its body to the world, and close the loop with a constraint"
+            yield "joints", circle[-1], ("parent",), message, hint
+        safe.update(chain)
+
+
+def _coordinates(checked: Checked) -> Iterator[Finding]:
+    """Coordinates have different names, and each is moved by one thing only."""
+    table = coordinate_table(checked.flat)
+    by_name: dict[str, Any] = {}
+    for entry in table:
+        if entry.name in by_name:
+            message = f"the coordinate name '{entry.name}' is used twice"
+            yield "joints", entry.joint, entry.path, message, f"also in joint '{by_name[entry.name].joint}'"
+        by_name.setdefault(entry.name, entry)
+    for entry in table:
+        coordinate = entry.coordinate
+        if isinstance(coordinate, Orientation):
+            continue
+        if coordinate.equal_to is not None:
+            yield from _tie(checked, entry, by_name)
+        if getattr(coordinate, "motion", None) is None and coordinate.equal_to is None:
+            continue
+        driver = "motion" if coordinate.equal_to is None else "equal_to"
+        for key in ("initial", "rate", *(["motion"] if driver == "equal_to" else [])):
+            if key in coordinate.model_fields_set and getattr(coordinate, key) is not None:
+                message = f"`{key}` has no effect: `{driver}` says how the coordinate moves"
+                yield "joints", entry.joint, (*entry.path, key), message, f"remove `{key}` or `{driver}`"
+
+
+def _tie(checked: Checked, entry: Any, by_name: dict[str, Any]) -> Iterator[Finding]:
+    """A coordinate tied to another: no circle, and a ratio that fits both."""
+    tie = entry.coordinate.equal_to
+    path = (*entry.path, "equal_to")
+    chain = [entry.name]
+    name = tie.coordinate
+    while name in by_name and name not in chain:
+        chain.append(name)
+        other = by_name[name].coordinate
+        name = other.equal_to.coordinate if isinstance(other, Coordinate) and other.equal_to else ""
+    if name == entry.name:
+        yield "joints", entry.joint, path, f"'{entry.name}' is tied to itself", "break the circle"
+        return
+    if tie.coordinate not in by_name:
+        return
+    other = by_name[tie.coordinate].coordinate
+    if isinstance(other, Orientation):
+        message = f"'{tie.coordinate}' is a free rotation and cannot be equal to a single coordinate"
+        yield "joints", entry.joint, (*path, "coordinate"), message, "tie it to a length or an angle"
+        return
+    own_dimension, other_dimension = _dimension(entry.coordinate), _dimension(other)
+    expected = {"ratio": own_dimension / other_dimension, "offset": own_dimension}
+    for key, dimension in expected.items():
+        problem = checked.dimension_problem(getattr(tie, key), dimension)
+        if problem:
+            yield "joints", entry.joint, (*path, key), *problem
+
+
+def _dimension(coordinate: Coordinate) -> Dimension:
+    return LENGTH if isinstance(coordinate, LengthCoordinate) else NUMBER
+
+
+def _inputs(checked: Checked) -> Iterator[Finding]:
+    """Inputs drive input parameters; recorded series can be read."""
+    for name, signal in checked.flat.inputs.items():
+        if name not in checked.flat.parameters:
+            if not checked.is_broken("parameters"):
+                match = nearest(name, checked.inputs)
+                hint = (
+                    f"did you mean '{match}'?"
+                    if match
+                    else f"add parameters: {{{name}: {{value: 0, input: true}}}}"
+                )
+                yield "inputs", name, (), f"there is no parameter '{name}' to drive", hint
+        elif name not in checked.inputs:
+            yield "inputs", name, (), f"parameter '{name}' is not an input", "mark it with `input: true`"
+        if isinstance(signal, SeriesInput):
+            origin = checked.origins.origins["inputs", name]
+            try:
+                read_series(signal.series, origin.source)
+            except FileProblem as problem:
+                yield "inputs", name, ("series",), str(problem), problem.hint
+
+
+def _outputs(checked: Checked) -> Iterator[Finding]:
+    """Outputs ask for something that their thing has."""
+    flat = checked.flat
+    for name, output in flat.outputs.items():
+        if isinstance(output, FrameOutput) and output.component is not None:
+            allowed: tuple[str, ...] = (
+                ("w", "x", "y", "z") if output.quantity == "quaternion" else ("x", "y", "z", "norm")
+            )
+            if output.component not in allowed:
+                message = f"the {output.quantity} has no component {output.component}"
+                yield "outputs", name, ("component",), message, f"it has {', '.join(allowed)}"
+        if isinstance(output, LinkOutput) and output.link in flat.links:
+            axial = isinstance(flat.links[output.link], Axial)
+            allowed = ("length", "rate", "force") if axial else ("deformation", "rate", "force")
+            if output.quantity not in allowed:
+                message = f"the link '{output.link}' has no {output.quantity}"
+                yield "outputs", name, ("quantity",), message, f"it has {', '.join(allowed)}"
+        if isinstance(output, ConstraintOutput) and output.constraint in flat.constraints:
+            constraint = flat.constraints[output.constraint]
+            if output.component is not None and output.component not in constraint.rows:
+                message = f"the constraint '{output.constraint}' does not hold {output.component}"
+                yield "outputs", name, ("component",), message, f"it holds {', '.join(constraint.rows)}"
+
+
+def _same_ends(checked: Checked) -> Iterator[Finding]:
+    """A link or constraint between a frame and itself does nothing."""
+    for collection in ("links", "constraints"):
+        for name, thing in getattr(checked.flat, collection).items():
+            first, second = thing.between
+            if first == second:
+                message = f"both ends are the same frame '{first.frame}'"
+                yield collection, name, ("between",), message, "name two different frames"

@@ -1,0 +1,158 @@
+"""Writing a spec back to text that loads to an equal spec."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from functools import cache
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Literal, get_origin
+
+from pliant.spec.base import Part
+from pliant.spec.defaults import COLLECTIONS, defaults_for, kinds
+from pliant.spec.tree import WHOLE
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+WIDTH = 100
+
+KEY_FIELDS = ("type", "shape")
+"""Fields that tell a part's kind; they are written even where nobody set them."""
+
+
+def dump(spec: RobotSpec) -> str:
+    """The spec as YAML text."""
+    data = {"pliant": spec.pliant, **to_data(spec)}
+    for collection in COLLECTIONS:
+        for name, entry in data.get(collection, {}).items():
+            default = defaults_for(type(spec), collection, data.get("defaults", {}), entry)
+            data[collection][name] = _without(default, entry)
+    return "\n".join(_block(data, 0)) + "\n"
+
+
+def save(spec: RobotSpec, path: str | os.PathLike[str]) -> None:
+    """Write the spec to a file, whole or not at all: a crash leaves the old file as it was."""
+    target = FilePath(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(dump(spec))
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(name, target.stat().st_mode)
+        else:
+            os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        FilePath(name).unlink(missing_ok=True)
+        raise
+
+
+def to_data(value: Any) -> Any:
+    """A part as plain data in its shortest form: only what was said, short forms where they suffice."""
+    if isinstance(value, Part):
+        return _part_data(value)
+    if isinstance(value, dict):
+        return {key: to_data(child) for key, child in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [to_data(child) for child in value]
+    return value
+
+
+def _part_data(part: Part) -> Any:
+    written = {}
+    for name, field in type(part).model_fields.items():
+        tells_kind = name in KEY_FIELDS and get_origin(field.annotation) is Literal
+        if name in part.model_fields_set or (tells_kind and type(part) not in _default_kinds()):
+            value = getattr(part, name)
+            if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
+                value = value[0]
+            written[name] = to_data(value)
+    if (
+        part.short_form
+        and set(written) == {part.short_form}
+        and not isinstance(written[part.short_form], dict)
+    ):
+        return written[part.short_form]
+    # The kind comes first: it tells the reader what the other keys mean.
+    kind = {name: written[name] for name in KEY_FIELDS if name in written and name in type(part).model_fields}
+    return part.empty_word if part.empty_word and not written else {**kind, **written}
+
+
+@cache
+def _default_kinds() -> frozenset[type[Part]]:
+    """Parts that an entry without a kind stands for."""
+    from pliant.spec.robot import RobotSpec
+
+    choices = [kinds(RobotSpec, collection) for collection in COLLECTIONS]
+    return frozenset(parts[choice.default] for choice, parts in choices if choice and choice.default)
+
+
+def _without(default: dict[str, Any], entry: Any) -> Any:
+    """An entry without what its defaults say, and with `null` where it lacks what they say."""
+    if not isinstance(entry, dict) or not default:
+        return entry
+    kept = dict(entry)
+    for key, value in default.items():
+        if key not in kept:
+            kept[key] = None
+        elif kept[key] == value:
+            del kept[key]
+        elif isinstance(value, dict) and isinstance(kept[key], dict) and key not in WHOLE:
+            kept[key] = _without(value, kept[key])
+    return kept
+
+
+def _block(value: dict[str, Any], indent: int) -> list[str]:
+    """Lines of a mapping, each value on one line where it fits."""
+    lines: list[str] = []
+    margin = " " * indent
+    for key, child in value.items():
+        head = f"{margin}{_text(key)}:"
+        inline = f"{head} {flow(child)}"
+        fits = len(inline) <= WIDTH and "\n" not in inline
+        if isinstance(child, dict) and child and (indent == 0 or not fits):
+            lines += [head, *_block(child, indent + 2)]
+        elif isinstance(child, list) and child and (not fits or (indent == 0 and isinstance(child[0], dict))):
+            lines += [head, *(line for item in child for line in _item(item, indent + 2))]
+        else:
+            lines.append(inline)
+    return lines
+
+
+def _item(value: Any, indent: int) -> list[str]:
+    inline = f"{' ' * indent}- {flow(value)}"
+    if len(inline) <= WIDTH or not isinstance(value, dict) or not value:
+        return [inline]
+    lines = _block(value, indent + 2)
+    return [f"{' ' * indent}- {lines[0].lstrip()}", *lines[1:]]
+
+
+def flow(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(key)}: {flow(child)}" for key, child in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+_WORDS = r"[A-Za-z0-9_./*^+=<>()-]+"
+_SAFE = re.compile(rf"[A-Za-z0-9=_/]({_WORDS})?( {_WORDS})*")
+_NOT_TEXT = re.compile(r"(?i:null|true|false|~)|[-+.0-9][0-9.eE+-]*")
+
+
+def _text(value: Any) -> str:
+    """Text as it stands where that is safe, otherwise in quotes."""
+    text = str(value)
+    if _SAFE.fullmatch(text) and not _NOT_TEXT.fullmatch(text):
+        return text
+    # JSON's quoting is YAML's; characters that YAML does not allow raw are escaped as well.
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in quoted)
