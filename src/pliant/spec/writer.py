@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, get_origin
 
+from pydantic.fields import FieldInfo
+
 from pliant.spec.base import Part
 from pliant.spec.defaults import COLLECTIONS, defaults_for, kinds
 from pliant.spec.tree import WHOLE
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 WIDTH = 100
-
-KEY_FIELDS = ("type", "shape")
-"""Fields that tell a part's kind; they are written even where nobody set them."""
 
 
 def dump(spec: RobotSpec) -> str:
@@ -64,10 +63,11 @@ def to_data(value: Any) -> Any:
 
 
 def _part_data(part: Part) -> Any:
-    written = {}
-    for name, field in type(part).model_fields.items():
-        tells_kind = name in KEY_FIELDS and get_origin(field.annotation) is Literal
-        if name in part.model_fields_set or (tells_kind and type(part) not in _default_kinds()):
+    written: dict[str, Any] = {}
+    # The kind comes first: it tells the reader what the other keys mean.
+    fields = sorted(type(part).model_fields.items(), key=lambda item: not _tells_kind(*item))
+    for name, field in fields:
+        if name in part.model_fields_set or (_tells_kind(name, field) and type(part) not in _default_kinds()):
             value = getattr(part, name)
             if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
                 value = value[0]
@@ -78,9 +78,12 @@ def _part_data(part: Part) -> Any:
         and not isinstance(written[part.short_form], dict)
     ):
         return written[part.short_form]
-    # The kind comes first: it tells the reader what the other keys mean.
-    kind = {name: written[name] for name in KEY_FIELDS if name in written and name in type(part).model_fields}
-    return part.empty_word if part.empty_word and not written else {**kind, **written}
+    return part.empty_word if part.empty_word and not written else written
+
+
+def _tells_kind(name: str, field: FieldInfo) -> bool:
+    """Whether a field tells the kind of its part, as `type` does; it is written even where nobody set it."""
+    return name in ("type", "shape") and get_origin(field.annotation) is Literal
 
 
 @cache

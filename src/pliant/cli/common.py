@@ -1,0 +1,154 @@
+"""What the commands share: options, loading a model, and output for people or for programs.
+
+A command that is asked for `--json` prints exactly one JSON object on stdout, also when it fails; everything
+else goes to stderr. Faults are raised as SpecError or CommandError and printed in one place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from pliant.spec.faults import Fault
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pliant.spec.robot import RobotSpec
+
+Model: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file, or the name of a bundled robot; MODEL@VARIANT.")
+]
+Set: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help='Value of a parameter, such as "length=30 cm".'),
+]
+Variant: TypeAlias = Annotated[
+    str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")
+]
+Folder: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from."),
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+class CommandError(Exception):
+    """Something the user has to change; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a command failed: a message, or the faults of a model."""
+
+    message: str
+    hint: str = ""
+    faults: tuple[Fault, ...] = ()
+    model: str = ""
+
+
+def load_model(
+    model: str, *, settings: Sequence[str] | None, variant: str | None, folders: Sequence[str] | None
+) -> RobotSpec:
+    """The robot that a command works on; raises SpecError with all faults."""
+    from pliant.spec.reader import load
+
+    return load(model, variant=variant, set=read_settings(settings), folders=folders or ())
+
+
+def read_settings(settings: Sequence[str] | None) -> dict[str, float | str]:
+    """`NAME=VALUE` options as a mapping; a value is a number, a number with a unit, or =expression."""
+    found: dict[str, float | str] = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise CommandError(f"cannot read --set {setting!r}", 'write --set "length=30 cm"')
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout; numbers that JSON does not know become null."""
+    json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(child) for key, child in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(child) for child in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for people: colours on a terminal, plain text in a file."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def say(message: str) -> None:
+    """A remark for the person at the terminal; it never mixes with a command's output."""
+    print(message, file=sys.stderr)
+
+
+def report(failure: Failure, arguments: Sequence[str]) -> None:
+    """Say why a command failed: on stderr, and as the one JSON object if that was asked for."""
+    words = [word for word in arguments[1:] if not word.startswith("-")]
+    model = words[0] if words else None
+    if "--json" in arguments:
+        status = "faults" if failure.faults else "error"
+        message = failure.message or str(failure.faults[0].message)
+        faults = [fault.as_dict() for fault in failure.faults]
+        answer = {
+            "model": model,
+            "status": status,
+            "message": message,
+            "hint": failure.hint,
+            "faults": faults,
+        }
+        print_json(answer)
+    if failure.faults:
+        print_faults(failure.faults, failure.model or model or "the model")
+    else:
+        hint = f" ({failure.hint})" if failure.hint else ""
+        say(f"pliant: {failure.message}{hint}")
+
+
+def print_faults(faults: Sequence[Fault], model: str) -> None:
+    """Print the faults of a model for people, on stderr."""
+    from rich.text import Text
+
+    from pliant.spec.base import printable
+
+    out = console(stderr=True)
+    number = len(faults)
+    out.print(Text(f"{printable(model)} has {number} fault{'s' if number != 1 else ''}:"), soft_wrap=True)
+    for fault in faults:
+        place = f"{fault.file}:{fault.line}" if fault.line is not None else fault.file or ""
+        where = Text("  ").append(printable(place), style="bold")
+        if fault.path:
+            where.append("  " if place else "").append(printable(fault.path), style="cyan")
+        if place or fault.path:
+            out.print(where, soft_wrap=True)
+        out.print(Text(f"      {printable(fault.message)}"), soft_wrap=True)
+        if fault.hint:
+            out.print(Text(f"      -> {printable(fault.hint)}", style="green"), soft_wrap=True)
