@@ -138,6 +138,12 @@ static void grow(int **index, double **value, int *size, int need) {
   *value = realloc(*value, *size * sizeof(double));
 }
 
+/* Room for factors of this many entries (and a column to spare), so that later factorizations take no memory. */
+void pl_linear_reserve(pl_linear *f, int lower, int upper) {
+  if (f->dense) return;
+  grow(&f->Li, &f->Lx, &f->l_size, lower + f->n), grow(&f->Ui, &f->Ux, &f->u_size, upper + f->n);
+}
+
 static int sparse_analyse(pl_linear *f, const double *values) {
   const int n = f->n;
   double *x = f->x;

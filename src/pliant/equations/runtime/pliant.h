@@ -98,6 +98,7 @@ void pl_assemble(pl_work *, double cM, double cC, double cK);
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);
 void pl_linear_free(pl_linear *);
+void pl_linear_reserve(pl_linear *, int lower, int upper);
 int pl_linear_factor(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 

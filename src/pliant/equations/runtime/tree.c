@@ -166,6 +166,7 @@ static int articulate(pl_work *w, int e, int b) {
 
 /* Accelerations of an unconstrained tree in one sweep in and one out (articulated-body algorithm). */
 int pl_articulated(pl_work *w, const double *v, double *a) {
+  (void)v; /* the twists of pl_kinematics hold all that depends on it */
   const pl_tables *T = w->T;
   base_acceleration(w);
   for (int g = 1; g < T->n_node; ++g) node_mass(w, g, w->IA + 36 * g, w->pA + 6 * g);
@@ -217,6 +218,7 @@ static void accelerations(pl_work *w, const double *a) {
 
 /* r = M a + h: the generalized forces that are missing for the motion (v, a); fills node inertias and forces. */
 void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
+  (void)v; /* the twists of pl_kinematics hold all that depends on it */
   const pl_tables *T = w->T;
   accelerations(w, a);
   for (int g = 1; g < T->n_node; ++g) {
