@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -22,6 +22,25 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
+@dataclass(frozen=True)
+class Broken:
+    """What was left out of a model because it could not be read; what depends on it is not reported.
+
+    dropped: whole entries, as (`joints`, `hinge`), or whole collections. trimmed: entries that lack a key.
+    """
+
+    dropped: frozenset[Path] = frozenset()
+    trimmed: frozenset[Path] = frozenset()
+
+    def lacks(self, *collections: str) -> bool:
+        """Whether entries of these collections were left out."""
+        return any(path[0] in collections for path in self.dropped)
+
+    def touches(self, collection: str, name: str) -> bool:
+        """Whether an entry was left out or lacks a key."""
+        return bool({(collection,), (collection, name)} & (self.dropped | self.trimmed))
+
+
 def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: Source, *, whole: bool) -> Spec:
     """The spec of `data` (a tree, or plain data); raises SpecError with everything that is wrong."""
     tree = data if isinstance(data, Tree) else from_plain(data)
@@ -30,17 +49,15 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     tree = with_includes(replace(source, tree=tree), [0])
     tree, problems = apply_defaults(cls, tree)
     source = replace(source, tree=tree)
-    faults = [source.fault(path, message, hint) for path, message, hint in problems]
-    faults += _version(source)
+    faults = [*_version(source), *(source.fault(*problem) for problem in problems)]
+    broken = Broken()
     spec: Spec | None
-    broken: frozenset[Path] = frozenset()
     try:
         spec = handler(tree.plain())
     except ValidationError as error:
         errors = list(read_errors(with_known_keys(error, cls)))
-        faults += [source.fault(path, message, hint) for path, message, hint in errors]
-        broken = frozenset(path[:2] for path, _, _ in errors)
-        spec = _sound_part(handler, tree, broken)
+        faults += [source.fault(*problem) for problem in errors]
+        spec, broken = _sound_part(handler, tree, [path for path, _, _ in errors])
     if spec is not None:
         spec._source = source
         if whole:
@@ -48,7 +65,7 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
 
             faults += check_meaning(spec, broken)
     if faults or spec is None:
-        raise SpecError(in_order(faults), source.file)
+        raise SpecError(sorted_faults(faults), source.file)
     return spec
 
 
@@ -60,28 +77,40 @@ def _version(source: Source) -> list[Fault]:
         return [missing] if source.file else []
     if isinstance(given.value, int) and not isinstance(given.value, bool) and given.value > VERSION:
         message = f"the model is written in version {given.value} of the language, this is version {VERSION}"
-        return [source.fault(("pliant",), message, "use a newer pliant")]
+        raise SpecError([source.fault(("pliant",), message, "use a newer pliant")], source.file)
     return []
 
 
-def _sound_part(handler: Callable[[Any], Spec], tree: Tree, broken: frozenset[Path]) -> Spec | None:
-    """The model without the entries that cannot be read, so that the rest can be checked too."""
-    whole_keys = {path[0] for path in broken if len(path) == 1}
-    kept: dict[Any, Tree] = {}
-    for key, child in tree.value.items():
-        if key in whole_keys:
-            continue
-        if isinstance(child.value, dict):
-            child = Tree({k: v for k, v in child.value.items() if (key, k) not in broken}, child.place)
-        elif isinstance(child.value, list):
-            child = Tree([v for k, v in enumerate(child.value) if (key, k) not in broken], child.place)
-        kept[key] = child
-    try:
-        return handler(Tree(kept, tree.place).plain())
-    except ValidationError:
+def _sound_part(handler: Callable[[Any], Spec], tree: Tree, paths: list[Path]) -> tuple[Spec | None, Broken]:
+    """The model without the keys that cannot be read, or without their entries, to check the rest too."""
+    kept = _without(tree, paths)
+    dropped = frozenset(path[:2] for path in paths if len(path) <= 2)
+    trimmed = frozenset(path[:2] for path in paths)
+    for _ in range(2):
+        try:
+            return handler(kept.plain()), Broken(dropped, trimmed)
+        except ValidationError as error:
+            entries = [path[:2] for path, _, _ in read_errors(error)]
+            dropped |= frozenset(entries)
+            kept = _without(kept, entries)
+    return None, Broken()
+
+
+def _without(tree: Tree, paths: Iterable[Path]) -> Tree:
+    for path in paths:
+        tree = _remove(tree, path) or Tree({}, tree.place)
+    return tree
+
+
+def _remove(tree: Tree, path: Path) -> Tree | None:
+    """The tree without the key at `path`; None if the tree itself is at fault, as it lacks that key."""
+    if not path or not isinstance(tree.value, dict) or path[0] not in tree.value:
         return None
+    child = _remove(tree.value[path[0]], path[1:])
+    kept = {key: value for key, value in tree.value.items() if key != path[0] or child is not None}
+    return Tree(kept if child is None else {**kept, path[0]: child}, tree.place)
 
 
-def in_order(faults: Iterable[Fault]) -> list[Fault]:
+def sorted_faults(faults: Iterable[Fault]) -> list[Fault]:
     """The faults once each, by file and line."""
     return sorted(dict.fromkeys(faults), key=lambda fault: (fault.file or "", fault.line or 0))

@@ -68,7 +68,8 @@ def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: Pa
 
 def _unknown(key: object, known: Any) -> tuple[str, str]:
     match = nearest(key, known)
-    return f"unknown key {describe(key)}", f"did you mean '{match}'?" if match else ""
+    hint = f"did you mean '{match}'?" if match else f"known here: {', '.join(sorted(known))}"
+    return f"unknown key {describe(key)}", hint
 
 
 def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:

@@ -105,7 +105,7 @@ NAMES: dict[Dimension, str] = {
 }
 
 EXAMPLES: dict[Dimension, str] = {
-    NUMBER: "0.5",
+    NUMBER: "0.5 or 30 deg",
     LENGTH: "50 mm",
     MASS: "28 g",
     TIME: "10 ms",

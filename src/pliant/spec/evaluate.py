@@ -93,7 +93,7 @@ def unknown_name(name: str, known: Mapping[str, Any]) -> ExpressionError:
         hint = "known parameters: " + ", ".join(list(known)[:12])
     else:
         hint = f"did you mean '{match}'?" if match else f"define it: parameters: {{{name}: ...}}"
-    return ExpressionError(f"unknown parameter '{name}'", hint)
+    return ExpressionError(f"unknown parameter '{name}'", hint, name=name)
 
 
 def _call(node: Call, values: Mapping[str, Any]) -> Any:
@@ -234,7 +234,7 @@ def dimension_of(node: Node, known: Mapping[str, Dimension | Loose]) -> Dimensio
 def _same(node: Node, left: Dimension | Loose, right: Dimension | Loose) -> Dimension | Loose:
     if isinstance(left, Dimension) and isinstance(right, Dimension) and left != right:
         two = " and ".join(f"{with_article(str(one))} ({one.unit})" for one in (left, right))
-        raise ExpressionError(f"{to_text(node)[1:]} mixes {two}")
+        raise ExpressionError(f"'{to_text(node)[1:]}' mixes {two}")
     if isinstance(left, Dimension) or isinstance(right, Dimension):
         return left if isinstance(left, Dimension) else right
     return UNKNOWN if UNKNOWN in (left, right) else BARE
@@ -268,7 +268,7 @@ def _number(node: Node, dimension: Dimension | Loose) -> None:
     if isinstance(dimension, Dimension) and not dimension.is_number:
         text = to_text(node)[1:]
         message = (
-            f"{text} must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
+            f"'{text}' must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
         )
         raise ExpressionError(message, f"divide it by a reference value, as in {text}/(1 {dimension.unit})")
 

@@ -73,13 +73,25 @@ def path_text(path: Path) -> str:
 
 def read_errors(error: ValidationError) -> Iterable[tuple[Path, str, str]]:
     """Path, message and hint of each fault that the schema found."""
-    for item in error.errors(include_url=False):
-        context = item.get("ctx", {})
-        path = tuple(step for step in item["loc"] if not _is_tag(step))
+    items = error.errors(include_url=False)
+    for item in items:
+        location, context = item["loc"], item.get("ctx", {})
+        below = any(len(other["loc"]) > len(location) == _common(other["loc"], location) for other in items)
+        if item["type"] == "too_short" and below:
+            continue  # entries are only missing because they are faulty themselves
+        path = tuple(step for step in location if not _is_tag(step))
         if key := context.get("key"):
             path = (*path, key)
         message, hint = _words(str(item["type"]), item["input"], path, context, item["msg"])
+        if item["type"] == "literal_error" and "<word>" in location:
+            hint = hint or "a list of numbers is possible too"
         yield path, message, hint
+
+
+def _common(one: tuple[int | str, ...], other: tuple[int | str, ...]) -> int:
+    """How many steps two locations share."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((k for k, (first, second) in pairs if first != second), min(len(one), len(other)))
 
 
 def _is_tag(step: int | str) -> bool:

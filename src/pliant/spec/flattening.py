@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,15 @@ from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
 from pliant.spec.base import Part, Path, nearest
 from pliant.spec.body import Body
-from pliant.spec.dimension import Dimension
 from pliant.spec.environment import in_order, parameter_dimensions, to_node
-from pliant.spec.evaluate import UNKNOWN, Loose, evaluate, unknown_name
-from pliant.spec.faults import Fault, SpecError
+from pliant.spec.evaluate import UNKNOWN, evaluate, unknown_name
+from pliant.spec.expected import bounds_problems, wrong_dimension
+from pliant.spec.faults import SpecError
+from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 from pliant.spec.names import NameMarker, Reference
 from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Each, Quantity, Scalar
-from pliant.spec.source import MODEL_FOLDER, FileProblem, Source, bundled, read_source, with_variant
+from pliant.spec.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
 from pliant.spec.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.spec.walk import Leaf, map_leaves
 
@@ -31,91 +31,11 @@ if TYPE_CHECKING:
     from pliant.spec.attach import Attach
     from pliant.spec.robot import RobotSpec
 
-MAX_THINGS = 10_000
 MAX_ATTACHED = 200
 
 WORLD = "world"
 
 _REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_/]+)(?:\[(?P<index>[^\]]+)\])?(?P<rest>\..*)?")
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a flat thing comes from: its source, its path there, and which instance it is."""
-
-    source: Source
-    path: Path
-    instance: int | None = None
-
-
-@dataclass(frozen=True)
-class Override:
-    """A value for a parameter of an attached model, in terms of the flat model's parameters.
-
-    source, path: where it is given. parameter, dimension: what the attached model says about the parameter.
-    """
-
-    node: Node
-    source: Source
-    path: Path
-    parameter: Parameter | None = None
-    dimension: Dimension | Loose = UNKNOWN
-
-
-@dataclass
-class Flat:
-    """A flat spec in the making, what is wrong with it, and where everything comes from.
-
-    things: the parts by collection and flat name. counts: number of instances by collection and name.
-    values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
-    """
-
-    things: dict[str, dict[str, Any]] = field(default_factory=dict)
-    analyses: tuple[Any, ...] = ()
-    values: dict[str, float] = field(default_factory=dict)
-    overrides: list[Override] = field(default_factory=list)
-    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
-    counts: dict[tuple[str, str], int] = field(default_factory=dict)
-    structural: set[str] = field(default_factory=set)
-    faults: list[Fault] = field(default_factory=list)
-    attached: int = 0
-    unread: frozenset[Path] = frozenset()
-    full: bool = False
-
-    def add(self, collection: str, name: str, thing: Any, origin: Origin) -> None:
-        self.things.setdefault(collection, {})[name] = thing
-        self.origins[collection, name] = origin
-
-    def fault(self, source: Source, path: Path, message: str, hint: str = "") -> None:
-        self.faults.append(source.fault(path, message, hint))
-
-    def room(self, number: int, source: Source, path: Path) -> bool:
-        """Whether that many more things fit; a fault is noted once when they do not."""
-        if sum(map(len, self.things.values())) + number <= MAX_THINGS:
-            return True
-        if not self.full:
-            self.fault(source, path, f"the model has more than {MAX_THINGS} parts", "use smaller counts")
-        self.full = True
-        return False
-
-
-@dataclass(frozen=True)
-class _Instance:
-    """Which instance of a repeated thing is being made; None, None for a thing that is not repeated."""
-
-    index: int | None = None
-    count: int | None = None
-
-    @property
-    def suffix(self) -> str:
-        return "" if self.index is None else f"[{self.index}]"
-
-    @property
-    def values(self) -> dict[str, float]:
-        return {} if self.index is None or self.count is None else {"i": self.index, "count": self.count}
-
-
-_ONCE = _Instance()
 
 
 def flatten(spec: RobotSpec) -> RobotSpec:
@@ -209,7 +129,7 @@ class _Level:
         for name, output in spec.outputs.items():
             self._add("outputs", name, output)
         if not self.prefix:
-            flat.analyses = map_leaves(spec.analyses, self._change(_ONCE), ("analyses",))
+            flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
 
     def _count(self, count: int | str, path: Path) -> int:
         """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
@@ -231,7 +151,7 @@ class _Level:
     def _note_structural(self, node: Node) -> None:
         self.flat.structural |= symbols(substitute(node, self.names))
 
-    def _add(self, collection: str, name: str, thing: Any, instance: _Instance = _ONCE) -> None:
+    def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
         path = (collection, name)
         if isinstance(thing, Part):
             thing = map_leaves(thing, self._change(instance), path)
@@ -249,7 +169,7 @@ class _Level:
         if self.flat.room(count, self.source, (collection, name, "count")):
             single = thing.model_copy(update={"count": None})
             for index in range(1, count + 1):
-                self._add(collection, name, single, _Instance(index, count))
+                self._add(collection, name, single, Instance(index, count))
 
     def _joint(self, name: str, joint: JointBase) -> None:
         body, _, frame = joint.child.partition(".")
@@ -270,9 +190,9 @@ class _Level:
             first = index == 1 and joint.first_parent is not None
             parent = joint.first_parent if first else joint.parent
             single = joint.model_copy(update={"child": child, "parent": parent, "first_parent": None})
-            self._add("joints", name, single, _Instance(index, count))
+            self._add("joints", name, single, Instance(index, count))
 
-    def _change(self, instance: _Instance) -> Callable[[Leaf], Any]:
+    def _change(self, instance: Instance) -> Callable[[Leaf], Any]:
         """What happens to each value, name and reference of a thing."""
 
         def change(leaf: Leaf) -> Any:
@@ -286,7 +206,7 @@ class _Level:
 
         return change
 
-    def _scalar(self, value: Scalar, path: Path, instance: _Instance) -> Scalar:
+    def _scalar(self, value: Scalar, path: Path, instance: Instance) -> Scalar:
         if isinstance(value, Each):
             value = self._pick(value, path, instance)
         if not isinstance(value, str) or not value.startswith("="):
@@ -298,7 +218,7 @@ class _Level:
             return value
         return to_text(substitute(node, {**self.names, **numbers}))
 
-    def _pick(self, value: Each, path: Path, instance: _Instance) -> float | str:
+    def _pick(self, value: Each, path: Path, instance: Instance) -> float | str:
         if instance.index is None:
             message = "`each` gives values per instance, but this is not repeated"
             self.flat.fault(self.source, path, message, "give one value, or repeat the thing with `count`")
@@ -310,7 +230,7 @@ class _Level:
             return value.each[instance.index - 1]
         return value.each[0] if value.each else 0.0
 
-    def _reference(self, kind: str, text: str, path: Path, instance: _Instance) -> str:
+    def _reference(self, kind: str, text: str, path: Path, instance: Instance) -> str:
         """A reference in flat names: prefix added, index computed."""
         if text == WORLD:
             return self.prefix + WORLD
@@ -345,7 +265,7 @@ class _Level:
         prefix = f"{self.prefix}{name}/"
         level = _Level(inner, flat, prefix=prefix, overrides=overrides)
         ground = Weld(parent=attach.to, child=name, position=attach.position, rotation=attach.rotation)
-        weld = map_leaves(ground, self._change(_ONCE), path).model_copy(update={"child": prefix + WORLD})
+        weld = map_leaves(ground, self._change(ONCE), path).model_copy(update={"child": prefix + WORLD})
         flat.add("bodies", prefix + WORLD, Body(), Origin(self.source, path))
         flat.add("joints", prefix + WORLD, weld, Origin(self.source, path))
         level.expand()
@@ -374,7 +294,7 @@ class _Level:
     def _overrides(self, name: str, attach: Attach, inner: RobotSpec) -> dict[str, Override]:
         """Values for the attached model's parameters, given here or, as `name/parameter`, further out."""
         given = {
-            key: Override(to_node(self._scalar(value, path, _ONCE)), self.source, path)
+            key: Override(to_node(self._scalar(value, path, ONCE)), self.source, path)
             for key, value in attach.parameters.items()
             for path in [("attach", name, "parameters", key)]
         }
@@ -382,14 +302,15 @@ class _Level:
         given |= {
             key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)
         }
-        dimensions = parameter_dimensions(inner.parameters)[0]
         found: dict[str, Override] = {}
         for key, override in given.items():
             first, slash, _ = key.partition("/")
             if key in inner.parameters:
-                told = replace(override, parameter=inner.parameters[key], dimension=dimensions[key])
-                self.flat.overrides.append(told)
-                found[key] = told
+                problem = self._override_problem(key, override, inner.parameters)
+                if problem is None:
+                    found[key] = override
+                else:
+                    self.flat.fault(override.source, override.path, *problem)
             elif slash and first in inner.attach:
                 found[key] = override
             else:
@@ -399,3 +320,23 @@ class _Level:
                 message = f"the attached model has no parameter '{key}'"
                 self.flat.fault(override.source, override.path, message, hint)
         return found
+
+    def _override_problem(
+        self, name: str, override: Override, inner: Mapping[str, Parameter]
+    ) -> tuple[str, str] | None:
+        """What is wrong with a value for an attached model's parameter: its dimension, or its bounds."""
+        outer = parameter_dimensions(self.flat.things.get("parameters", {}))[0]
+        own = parameter_dimensions(inner)[0]
+        try:
+            problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
+            if problem or inner[name].input:
+                return problem
+            value = float(evaluate(override.node, self.flat.values))
+        except ExpressionError as error:
+            return None if error.name in outer else (str(error), error.hint)
+
+        def number(scalar: Scalar) -> float:
+            return float(evaluate(to_node(scalar), {}))
+
+        found = bounds_problems(name, inner[name], value, own[name], own, number)
+        return next(((message, hint) for path, message, hint in found if path == ("value",)), None)

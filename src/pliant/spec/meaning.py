@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.spec.base import Part, Path, Problem, with_article
-from pliant.spec.dimension import EXAMPLES, Dimension
+from pliant.spec.base import Part, Path, Problem
+from pliant.spec.dimension import Dimension
 from pliant.spec.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
-from pliant.spec.evaluate import UNKNOWN, Loose, dimension_of, evaluate
+from pliant.spec.evaluate import UNKNOWN, Loose, evaluate
+from pliant.spec.expected import bounds_problems, wrong_dimension
 from pliant.spec.faults import Fault
-from pliant.spec.flattening import Flat, Origin, flat_spec, flatten_all
+from pliant.spec.flat import Flat, Origin
+from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Each, Quantity, Scalar
-from pliant.spec.syntax import ExpressionError, Node, Number, symbols
+from pliant.spec.syntax import ExpressionError, Number, symbols
 from pliant.spec.walk import Leaf, leaves, parts
 
 if TYPE_CHECKING:
+    from pliant.spec.building import Broken
     from pliant.spec.robot import RobotSpec
 
 COLLECTIONS = (
@@ -25,17 +28,16 @@ COLLECTIONS = (
 )  # fmt: skip
 
 
-def check_meaning(spec: RobotSpec, broken: frozenset[Path] = frozenset()) -> list[Fault]:
+def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     """Everything that is wrong with the meaning of a spec whose shape is right.
 
-    `broken` are entries left out because they could not be read: what depends on them is not reported.
+    What depends on things that were left out because they could not be read (`broken`) is not reported.
     """
     from pliant.spec.structure import structure_problems
 
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
     checked.parameters()
-    checked.overrides()
     checked.values()
     for collection, name, rest, message, hint in structure_problems(checked):
         checked.report(collection, name, rest, message, hint)
@@ -45,7 +47,7 @@ def check_meaning(spec: RobotSpec, broken: frozenset[Path] = frozenset()) -> lis
 class Checked:
     """A flat model under check: its values and dimensions, and the faults found so far."""
 
-    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: frozenset[Path]) -> None:
+    def __init__(self, spec: RobotSpec, flat: RobotSpec, origins: Flat, broken: Broken) -> None:
         self.spec, self.flat, self.origins, self.broken = spec, flat, origins, broken
         self.faults: list[Fault] = list(origins.faults)
         self.inputs = {name for name, parameter in flat.parameters.items() if parameter.input}
@@ -62,9 +64,9 @@ class Checked:
                 continue
         return numbers
 
-    def is_broken(self, *collections: str) -> bool:
-        """Whether entries of these collections were left out."""
-        return any(path[0] in collections for path in self.broken | self.origins.unread)
+    def lacks(self, *collections: str) -> bool:
+        """Whether entries of these collections were left out, or attached models could not be read."""
+        return self.broken.lacks(*collections) or any(path[0] in collections for path in self.origins.unread)
 
     def number(self, scalar: Scalar) -> float:
         """The value of a field at the parameters' values and at time zero."""
@@ -93,9 +95,8 @@ class Checked:
             message = f"parameter '{name}' is defined in terms of itself"
             self.report("parameters", name, ("value",), message, "break the circle with a value")
         for name, error in self.errors.items():
-            self.report(
-                "parameters", name, ("value",), *self._unknown(error, self.flat.parameters[name].value)
-            )
+            if problem := self._unknown(error):
+                self.report("parameters", name, ("value",), *problem)
         for name, parameter in self.flat.parameters.items():
             if name in self.numbers and name not in self.errors:
                 for rest, message, hint in self._parameter(name, parameter):
@@ -108,41 +109,14 @@ class Checked:
             yield ("value",), message, "write the expression where it is used"
         if not is_finite(self.numbers[name]):
             yield ("value",), f"the value of '{name}' is not a finite number", ""
-        yield from self._bounds(name, parameter, self.numbers[name], ("value",))
-
-    def _bounds(self, name: str, parameter: Parameter, value: float, path: Path) -> Iterator[Problem]:
-        for key, sign, word in (("minimum", 1, "below its minimum"), ("maximum", -1, "above its maximum")):
-            bound = getattr(parameter, key)
-            if bound is None:
-                continue
-            try:
-                problem = self._wrong_dimension(
-                    to_node(bound), self.dimensions.get(name, UNKNOWN), self.dimensions
-                )
-                if problem:
-                    yield (key,), *problem
-                elif sign * value < sign * self.number(bound):
-                    yield path, f"'{name}' is {value:g}, {word} of {self.number(bound):g}", ""
-            except ExpressionError as error:
-                yield (key,), str(error), error.hint
-
-    def overrides(self) -> None:
-        """Values for parameters of attached models: the same dimension, within the bounds."""
-        for given in self.origins.overrides:
-            try:
-                problem = self._wrong_dimension(
-                    given.node, given.dimension, {**self.dimensions, TIME: UNKNOWN}
-                )
-                if problem:
-                    self.faults.append(given.source.fault(given.path, *problem))
-                    continue
-                if given.parameter is not None and not given.parameter.input:
-                    value = float(evaluate(given.node, self.numbers))
-                    name = str(given.path[-1])
-                    for _, message, hint in self._bounds(name, given.parameter, value, ()):
-                        self.faults.append(given.source.fault(given.path, message, hint))
-            except ExpressionError as error:
-                self.faults.append(given.source.fault(given.path, str(error), error.hint))
+        yield from bounds_problems(
+            name,
+            parameter,
+            self.numbers[name],
+            self.dimensions.get(name, UNKNOWN),
+            self.dimensions,
+            self.number,
+        )
 
     # Values
 
@@ -180,7 +154,7 @@ class Checked:
         try:
             problem = self._problem(collection, name, leaf, marker)
         except ExpressionError as error:
-            problem = self._unknown(error, value)
+            problem = self._unknown(error)
         if problem:
             self.report(collection, name, rest, *problem)
 
@@ -197,59 +171,43 @@ class Checked:
         known: Mapping[str, Dimension | Loose] = self.dimensions
         if marker.signal:
             known = {**known, TIME: UNKNOWN}
-        expected: Dimension | Loose | None = self._expected(collection, name, leaf, marker)
-        problem = self._wrong_dimension(node, UNKNOWN if expected is None else expected, known)
+        expected, special = self._expected(collection, name, leaf, marker)
+        problem = wrong_dimension(node, expected, known, by_unit=special)
         if problem is None and not is_finite(self.number(leaf.value)):
             return f"the value of {leaf.value} is not a finite number", ""
         return problem
 
-    def _expected(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> Dimension | Loose | None:
+    def _expected(
+        self, collection: str, name: str, leaf: Leaf, marker: Quantity
+    ) -> tuple[Dimension | Loose, bool]:
+        """The dimension a value should have, and whether that depends on other values."""
         if collection == "inputs" and marker.dimension is None:
-            return self.dimensions.get(name, UNKNOWN)
+            return self.dimensions.get(name, UNKNOWN), False
         try:
-            return leaf.owner.dimension(leaf.field, self.number) or marker.dimension
+            special = leaf.owner.dimension(leaf.field, self.number)
         except (ExpressionError, OverflowError, ValueError):
-            return UNKNOWN
-
-    def _wrong_dimension(
-        self, node: Node, expected: Dimension | Loose, known: Mapping[str, Dimension | Loose]
-    ) -> tuple[str, str] | None:
-        """Message and hint if an expression has another dimension than expected."""
-        found = dimension_of(node, known)
-        if isinstance(expected, Loose) or isinstance(found, Loose) or found == expected:
-            return None
-        unit = f" in {expected.unit}" if not expected.is_number else ""
-        example = f"write it as {EXAMPLES[expected]}" if expected in EXAMPLES else f"give it{unit}"
-        return f"expected {_article(expected)}, got {_article(found)}: {_shown(node)}", example
+            return UNKNOWN, False
+        return special or marker.dimension or UNKNOWN, special not in (None, marker.dimension)
 
     def dimension_problem(self, scalar: Scalar, expected: Dimension) -> tuple[str, str] | None:
         """Message and hint if a value has another dimension than expected."""
         try:
-            return self._wrong_dimension(to_node(scalar), expected, self.dimensions)
+            return wrong_dimension(to_node(scalar), expected, self.dimensions)
         except ExpressionError:
             return None  # reported where the value stands
 
-    def _unknown(self, error: ExpressionError, value: Scalar) -> tuple[str, str]:
-        """A fault about a name, in better words where the name has a meaning elsewhere."""
+    def _unknown(self, error: ExpressionError) -> tuple[str, str] | None:
+        """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
+        if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
+            return None  # its own fault is reported where it is defined
         for word, where in (
             ("i", "in repeated things"),
             ("count", "in repeated things"),
             (TIME, "in signals"),
         ):
-            if str(error) == f"unknown parameter '{word}'":
+            if error.name == word:
                 return f"`{word}` is known only {where}", ""
         return str(error), error.hint
-
-
-def _article(dimension: Dimension) -> str:
-    text = "plain number or angle" if dimension.is_number else str(dimension)
-    return with_article(text)
-
-
-def _shown(node: Node) -> str:
-    from pliant.spec.syntax import to_text
-
-    return f"'{node.text}'" if isinstance(node, Number) and node.text else f"'{to_text(node)}'"
 
 
 def _zero_axes(part: Part, number: Any) -> Iterable[Problem]:

@@ -33,7 +33,7 @@ _NAME = re.compile(WORD)
 def read_name(value: Any) -> str:
     """Check that `value` may be the name of a thing."""
     if not isinstance(value, str):
-        raise fault("bad_name", f"expected a name, got {describe(value)}", hint="write the name in quotes")
+        raise fault("bad_name", f"expected a name, got {describe(value)}", hint="a name begins with a letter")
     if value in RESERVED:
         message = f"the name '{value}' is reserved (it has a meaning in expressions or references)"
         raise fault("reserved_name", message, hint=f"choose another name, such as '{value}_1'")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from pliant.spec.building import in_order
+from pliant.spec.building import sorted_faults
 from pliant.spec.faults import Fault, SpecError
 from pliant.spec.robot import RobotSpec
 from pliant.spec.source import (
@@ -76,8 +76,10 @@ def check(
         try:
             RobotSpec.from_source(with_parameters(with_variant(source, name), dict(set or {})))
         except SpecError as error:
-            faults += error.faults
-    return in_order(faults)
+            new = [fault for fault in error.faults if fault not in faults]
+            in_variant = f"in variant '{name}': " if name is not None and chosen is None else ""
+            faults += [replace(fault, message=in_variant + fault.message) for fault in new]
+    return sorted_faults(faults)
 
 
 def _source(

@@ -32,7 +32,7 @@ class Source:
 
     def fault(self, path: Path, message: str, hint: str = "") -> Fault:
         """A fault at a path of this model, with the line that the path comes from."""
-        place = self.tree.place_of(path) if self.tree else None
+        path, place = self.tree.find(path) if self.tree else (path, None)
         place = place or Place(self.file, None)
         return Fault(message, hint, path_text(path), place.file or None, place.line)
 

@@ -26,7 +26,7 @@ Finding: TypeAlias = tuple[str, str, Path, str, str]
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
     """Everything that does not fit together."""
-    if not checked.flat.bodies and not checked.is_broken("bodies", "attach"):
+    if not checked.flat.bodies and not checked.lacks("bodies", "attach"):
         yield "bodies", "", (), "the model has no bodies", "add `bodies`, or `attach` another model"
     yield from _references(checked)
     yield from _tree(checked)
@@ -42,31 +42,43 @@ def frame_names(checked: Checked) -> set[str]:
     return {"world", *checked.flat.bodies, *frames}
 
 
+HOME = {"frame": "bodies", "coordinate": "joints", "input": "parameters"}
+"""The collection that a kind of reference leads to, where it is not the kind's own plural."""
+
+
 def _references(checked: Checked) -> Iterator[Finding]:
+    """Every reference leads to something."""
     flat = checked.flat
-    known: dict[str, tuple[set[str], tuple[str, ...]]] = {
-        "frame": (frame_names(checked), ("bodies", "attach")),
-        "coordinate": ({entry.name for entry in coordinate_table(flat)}, ("joints", "bodies", "attach")),
-        "link": (set(flat.links), ("links", "attach")),
-        "constraint": (set(flat.constraints), ("constraints", "attach")),
-        "material": (set(flat.materials), ("materials", "attach")),
-        "section": (set(flat.sections), ("sections", "attach")),
-        "input": (checked.inputs, ("parameters", "attach")),
-        "output": (set(flat.outputs), ("outputs", "attach")),
+    known: dict[str, set[str]] = {
+        "frame": frame_names(checked),
+        "coordinate": {entry.name for entry in coordinate_table(flat)},
+        "link": set(flat.links),
+        "constraint": set(flat.constraints),
+        "material": set(flat.materials),
+        "section": set(flat.sections),
+        "input": checked.inputs,
+        "output": set(flat.outputs),
     }
     for collection in ("bodies", "joints", "links", "constraints", "loads", "outputs"):
         for name, thing in getattr(flat, collection).items():
             for leaf in leaves(thing):
-                if isinstance(leaf.marker, Reference) and leaf.value not in known[leaf.marker.kind][0]:
-                    names, sources = known[leaf.marker.kind]
-                    if not checked.is_broken(*sources):
-                        yield collection, name, leaf.path, *_missing(checked, leaf, names)
+                if isinstance(leaf.marker, Reference) and _lost(checked, leaf, known[leaf.marker.kind]):
+                    yield collection, name, leaf.path, *_missing(checked, leaf, known[leaf.marker.kind])
     for index, analysis in enumerate(flat.analyses):
         for leaf in leaves(analysis, (index,)):
-            if isinstance(leaf.marker, Reference) and leaf.value not in known[leaf.marker.kind][0]:
-                names, sources = known[leaf.marker.kind]
-                if not checked.is_broken(*sources):
-                    yield "analyses", "", leaf.path, *_missing(checked, leaf, names)
+            if isinstance(leaf.marker, Reference) and _lost(checked, leaf, known[leaf.marker.kind]):
+                yield "analyses", "", leaf.path, *_missing(checked, leaf, known[leaf.marker.kind])
+
+
+def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
+    """Whether a reference leads to nothing, and not only to something that could not be read."""
+    assert isinstance(leaf.marker, Reference)
+    kind = leaf.marker.kind
+    collection = HOME.get(kind, kind + "s")
+    target = leaf.value.partition(".")[0].partition("[")[0]
+    if leaf.value in names or checked.lacks("attach") or checked.broken.touches(collection, target):
+        return False
+    return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
 
 def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
@@ -75,7 +87,7 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
     kind, value = leaf.marker.kind, leaf.value
     body, dot, frame = value.partition(".")
     bare = body.partition("[")[0]
-    collection = {"frame": "bodies", "coordinate": "joints"}.get(kind, kind + "s")
+    collection = HOME.get(kind, kind + "s")
     count = checked.origins.counts.get((collection, bare))
     if count is not None and body not in names:
         if "[" in body:
@@ -98,7 +110,7 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
 
 def _tree(checked: Checked) -> Iterator[Finding]:
     """Every body is the child of exactly one joint, and every chain of joints leads to the world."""
-    if checked.is_broken("bodies", "joints", "attach"):
+    if checked.lacks("bodies", "joints", "attach"):
         return
     bodies, joints = checked.flat.bodies, checked.flat.joints
     holder: dict[str, str] = {}
@@ -118,8 +130,9 @@ def _tree(checked: Checked) -> Iterator[Finding]:
             yield "joints", name, ("child",), message, hint
         elif child in bodies:
             holder[child] = name
+    lost = any(joint.child.partition(".")[0] not in bodies for joint in joints.values())
     for name in bodies:
-        if name not in holder:
+        if name not in holder and not lost:
             message = f"no joint holds the body '{name}'"
             hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
             yield "bodies", name, (), message, hint
@@ -197,7 +210,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
     """Inputs drive input parameters; recorded series can be read."""
     for name, signal in checked.flat.inputs.items():
         if name not in checked.flat.parameters:
-            if not checked.is_broken("parameters"):
+            if not checked.lacks("parameters"):
                 match = nearest(name, checked.inputs)
                 hint = (
                     f"did you mean '{match}'?"

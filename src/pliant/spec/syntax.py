@@ -25,11 +25,15 @@ ARGUMENTS = {"atan2": (2, 2), "min": (2, 8), "max": (2, 8), "if": (3, 3)}
 
 
 class ExpressionError(ValueError):
-    """A value or expression that cannot be read or has no meaning; `hint` says what to do."""
+    """A value or expression that cannot be read or has no meaning.
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    `hint` says what to do; `name` is the unknown name, if that is the reason.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, name: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Call:
 
 Node: TypeAlias = Number | Symbol | Negative | Binary | Call
 
+_KNOWN = "an expression has numbers with units, parameters, + - * / ^ and functions such as sqrt(...)"
+
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
 _TOKEN = re.compile(
@@ -108,6 +114,10 @@ def _quantity(text: str) -> Node:
         hint = "write a number, a number with a unit (50 mm), or an expression that begins with = (=length/2)"
         raise ExpressionError(f"cannot read {describe(text)} as a value", hint)
     number, unit = match.groups()
+    if re.match(r",[0-9]", unit):
+        raise ExpressionError(
+            f"cannot read {describe(text)} as a value", "write decimals with a point, as in 1.5"
+        )
     if not unit:
         return Number(_finite(number))
     try:
@@ -137,7 +147,7 @@ class _Parser:
         if match is None:
             rest = self.text[self.end :].strip()
             if rest:
-                raise self.error(f"unexpected {describe(rest[0])}")
+                raise self.error(f"unexpected {describe(rest[0])}", _KNOWN)
             self.kind, self.token = "end", ""
             return
         self.end = match.end()
@@ -150,7 +160,7 @@ class _Parser:
     def unexpected(self) -> ExpressionError:
         if self.kind == "end":
             return self.error("it ends too early")
-        return self.error(f"unexpected {describe(self.token)}")
+        return self.error(f"unexpected {describe(self.token)}", _KNOWN)
 
     def whole(self) -> Node:
         if self.kind == "end":
@@ -214,7 +224,7 @@ class _Parser:
             node = self.comparison()
             if not self.accept(")"):
                 raise (
-                    self.error("a bracket is not closed", "add )")
+                    self.error("a bracket is not closed", "add the closing one")
                     if self.kind == "end"
                     else self.unexpected()
                 )
@@ -275,7 +285,11 @@ class _Parser:
         while self.accept(","):
             arguments.append(self.comparison())
         if not self.accept(")"):
-            raise self.error("a bracket is not closed", "add )") if self.kind == "end" else self.unexpected()
+            raise (
+                self.error("a bracket is not closed", "add the closing one")
+                if self.kind == "end"
+                else self.unexpected()
+            )
         least, most = ARGUMENTS.get(name, (1, 1))
         if not least <= len(arguments) <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
@@ -329,13 +343,13 @@ def _digits(value: float) -> str:
 def _text(node: Node, binding: int) -> str:
     if isinstance(node, Number):
         text = node.text if node.unit is not None else _digits(node.value)
-        # A unit runs on over * and /, and a power would be read as the unit's, so a quantity is bracketed.
-        return f"({text})" if binding > 2 and (node.unit is not None or node.value < 0) else text
+        # A power after a unit would be read as the unit's.
+        return f"({text})" if binding > (3 if node.value < 0 else 4 if node.unit is not None else 9) else text
     if isinstance(node, Symbol):
         return node.name if _WORD.fullmatch(node.name) else f"`{node.name}`"
     if isinstance(node, Negative):
         text = "-" + _text(node.operand, 4)
-        return f"({text})" if binding > 2 else text
+        return f"({text})" if binding > 3 else text
     if isinstance(node, Call):
         return f"{node.function}({', '.join(_text(child, 0) for child in node.arguments)})"
     own = _BINDING[node.operator]

@@ -41,17 +41,24 @@ class Tree:
             return [child.plain() for child in self.value]
         return self.value
 
-    def place_of(self, path: Path) -> Place | None:
-        """The place of the value at `path`, or of the nearest thing above it that is in the text."""
-        tree, place = self, self.place
-        for step in path:
+    def find(self, path: Path) -> tuple[Path, Place | None]:
+        """A path as it is in the text, and its place.
+
+        A short form has fewer steps in the text than in the model: with `spring: 5`, the path
+        `spring.coefficient` is found at `spring`. What is missing is found at the mapping that lacks it.
+        """
+        tree, place, found = self, self.place, list[str | int]()
+        for position, step in enumerate(path):
             child = tree.child(step)
             if child is None:
-                if step == 0:
+                if step == 0 and not isinstance(tree.value, list):
                     continue  # a single value that stands for a list of one
-                return place
+                if isinstance(tree.value, (dict, list)):
+                    found.extend(path[position:])
+                break
             tree, place = child, child.place or place
-        return place
+            found.append(step)
+        return tuple(found), place
 
     def child(self, step: str | int) -> Tree | None:
         """The value under a key or at a list position, None if there is none."""
@@ -104,10 +111,19 @@ def parse_yaml(text: str, file: str) -> Tree:
         for event in YAML(typ="safe", pure=True).parse(text):
             builder.take(event)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        message = f"not valid YAML: {error.problem or error.context}"
+        problem = str(error.problem or error.context)
+        # A quote or bracket that is never closed is at fault where it begins, not at the end of the file.
+        unclosed = "end of stream" in problem or "<stream end>" in problem
+        mark = (
+            (error.context_mark if unclosed else error.problem_mark)
+            or error.problem_mark
+            or error.context_mark
+        )
+        message = f"not valid YAML: {problem}"
         line = mark.line + 1 if mark else None
         hint = "check indentation, colons and brackets, and put text with : # { [ or * in quotes"
+        if "\\t" in problem:
+            hint = "indent with spaces, not tabs"
         raise SpecError([Fault(message, hint, file=file, line=line)]) from None
     except YAMLError as error:
         raise SpecError([Fault(f"not valid YAML: {describe(str(error))}", file=file)]) from None

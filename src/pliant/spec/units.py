@@ -123,6 +123,9 @@ UNITS: dict[str, Unit] = {
 }
 """Every unit by the way it is written."""
 
+_USUAL = [name for name in UNITS if name in ALONE or name in WITH_PREFIX or name[0] in "mkMG" or name == "cm"]
+"""Units that are suggested for an unknown one."""
+
 _TOKEN = re.compile(r"\s*(?:([A-Za-zµ]+)|([0-9]+(?:\.[0-9]+)?)|(\*\*|[*/^()+-]))")
 _SPELLINGS = str.maketrans({"²": "^2", "³": "^3", "·": "*", "°": "deg", "μ": "µ", "Ω": "ohm"})
 
@@ -144,7 +147,7 @@ def atom(name: str) -> Unit:
     unit = UNITS.get(name)
     if unit is None:
         same_letters = (known for known in UNITS if known.lower() == name.lower())
-        match = next(same_letters, None) or nearest(name, UNITS)
+        match = next(same_letters, None) or nearest(name, _USUAL)
         raise UnitError(f"unknown unit {describe(name)}", f"did you mean '{match}'?" if match else "")
     return unit
 

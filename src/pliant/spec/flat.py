@@ -1,0 +1,90 @@
+"""A flat model in the making: its parts, where they come from, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pliant.spec.base import Path
+from pliant.spec.faults import Fault
+from pliant.spec.source import Source
+from pliant.spec.syntax import Node
+
+MAX_THINGS = 10_000
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a flat thing comes from: its source, its path there, and which instance it is."""
+
+    source: Source
+    path: Path
+    instance: int | None = None
+
+
+@dataclass(frozen=True)
+class Override:
+    """A value for a parameter of an attached model, in terms of the flat model's parameters.
+
+    source, path: where it is given.
+    """
+
+    node: Node
+    source: Source
+    path: Path
+
+
+@dataclass
+class Flat:
+    """A flat spec in the making, what is wrong with it, and where everything comes from.
+
+    things: the parts by collection and flat name. counts: number of instances by collection and name.
+    values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
+    """
+
+    things: dict[str, dict[str, Any]] = field(default_factory=dict)
+    analyses: tuple[Any, ...] = ()
+    values: dict[str, float] = field(default_factory=dict)
+    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    structural: set[str] = field(default_factory=set)
+    faults: list[Fault] = field(default_factory=list)
+    attached: int = 0
+    unread: frozenset[Path] = frozenset()
+    full: bool = False
+
+    def add(self, collection: str, name: str, thing: Any, origin: Origin) -> None:
+        self.things.setdefault(collection, {})[name] = thing
+        self.origins[collection, name] = origin
+
+    def fault(self, source: Source, path: Path, message: str, hint: str = "") -> None:
+        self.faults.append(source.fault(path, message, hint))
+
+    def room(self, number: int, source: Source, path: Path) -> bool:
+        """Whether that many more things fit; a fault is noted once when they do not."""
+        if sum(map(len, self.things.values())) + number <= MAX_THINGS:
+            return True
+        if not self.full:
+            self.fault(source, path, f"the model has more than {MAX_THINGS} parts", "use smaller counts")
+        self.full = True
+        self.unread |= {(str(path[0]),)}
+        return False
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Which instance of a repeated thing is being made; None, None for a thing that is not repeated."""
+
+    index: int | None = None
+    count: int | None = None
+
+    @property
+    def suffix(self) -> str:
+        return "" if self.index is None else f"[{self.index}]"
+
+    @property
+    def values(self) -> dict[str, float]:
+        return {} if self.index is None or self.count is None else {"i": self.index, "count": self.count}
+
+
+ONCE = Instance()
