@@ -115,14 +115,15 @@ constraints:
         (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
         node_c, axes = (node_a, end_a) if self.expressed_in is None else build.frame(self.expressed_in)
         offset: Any = [0, 0, 0]
-        if self.holds == "as at start":
+        if self.holds == "as at start" or self.acceleration is not None:
+            # a prescribed acceleration moves on from wherever the frames stand at the start
             start_a = se3.compose(build.initial_pose(node_a), end_a)
             start_b = se3.compose(build.initial_pose(node_b), end_b)
             start_axes = build.initial_pose(node_c)[0] @ axes[0]
             end_b = (end_b[0] @ start_b[0].T @ start_a[0], end_b[1])
             offset = build.entries(start_axes.T @ (start_b[1] - start_a[1]))
         constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *build.entries(axes[0]), *offset]
-        prescribed = self.position is not None
+        prescribed = self.position is not None or self.acceleration is not None
         kind = frame_constraint(self.rows, prescribed=prescribed)
         signals = self.prescribed(self.position) if self.position is not None else ()
         accelerations = self.prescribed(self.acceleration) if self.acceleration is not None else ()

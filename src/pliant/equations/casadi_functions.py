@@ -51,9 +51,10 @@ def _binding(model: Model, x: SymbolicSystem, t: Any, u: Any, p: Any) -> Callabl
     constants = model.system.constants.expression(p)
     signals: list[Any] = []
     if model.plan.signals is not None:
-        zero = ca.DM.zeros(u.numel())
         # inputs are held here: whoever optimizes over them also decides how they vary
-        signals = list(model.plan.signals(t, u, zero, zero, p))
+        zero = ca.DM.zeros(len(model.plan.kinds))
+        held = ca.vertcat(u, ca.DM.zeros(len(model.plan.kinds) - u.numel()))
+        signals = list(model.plan.signals(t, held, zero, zero, p))
 
     def bind(expressions: list[Any]) -> list[Any]:
         old, new = [x.constants], [type(p)(constants)]

@@ -148,7 +148,7 @@ class Equations:
             )
         engine.theta[:] = values
         engine.parameters[:] = vector
-        engine.held[:] = self.input_vector(inputs)
+        engine.held[: len(self.inputs)] = self.input_vector(inputs)
         self._bound = key
         return engine
 
@@ -300,7 +300,7 @@ class Equations:
         """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations)."""
         vector = self.model.parameter_vector(parameters)
         engine = self.bind(inputs, parameters)
-        u, _ = engine.signals(t)
+        u = engine.signals(t)[0][: len(self.inputs)]
         return np.asarray(self._parameter_jacobian(self._q(q), self._v(v), self._v(a), t, u, vector)).reshape(
             len(self.rates), -1
         )
@@ -323,8 +323,8 @@ class Equations:
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value = function(*symbols)[0]
         jacobian = ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
-        zero = np.zeros(inputs)
-        return np.asarray(jacobian(t, u, zero, zero, engine.parameters)).reshape(count, inputs)
+        zero = np.zeros(len(u))
+        return np.asarray(jacobian(t, u, zero, zero, engine.parameters)).reshape(count, -1)[:, :inputs]
 
     # -- symbolic ----------------------------------------------------------------------------------------------------
 

@@ -177,11 +177,13 @@ class Build:
     ) -> None:
         """Add a constraint between frames, with prescribed values or accelerations (or neither) per component."""
         first = self._add_signals(positions or accelerations)
-        rows = range(first, first + kind.size) if positions or accelerations else [-1] * kind.size
-        row = self.system.constraint(kind, nodes, constants, list(rows), name)
-        self.constraint_rows[name] = row
+        rows = list(range(first, first + kind.size)) if positions else [-1] * kind.size
         if accelerations:
-            self.signals.prescribe_accelerations(first, row, kind.size)
+            followed = self.system.signals(kind.size)
+            rows = list(range(followed, followed + kind.size))
+            for k in range(kind.size):
+                self.signals.add_followed_input(self.system.rows + k, first + k)
+        self.constraint_rows[name] = self.system.constraint(kind, nodes, constants, rows, name)
 
     def _add_signals(self, signals: Sequence[Scalar]) -> int:
         at = self.system.signals(len(signals))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -15,8 +13,9 @@ from scipy.interpolate import CubicSpline
 from pliant.equations.tables import InputPlan, TimeSeries
 from pliant.model.signals import SignalTable, switch_times
 from pliant.spec.environment import Environment, to_node
-from pliant.spec.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
-from pliant.spec.units import parse_unit
+from pliant.spec.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
+from pliant.spec.series import read_series
+from pliant.spec.source import Source
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 
@@ -31,7 +30,7 @@ class TimeInput:
 
 
 def plan_inputs(
-    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any, folder: Path | None
+    definitions: Mapping[str, Any], environment: Environment, signals: SignalTable, parameters: Any, source: Source
 ) -> tuple[InputPlan, list[Any]]:
     """How each input parameter varies, and all times (expressions of parameters) at which something may jump."""
     t = signals.t
@@ -43,7 +42,7 @@ def plan_inputs(
             series_index.append(-1)
             expressions.append(ca.SX(0))
             continue
-        found = _time_input(definitions[name], environment, set(signals.inputs), t, folder)
+        found = _time_input(definitions[name], environment, set(signals.inputs), t, source)
         switches.extend(found.switches)
         if found.series is not None:
             kinds.append(SERIES)
@@ -68,7 +67,7 @@ def plan_inputs(
 
 
 def _time_input(
-    definition: Any, environment: Environment, inputs: set[str], t: Any, folder: Path | None
+    definition: Any, environment: Environment, inputs: set[str], t: Any, source: Source
 ) -> TimeInput:
     value = environment.value
     if isinstance(definition, StepInput):
@@ -94,21 +93,9 @@ def _time_input(
             switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
         return TimeInput(expression, tuple(switches))
     if isinstance(definition, SeriesInput):
-        return TimeInput(series=read_series(definition.series, environment, folder))
+        return TimeInput(series=read_series(definition.series, environment, source))
     node = to_node(definition)
     return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
-
-
-def read_series(series: Series, environment: Environment, folder: Path | None) -> TimeSeries:
-    """A column of a CSV file as a piecewise cubic in SI units."""
-    path = Path(series.file) if folder is None else folder / series.file
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    unit = parse_unit(series.unit).factor if series.unit else 1.0
-    factor = float(environment.value(series.scale)) * unit
-    time = np.array([float(row[series.time_column]) for row in rows]) * parse_unit(series.time_unit).factor
-    values = factor * np.array([float(row[series.column]) for row in rows])
-    return interpolated(time, values, series.interpolation)
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -95,8 +94,8 @@ class Model:
         return tuple(names)
 
 
-def compile_model(flat: RobotSpec, folder: Path | None = None) -> Model:
-    """The model of a flat, checked robot; `folder` is where its series files are."""
+def compile_model(flat: RobotSpec) -> Model:
+    """The model of a flat, checked robot."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for name in joint_order(flat):
@@ -113,7 +112,7 @@ def compile_model(flat: RobotSpec, folder: Path | None = None) -> Model:
         for name, (node, pose) in build.frames.items()
     }
     system, q, v = build.finish()
-    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, folder)
+    plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     return Model(
         spec=flat,

@@ -16,11 +16,11 @@ from pliant.spec.syntax import COMPARISONS, Binary, Call, Node, children, symbol
 
 @dataclass(frozen=True)
 class PrescribedAcceleration:
-    """Signals `first ... first + size` are accelerations for constraint rows from `row` on."""
+    """Constraint row `row` follows input number `input`, whose acceleration is signal number `signal`."""
 
-    first: int
     row: int
-    size: int
+    signal: int
+    input: int
 
 
 class SignalTable:
@@ -41,9 +41,17 @@ class SignalTable:
         self._expressions.append(ca.SX(self._environment.signal(scalar, self.t)))
         self.switch_times.extend(switch_times(to_node(scalar), self._environment.values, set(self.inputs)))
 
-    def prescribe_accelerations(self, first: int, row: int, size: int) -> None:
-        """Note that these signals are accelerations, to be integrated into positions before use."""
-        self.prescribed.append(PrescribedAcceleration(first, row, size))
+    def add_followed_input(self, row: int, acceleration: int) -> None:
+        """Append a signal that is an input of its own: the position that a prescribed acceleration leads to.
+
+        The input is integrated before a run; at rest it stays zero.
+        """
+        number = len(self.inputs)
+        name = f"position of row {row}"
+        self.inputs[name] = ca.SX.sym("position")
+        self.rates[name], self.accelerations[name] = ca.SX.sym("rate"), ca.SX.sym("acceleration")
+        self._expressions.append(self.inputs[name])
+        self.prescribed.append(PrescribedAcceleration(row, acceleration, number))
 
     def function(self) -> ca.Function | None:
         """`(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals."""

@@ -167,4 +167,11 @@ def _outputs(
     for (name, _), part in zip(wanted.items(), y, strict=True):
         size = part.numel()
         names += [name] if size == 1 else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
-    return tuple(names), np.hstack([by_y, by_r]), by_u
+    C = np.hstack([by_y, by_r])
+    for name, row in zip(names, np.hstack([C, by_u]), strict=True):
+        if not np.all(np.isfinite(row)):
+            raise ValueError(
+                f"output '{name}' has no derivative in this state (the norm of a vector that is zero?); "
+                "ask for its components instead, or linearize about another state"
+            )
+    return tuple(names), C, by_u

@@ -1,0 +1,18 @@
+/* Quantities along a saved motion, many times in one call. */
+#include <string.h>
+
+#include "pliant.h"
+
+/* For each of `count` states: energies (5, as pl_energies), signals, and pose and twist of every node. */
+void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, double *energies,
+              double *signals, double *R, double *p, double *V) {
+  const pl_tables *T = w->T;
+  const size_t nodes = T->n_node;
+  for (int i = 0; i < count; ++i) {
+    pl_energies(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, energies + 5 * i);
+    memcpy(signals + (size_t)T->n_signal * i, w->signal, T->n_signal * sizeof(double));
+    memcpy(R + 9 * nodes * i, w->R, 9 * nodes * sizeof(double));
+    memcpy(p + 3 * nodes * i, w->p, 3 * nodes * sizeof(double));
+    memcpy(V + 6 * nodes * i, w->V, 6 * nodes * sizeof(double));
+  }
+}

@@ -1,0 +1,381 @@
+"""Standalone C of a robot: its equations and a step with a fixed method, for a controller or a ROS node.
+
+The exported files are the same runtime that simulations here run on, with the robot's tables and formulas as static
+data. Parameters stay changeable: the constants of the elements are computed from them by generated code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sp
+
+from pliant._version import __version__
+from pliant.equations.compile import runtime_sources
+from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, Tables, build_tables
+from pliant.io import c_text
+from pliant.model.model import Model
+
+TEMPLATES = Path(__file__).parent / "templates"
+RUNTIME = "runtime"
+
+
+class ExportError(RuntimeError):
+    """A robot that cannot be exported, or a folder that cannot be written to; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.message, self.hint = message, hint
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A method of the runtime: its number there and its coefficients."""
+
+    number: int
+    options: tuple[float, ...] = ()
+
+
+def _generalized_alpha(spectral_radius: float) -> tuple[float, float, float, float]:
+    """alpha_m, alpha_f, beta, gamma for a spectral radius at infinite frequency (Chung and Hulbert 1993)."""
+    alpha_m = (2 * spectral_radius - 1) / (spectral_radius + 1)
+    alpha_f = spectral_radius / (spectral_radius + 1)
+    return alpha_m, alpha_f, 0.25 * (1 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
+
+
+METHODS: Mapping[str, _Method] = {
+    "semi_implicit": _Method(3),
+    "generalized_alpha": _Method(2, _generalized_alpha(0.9)),
+    "explicit": _Method(0),
+}
+"""Methods that a robot can be exported with."""
+
+
+def export_c(
+    model: Model, folder: str | os.PathLike[str], *, method: str = "semi_implicit", step: float = 1e-3, force: bool = False
+) -> list[Path]:
+    """Write a robot as standalone C11 and return the files written.
+
+    method: `semi_implicit` (first order, one linear solve per step: for fast loops), `generalized_alpha` (second order,
+    implicit, constraints at position level) or `explicit` (Runge-Kutta of order 5, for robots that are not stiff).
+    step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
+    empty; only files of the export's own names are replaced, nothing is removed.
+
+    Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
+    loops cannot be closed at the start.
+    """
+    target = Path(folder)
+    _check_folder(target, force=force)
+    files = c_files(model, method=method, step=step)
+    return _write(target, files)
+
+
+def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) -> dict[str, str]:
+    """The files of an export, by path in its folder."""
+    _check(model, method, step)
+    name = c_text.robot_identifier(model.spec.title)
+    tables = build_tables(model.system, model.plan)
+    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources(tables.maxima).items()}
+    runtime[f"{RUNTIME}/pl_tables.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_tables.h"]
+    own = {f"{name}.c", f"{name}_equations.c"}
+    library = sorted(own | {file for file in runtime if file.endswith(".c")})
+    system = model.system
+    words = {
+        "title": c_text.comment(model.spec.title),
+        "underline": "=" * (len(c_text.comment(model.spec.title)) + len(", as standalone C")),
+        "name": name,
+        "version": __version__,
+        "enums": _enumerations(model, name.upper()),
+        "symbolic": str(len(system.constants.symbolic_at)),
+        "switches": str(model.switches.numel_out(0)),
+        "method": method,
+        "method_number": str(METHODS[method].number),
+        "step": f"{step:g}",
+        "library_sources": "".join(f"  {file}\n" for file in library).rstrip(),
+        "sources": " ".join(["main.c", *library]),
+        "positions": str(system.q_size),
+        "rates": str(system.v_size),
+        "constraints": str(system.rows),
+        "parameters": str(len(model.parameter_names)),
+        "inputs": str(len(model.input_names)),
+    }
+    files = {
+        f"{name}.h": _filled("robot.h", words),
+        f"{name}.c": _filled("robot.c", words),
+        f"{name}_equations.h": _filled("robot_equations.h", words),
+        f"{name}_equations.c": _equations(model, tables, name, method, step),
+        "main.c": _filled("main.c", words),
+        "CMakeLists.txt": _filled("CMakeLists.txt", words),
+        "README.txt": _filled("README.txt", words),
+    }
+    return files | runtime
+
+
+def _check(model: Model, method: str, step: float) -> None:
+    if method not in METHODS:
+        raise ExportError(f"unknown method '{method}'", f"choose one of {', '.join(METHODS)}")
+    if not (np.isfinite(step) and step > 0):
+        raise ExportError(f"the step must be a positive time, not {step:g}", "give it in seconds, such as 1e-3")
+    if not model.system.v_size:
+        raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
+    if model.prescribed_accelerations:
+        names = model.constraint_names()
+        first = names[model.prescribed_accelerations[0].row]
+        raise ExportError(
+            f"constraint '{first}' prescribes an acceleration, which exported code cannot follow",
+            "prescribe its position instead",
+        )
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    """A template with its words put in and the robot's own prefix on all names."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    name = words["name"]
+    text = re.sub(r"\b(robot|ROBOT)_", lambda m: f"{name if m[1] == 'robot' else name.upper()}_", text)
+    # last, so that nothing in a title or a name is taken for the template's own
+    return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
+
+
+def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
+    """Definitions that put the robot's name before every function of the runtime."""
+    symbols: set[str] = set()
+    for text in runtime.values():
+        symbols.update(re.findall(r"^\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
+    lines = ["/* Functions carry the robot's name, so that several robots can be linked into one program. */"]
+    return "\n".join([*lines, *(f"#define {s} {name}_{s}" for s in sorted(symbols)), "", ""])
+
+
+def _enumerations(model: Model, prefix: str) -> str:
+    sizes = {
+        "POSITIONS": model.system.q_size,
+        "RATES": model.system.v_size,
+        "PARAMETERS": len(model.parameter_names),
+        "INPUTS": len(model.input_names),
+        "FRAMES": len(model.frames),
+        "CONSTRAINTS": model.system.rows,
+    }
+    lines = ["/* How many there are of each. */", "enum {"]
+    lines += [f"  {prefix}_{size} = {count}," for size, count in sizes.items()]
+    parts = ["\n".join([*lines, "};", ""])]
+    for short, names, what in (
+        ("Q", model.q_names, "Positions: indices in q."),
+        ("V", model.v_names, "Rates: indices in v."),
+        ("PARAMETER", model.parameter_names, "Parameters."),
+        ("INPUT", model.input_names, "Inputs."),
+        ("FRAME", tuple(model.frames), "Frames."),
+        ("CONSTRAINT", model.constraint_names(), "Constraint rows."),
+    ):
+        if text := c_text.enumeration(f"{prefix}_{short}_", names, what):
+            parts.append(text)
+    return "\n".join(parts)
+
+
+def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
+    """Everything that follows from the parameters, as functions of one vector with dense results."""
+    p = ca.SX.sym("p", len(model.parameter_names))
+    given = {name: p[i] for i, name in enumerate(model.parameter_names)}
+    values = model.environment.with_values(given).values
+    symbolic = model.system.constants.symbolic
+    expressions: dict[str, list[ca.SX]] = {
+        "constants": [symbolic(p) if symbolic is not None else ca.SX(0, 1)],
+        "start": list(model.initial(p)),
+        "inputs": [ca.vertcat(ca.SX(0, 1), *(values[name] for name in model.input_names))],
+        "switches": [model.switches(p)],
+    }
+    return {
+        name: ca.Function(f"evaluate_{name}", [p], [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
+        for name, outputs in expressions.items()
+    }
+
+
+def _equations(model: Model, tables: Tables, name: str, method: str, step: float) -> str:
+    """The file with the robot's formulas, tables and names."""
+    of_parameters = _functions_of_parameters(model)
+    kernels = [f for library in tables.libraries for f in library.functions]
+    functions = [*kernels, *of_parameters.values()]
+    text, symbol = c_text.formulas(functions, f"{name}_kernels")
+    start = _assembled_start(model)
+    lower, upper = factor_bounds(tables)
+    options = np.zeros(8)
+    options[: len(METHODS[method].options)] = METHODS[method].options
+    counts = dict(tables.counts)
+    counts["kernel_w"] = max(f.sz_w() for f in functions)
+    counts["kernel_iw"] = max(f.sz_iw() for f in functions)
+    frames = model.frames.values()
+    constants = model.system.constants.numbers
+    parts = [
+        f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
+        f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
+        text,
+        *_evaluations(name, of_parameters, symbol),
+        f"const double {name}_default_step = {c_text.number(step)};",
+        f"const char *const {name}_method = {c_text.string(method)};",
+        c_text.numbers(f"const double {name}_method_options", options).replace("[]", "[8]", 1),
+        c_text.names_list(f"const char *const {name}_q_names", model.q_names),
+        c_text.names_list(f"const char *const {name}_v_names", model.v_names),
+        c_text.names_list(f"const char *const {name}_parameter_names", model.parameter_names),
+        c_text.names_list(f"const char *const {name}_input_names", model.input_names),
+        c_text.names_list(f"const char *const {name}_frame_names", model.frames),
+        c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
+        c_text.numbers(f"const double {name}_constants", constants),
+        c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
+        c_text.numbers(f"const double {name}_parameter_values", model.parameter_vector()),
+        c_text.numbers(f"const double {name}_assembled_q", start.q),
+        c_text.integers(f"const int {name}_row_active", start.row_active),
+        c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
+        c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
+        f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
+        _tables(tables, counts, name, symbol),
+    ]
+    return "\n".join(parts)
+
+
+def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mapping[str, str]) -> list[str]:
+    arguments = "const double **arg, double **res, long long *iw, double *w, int mem"
+    return [
+        f"int {name}_{f.name()}({arguments}) {{\n  return {symbol[f.name()]}(arg, res, iw, w, mem);\n}}\n"
+        for f in functions.values()
+    ]
+
+
+def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mapping[str, str]) -> str:
+    """The tables of the runtime as initialized static data."""
+    parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
+    parts += [c_text.numbers(f"static const double table_{x}", tables.numbers[x]) for x in NUMBERS]
+    for slot in KERNELS:
+        # the declarator of an array of pointers to functions wraps around its name
+        functions = [symbol[f.name()] for f in tables.kernels[slot]]
+        declaration = f"static int (*table_{slot}[])({c_text.KERNEL_ARGUMENTS})"
+        parts.append(c_text.array(declaration, functions).replace("[] = {", " = {", 1))
+    members = [f"  .{x} = {counts[x]}," for x in COUNTS]
+    members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *NUMBERS, *KERNELS)]
+    return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Positions at which the robot is assembled, and the constraint rows in force there."""
+
+    q: np.ndarray
+    row_active: np.ndarray
+
+
+def _assembled_start(model: Model) -> _Start:
+    """The start on the constraints at the model's own parameters, redundant constraint rows found."""
+    q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(model.parameter_vector()))
+    if not model.system.rows:
+        return _Start(q, np.zeros(0, dtype=int))
+    from pliant.equations.equations import Equations
+    from pliant.solve.state import assemble
+
+    equations = Equations(model)
+    engine = equations.bind()
+    assembled = assemble(equations, engine, 0.0, q, v)
+    return _Start(assembled.q, engine.row_active.copy())
+
+
+def factor_bounds(tables: Tables) -> tuple[int, int]:
+    """Bounds on the entries below and above the diagonal of the factors of the system matrix, whatever the pivots.
+
+    With the columns in a fixed order, every row that could be the pivot of a column takes on the union of all of them
+    (George and Ng 1987, "Symbolic factorization for sparse Gaussian elimination with partial pivoting").
+    """
+    if tables.counts["kkt_dense"]:
+        return 0, 0
+    size = tables.counts["nv"] + tables.counts["m"]
+    colptr, row = tables.integers["kkt_colptr"], tables.integers["kkt_row"]
+    pattern = sp.csc_matrix((np.ones(len(row)), row, colptr), shape=(size, size))
+    return pivoting_bounds(pattern[:, tables.integers["kkt_order"]])
+
+
+def pivoting_bounds(pattern: sp.csc_matrix) -> tuple[int, int]:
+    """Bounds on the entries of L and of U, diagonals apart, for any row exchanges in a square matrix."""
+    rows = pattern.tocsr()
+    # groups of rows with one structure, as bits, by first column
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for i in range(rows.shape[0]):
+        bits = sum(1 << int(j) for j in rows.indices[rows.indptr[i] : rows.indptr[i + 1]])
+        if bits:
+            groups.setdefault(_first(bits), []).append((bits, 1))
+    lower = upper = 0
+    for column in range(rows.shape[0]):
+        members = groups.pop(column, [])
+        union, count = 0, 0
+        for bits, number in members:
+            union, count = union | bits, count + number
+        rest = union & ~(1 << column)
+        lower, upper = lower + max(0, count - 1), upper + rest.bit_count()
+        if rest and count > 1:
+            groups.setdefault(_first(rest), []).append((rest, count - 1))
+    return lower, upper
+
+
+def _first(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _check_folder(folder: Path, *, force: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ExportError(f"{folder} is a file, not a folder", "give a folder that is new or empty")
+    try:
+        occupied = folder.is_dir() and any(folder.iterdir())
+    except OSError as reason:
+        raise ExportError(f"the folder {folder} cannot be read: {reason.strerror}") from None
+    if occupied and not force:
+        raise ExportError(
+            f"the folder {folder} is not empty",
+            "give a new or empty folder, or use --force (force=True) to replace the export's own files in it",
+        )
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write all files; each appears whole or not at all, and a new folder only when everything is in it."""
+    try:
+        if folder.exists():
+            _write_each(folder, files)
+        else:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            building = _beside(folder)
+            building.mkdir()
+            try:
+                _write_each(building, files)
+                building.rename(folder)
+            except BaseException:
+                shutil.rmtree(building, ignore_errors=True)
+                raise
+    except OSError as reason:
+        where = reason.filename2 or reason.filename or folder
+        raise ExportError(
+            f"cannot write {where}: {reason.strerror or reason}", "choose a folder you can write to, with room in it"
+        ) from reason
+    return [folder / file for file in files]
+
+
+def _write_each(folder: Path, files: Mapping[str, str]) -> None:
+    for file, text in files.items():
+        path = folder / file
+        path.parent.mkdir(exist_ok=True)
+        temporary = _beside(path)
+        try:
+            with open(temporary, "x", encoding="utf-8", newline="\n") as out:
+                out.write(text)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _beside(path: Path) -> Path:
+    """A name nobody else uses, in the same folder, for something that is renamed when it is complete."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(6)}")

@@ -1,0 +1,360 @@
+/* The functions of @name@.h on top of the runtime: keeps parameters, inputs and the simulation's state together. */
+#include "@name@.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "@name@_equations.h"
+
+#define PROJECTION_TOLERANCE 1e-12
+#define HELD 0 /* the kind of an input whose value the caller holds */
+
+struct robot_robot {
+  pl_tables tables; /* a copy, because which inputs are held is this robot's own */
+  pl_work *work;
+  pl_run *run;
+  int stale;   /* parameters have changed since the constants were computed */
+  int started; /* the run's accelerations belong to its state, inputs and parameters */
+  int input_kind[ROBOT_INPUTS + 1], input_is_set[ROBOT_INPUTS + 1];
+  double input_value[ROBOT_INPUTS + 1];
+  int switch_count;
+  double switches[ROBOT_SWITCHES + 1], stops[ROBOT_SWITCHES + 1]; /* times at which inputs jump; ends of steps */
+  double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
+};
+
+robot_robot *robot_new(void) {
+  robot_robot *robot = calloc(1, sizeof *robot);
+  if (!robot) return NULL;
+  robot->tables = robot_tables;
+  if (ROBOT_INPUTS) memcpy(robot->input_kind, robot_tables.input_kind, ROBOT_INPUTS * sizeof(int));
+  robot->tables.input_kind = robot->input_kind;
+  robot->work = pl_work_new(&robot->tables);
+  robot->run = robot->work ? pl_run_new(robot->work, ROBOT_METHOD) : NULL;
+  if (!robot->run) {
+    robot_free(robot);
+    return NULL;
+  }
+  pl_linear_reserve(robot->work->linear, robot_lower_entries, robot_upper_entries);
+  memcpy(robot->work->parameters, robot_parameter_values, ROBOT_PARAMETERS * sizeof(double));
+  memcpy(robot->work->row_active, robot_row_active, ROBOT_CONSTRAINTS * sizeof(int));
+  memcpy(robot->run->option, robot_method_options, sizeof robot->run->option);
+  robot->run->fixed = 1;
+  robot->run->rtol = robot->run->atol = 1; /* for the error estimate, which a fixed step does not use */
+  robot->run->projection_tolerance = PROJECTION_TOLERANCE;
+  robot->run->stop = robot->stops;
+  robot->stale = 1;
+  /* a start that cannot be assembled is told by the caller's own robot_initial_state or robot_step */
+  (void)robot_initial_state(robot);
+  return robot;
+}
+
+void robot_free(robot_robot *robot) {
+  if (!robot) return;
+  if (robot->run) pl_run_free(robot->run);
+  if (robot->work) pl_work_free(robot->work);
+  free(robot);
+}
+
+const char *robot_message(int status) {
+  switch (status) {
+    case ROBOT_OK: return "all is well";
+    case ROBOT_SINGULAR:
+      return "the mass or system matrix is singular: a coordinate moves no mass, or constraints contradict each other";
+    case ROBOT_NOT_FINITE:
+      return "a number is infinite or undefined: take a smaller step, or check parameters, inputs and state";
+    case ROBOT_NO_CONVERGENCE: return "the step's equations could not be solved: take a smaller step";
+    case ROBOT_STEP_TOO_SMALL: return "the step became too small";
+    case ROBOT_PROJECTION: return "the constraints cannot be satisfied near this state: a loop does not close";
+    case ROBOT_BAD_ARGUMENT: return "an index, a value or a step is outside what is allowed";
+    default: return "unknown status";
+  }
+}
+
+int robot_find(const char *const *names, const char *name) {
+  for (int i = 0; names[i]; ++i)
+    if (!strcmp(names[i], name)) return i;
+  return -1;
+}
+
+/* ---- Parameters and inputs --------------------------------------------------------------------------------------- */
+
+int robot_set_parameter(robot_robot *robot, int parameter, double value) {
+  if (parameter < 0 || parameter >= ROBOT_PARAMETERS || !isfinite(value)) return ROBOT_BAD_ARGUMENT;
+  if (robot->work->parameters[parameter] != value) robot->stale = 1;
+  robot->work->parameters[parameter] = value;
+  return ROBOT_OK;
+}
+
+double robot_parameter(const robot_robot *robot, int parameter) {
+  return parameter < 0 || parameter >= ROBOT_PARAMETERS ? NAN : robot->work->parameters[parameter];
+}
+
+int robot_set_input(robot_robot *robot, int input, double value) {
+  if (input < 0 || input >= ROBOT_INPUTS || !isfinite(value)) return ROBOT_BAD_ARGUMENT;
+  const int same = robot->input_is_set[input] && robot->work->held[input] == value;
+  robot->input_kind[input] = HELD, robot->input_is_set[input] = 1, robot->work->held[input] = value;
+  if (!same) robot->started = 0;
+  return ROBOT_OK;
+}
+
+int robot_release_input(robot_robot *robot, int input) {
+  if (input < 0 || input >= ROBOT_INPUTS) return ROBOT_BAD_ARGUMENT;
+  if (!robot->input_is_set[input]) return ROBOT_OK;
+  robot->input_kind[input] = robot_tables.input_kind[input], robot->input_is_set[input] = 0;
+  robot->work->held[input] = robot->input_value[input];
+  robot->started = 0;
+  return ROBOT_OK;
+}
+
+/* Times in increasing order; those that do not exist (0/0) or never come are left out. */
+static void sort_switches(robot_robot *robot) {
+  int count = 0;
+  for (int i = 0; i < ROBOT_SWITCHES; ++i) {
+    const double time = robot->switches[i];
+    if (!isfinite(time)) continue;
+    int at = count++;
+    for (; at > 0 && robot->switches[at - 1] > time; --at) robot->switches[at] = robot->switches[at - 1];
+    robot->switches[at] = time;
+  }
+  robot->switch_count = count;
+}
+
+/* Everything that follows from the parameters. */
+static int update(robot_robot *robot) {
+  if (!robot->stale) return ROBOT_OK;
+  pl_work *w = robot->work;
+  const double *arg[1] = {w->parameters};
+  double *constants[1] = {robot->symbolic}, *inputs[1] = {robot->input_value}, *switches[1] = {robot->switches};
+  robot_evaluate_constants(arg, constants, w->kernel_iw, w->kernel_w, 0);
+  for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i)
+    if (!isfinite(robot->symbolic[i])) return ROBOT_NOT_FINITE;
+  memcpy(w->theta, robot_constants, (size_t)robot_tables.n_theta * sizeof(double));
+  for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i) w->theta[robot_symbolic_at[i]] = robot->symbolic[i];
+  robot_evaluate_inputs(arg, inputs, w->kernel_iw, w->kernel_w, 0);
+  for (int i = 0; i < ROBOT_INPUTS; ++i)
+    if (!robot->input_is_set[i]) w->held[i] = robot->input_value[i];
+  robot_evaluate_switches(arg, switches, w->kernel_iw, w->kernel_w, 0);
+  sort_switches(robot);
+  robot->stale = robot->started = 0;
+  return ROBOT_OK;
+}
+
+/* ---- Equations --------------------------------------------------------------------------------------------------- */
+
+int robot_forward_dynamics(robot_robot *robot, double t, const double *q, const double *v, double *a,
+                           double *multipliers) {
+  int status = update(robot);
+  if (!status) status = pl_forward(robot->work, t, q, v, a);
+  if (!status && multipliers) memcpy(multipliers, robot->work->lambda, ROBOT_CONSTRAINTS * sizeof(double));
+  return status;
+}
+
+int robot_inverse_dynamics(robot_robot *robot, double t, const double *q, const double *v, const double *a,
+                           double *force) {
+  const int status = update(robot);
+  return status ? status : pl_inverse(robot->work, t, q, v, a, force);
+}
+
+int robot_mass_matrix(robot_robot *robot, const double *q, double *M) {
+  const int status = update(robot);
+  if (status) return status;
+  pl_work *w = robot->work;
+  const pl_tables *T = w->T;
+  pl_kinematics(w, q, robot->zero_rates);
+  memset(w->wrench, 0, 6 * (size_t)T->n_node * sizeof(double));
+  pl_mass_matrix(w);
+  memset(M, 0, sizeof(double) * ROBOT_RATES * ROBOT_RATES);
+  for (int j = 0; j < ROBOT_RATES; ++j)
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) M[(size_t)ROBOT_RATES * j + T->row[k]] = w->M[k];
+  return ROBOT_OK;
+}
+
+int robot_constraints(robot_robot *robot, double t, const double *q, const double *v, double *value, double *rate,
+                      double *jacobian) {
+  const int status = update(robot);
+  if (status) return status;
+  pl_work *w = robot->work;
+  const pl_tables *T = w->T;
+  pl_signals(w, t);
+  pl_kinematics(w, q, v);
+  pl_constraints(w, q, v);
+  if (value) memcpy(value, w->phi, ROBOT_CONSTRAINTS * sizeof(double));
+  if (rate) memcpy(rate, w->phi_rate, ROBOT_CONSTRAINTS * sizeof(double));
+  if (jacobian) {
+    memset(jacobian, 0, sizeof(double) * ROBOT_CONSTRAINTS * ROBOT_RATES);
+    for (int n = 0; n < T->nnz_j; ++n) jacobian[(size_t)ROBOT_CONSTRAINTS * T->j_col[n] + T->j_row[n]] += w->Jval[n];
+  }
+  return ROBOT_OK;
+}
+
+/* y = R x + p, or R x without p; R is column-major */
+static void transform(const double *R, const double *p, const double *x, double *y) {
+  for (int i = 0; i < 3; ++i) y[i] = (p ? p[i] : 0) + R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
+}
+
+static void matrix_quaternion(const double *R, double *Q) {
+  const double trace = R[0] + R[4] + R[8];
+  int largest = 0; /* 0: w, 1..3: x, y, z */
+  double most = trace;
+  for (int i = 0; i < 3; ++i)
+    if (R[4 * i] > most) most = R[4 * i], largest = i + 1;
+  if (!largest) {
+    Q[0] = 1 + trace;
+    for (int i = 0; i < 3; ++i) {
+      const int j = (i + 1) % 3, k = (i + 2) % 3;
+      Q[1 + i] = R[3 * j + k] - R[3 * k + j];
+    }
+  } else {
+    const int i = largest - 1, j = (i + 1) % 3, k = (i + 2) % 3;
+    Q[0] = R[3 * j + k] - R[3 * k + j];
+    Q[1 + i] = 1 + R[4 * i] - R[4 * j] - R[4 * k];
+    Q[1 + j] = R[3 * j + i] + R[3 * i + j];
+    Q[1 + k] = R[3 * k + i] + R[3 * i + k];
+  }
+  const double norm = sqrt(Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3]);
+  const double scale = (Q[0] < 0 ? -1 : 1) / norm;
+  for (int i = 0; i < 4; ++i) Q[i] *= scale;
+}
+
+/* Kinematics in a state; the frame's node, and the world position of its origin. */
+static int locate(robot_robot *robot, const double *q, const double *v, int frame, int *node, double *position) {
+  if (frame < 0 || frame >= ROBOT_FRAMES) return ROBOT_BAD_ARGUMENT;
+  const int status = update(robot);
+  if (status) return status;
+  const pl_work *w = robot->work;
+  pl_kinematics(robot->work, q, v);
+  *node = robot_frame_node[frame];
+  transform(w->R + 9 * *node, w->p + 3 * *node, w->theta + robot_frame_constants[frame] + 9, position);
+  return ROBOT_OK;
+}
+
+int robot_frame_pose(robot_robot *robot, const double *q, int frame, double position[3], double quaternion[4]) {
+  int node;
+  double R[9];
+  const int status = locate(robot, q, robot->zero_rates, frame, &node, position);
+  if (status) return status;
+  const double *placement = robot->work->theta + robot_frame_constants[frame];
+  for (int j = 0; j < 3; ++j) transform(robot->work->R + 9 * node, NULL, placement + 3 * j, R + 3 * j);
+  matrix_quaternion(R, quaternion);
+  return ROBOT_OK;
+}
+
+/* Velocity of the point p and angular velocity, of a twist at the world's origin. */
+static void twist_at(const double *twist, const double *p, double *velocity, double *angular_velocity) {
+  const double *w = twist + 3;
+  velocity[0] = twist[0] + w[1] * p[2] - w[2] * p[1];
+  velocity[1] = twist[1] + w[2] * p[0] - w[0] * p[2];
+  velocity[2] = twist[2] + w[0] * p[1] - w[1] * p[0];
+  memcpy(angular_velocity, w, 3 * sizeof(double));
+}
+
+int robot_frame_velocity(robot_robot *robot, const double *q, const double *v, int frame, double velocity[3],
+                         double angular_velocity[3]) {
+  int node;
+  double position[3];
+  const int status = locate(robot, q, v, frame, &node, position);
+  if (!status) twist_at(robot->work->V + 6 * node, position, velocity, angular_velocity);
+  return status;
+}
+
+int robot_frame_jacobian(robot_robot *robot, const double *q, int frame, double *J) {
+  int node;
+  double position[3];
+  const int status = locate(robot, q, robot->zero_rates, frame, &node, position);
+  if (status) return status;
+  const pl_tables *T = robot->work->T;
+  memset(J, 0, sizeof(double) * 6 * ROBOT_RATES);
+  while (node) {
+    const int element = T->node_elem[node];
+    for (int j = 0; j < T->elem_k[element]; ++j) {
+      double *column = J + 6 * (T->elem_v[element] + j);
+      twist_at(robot->work->S + T->node_s[node] + 6 * j, position, column, column + 3);
+    }
+    node = T->elem_base[element];
+  }
+  return ROBOT_OK;
+}
+
+int robot_energy(robot_robot *robot, double t, const double *q, const double *v, double *kinetic, double *potential) {
+  double out[5];
+  const int status = update(robot);
+  if (status) return status;
+  pl_energies(robot->work, t, q, v, out);
+  *kinetic = out[0], *potential = out[1];
+  return ROBOT_OK;
+}
+
+/* ---- Simulation -------------------------------------------------------------------------------------------------- */
+
+int robot_project(robot_robot *robot) {
+  const int status = update(robot);
+  pl_run *r = robot->run;
+  robot->started = 0;
+  return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
+}
+
+int robot_initial_state(robot_robot *robot) {
+  const int status = update(robot);
+  if (status) return status;
+  pl_run *r = robot->run;
+  const double *arg[1] = {robot->work->parameters};
+  double *res[2] = {r->q, r->v};
+  robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
+  r->t = r->work[0] = r->work[1] = 0;
+  int result = robot_project(robot);
+  if (result) {
+    /* the model's values are too far from closing the loops: start from where they were closed at export */
+    memcpy(r->q, robot_assembled_q, ROBOT_POSITIONS * sizeof(double));
+    result = robot_project(robot);
+  }
+  return result;
+}
+
+int robot_set_state(robot_robot *robot, double t, const double *q, const double *v) {
+  int finite = isfinite(t);
+  for (int i = 0; i < ROBOT_POSITIONS; ++i) finite = finite && isfinite(q[i]);
+  for (int i = 0; i < ROBOT_RATES; ++i) finite = finite && isfinite(v[i]);
+  if (!finite) return ROBOT_BAD_ARGUMENT;
+  memmove(robot->run->q, q, ROBOT_POSITIONS * sizeof(double));
+  memmove(robot->run->v, v, ROBOT_RATES * sizeof(double));
+  pl_normalize(&robot->tables, robot->run->q);
+  robot->run->t = t;
+  robot->started = 0;
+  return ROBOT_OK;
+}
+
+/* Accelerations at the state, when something has changed since the last step. */
+static int start(robot_robot *robot) {
+  int status = update(robot);
+  if (status || robot->started) return status;
+  status = pl_run_start(robot->run);
+  robot->started = !status;
+  return status;
+}
+
+int robot_step(robot_robot *robot, double dt) {
+  pl_run *r = robot->run;
+  const double begin = r->t, near = 1e-9 * dt;
+  double end = begin + dt;
+  if (!(dt > 0 && end > begin && isfinite(end))) return ROBOT_BAD_ARGUMENT;
+  int status = start(robot), jumps_at_end = 0;
+  if (status) return status;
+  r->n_stop = r->next_stop = 0;
+  for (int i = 0; i < robot->switch_count; ++i) {
+    const double time = robot->switches[i];
+    if (fabs(time - end) <= near) end = time, jumps_at_end = 1; /* not a rounding error before it */
+    else if (time > begin + near && time < end) robot->stops[r->n_stop++] = time;
+  }
+  robot->stops[r->n_stop++] = end;
+  r->h = 2 * dt; /* longer than what is left, so that each stretch between stops is one step */
+  status = pl_run_advance(r, ROBOT_SWITCHES + 2);
+  /* past a jump, the accelerations are those of before it */
+  robot->started = !status && !jumps_at_end;
+  return status;
+}
+
+double robot_time(const robot_robot *robot) { return robot->run->t; }
+const double *robot_q(const robot_robot *robot) { return robot->run->q; }
+const double *robot_v(const robot_robot *robot) { return robot->run->v; }
+const double *robot_multipliers(const robot_robot *robot) { return robot->run->lambda; }

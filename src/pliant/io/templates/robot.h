@@ -1,0 +1,103 @@
+/* @title@: equations of motion and a simulation with a fixed step.
+ *
+ * Written by Pliant @version@. Plain C11. All numbers are in SI units and radians; matrices are column-major.
+ * Positions q and rates v are arrays in the order of ROBOT_Q_... and ROBOT_V_...; a free rotation is a unit quaternion
+ * (w, x, y, z) in q and an angular velocity in body axes in v, so q may be longer than v.
+ *
+ * Memory is taken in robot_new alone. One robot_robot may be used by one thread at a time; several are independent.
+ */
+#ifndef ROBOT_H
+#define ROBOT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+@enums@
+/* What functions return: ROBOT_OK, or what went wrong. robot_message gives a sentence. */
+enum {
+  ROBOT_OK = 0,
+  ROBOT_SINGULAR = 1,
+  ROBOT_NOT_FINITE = 2,
+  ROBOT_NO_CONVERGENCE = 3,
+  ROBOT_STEP_TOO_SMALL = 4,
+  ROBOT_PROJECTION = 7,
+  ROBOT_BAD_ARGUMENT = 100
+};
+
+/* The step [s] and the method this robot was exported with. */
+extern const double robot_default_step;
+extern const char *const robot_method;
+
+/* Names as in the model, in the order of the enumerations, each list ended by a null pointer. */
+extern const char *const robot_q_names[];
+extern const char *const robot_v_names[];
+extern const char *const robot_parameter_names[];
+extern const char *const robot_input_names[];
+extern const char *const robot_frame_names[];
+extern const char *const robot_constraint_names[];
+
+typedef struct robot_robot robot_robot;
+
+/* A robot with the model's parameters and inputs, at its start; a null pointer when there is no memory. */
+robot_robot *robot_new(void);
+void robot_free(robot_robot *);
+
+const char *robot_message(int status);
+/* Where a name stands in one of the lists above, or -1. */
+int robot_find(const char *const *names, const char *name);
+
+/* ---- Parameters and inputs: both take effect with the next call ------------------------------------------------- */
+
+int robot_set_parameter(robot_robot *, int parameter, double value);
+double robot_parameter(const robot_robot *, int parameter);
+/* Holds an input at a value, until it is set again or released. */
+int robot_set_input(robot_robot *, int input, double value);
+/* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
+int robot_release_input(robot_robot *, int input);
+
+/* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- */
+
+/* Accelerations a [ROBOT_RATES]; constraint multipliers [ROBOT_CONSTRAINTS] unless `multipliers` is null. */
+int robot_forward_dynamics(robot_robot *, double t, const double *q, const double *v, double *a, double *multipliers);
+/* force = M a + h [ROBOT_RATES]: what the motion needs beside all forces of the model (constraints not included). */
+int robot_inverse_dynamics(robot_robot *, double t, const double *q, const double *v, const double *a, double *force);
+/* M, ROBOT_RATES x ROBOT_RATES. */
+int robot_mass_matrix(robot_robot *, const double *q, double *M);
+/* Values and rates of the constraints [ROBOT_CONSTRAINTS], zero when they hold, and their Jacobian
+ * (ROBOT_CONSTRAINTS x ROBOT_RATES); any of the three may be null. */
+int robot_constraints(robot_robot *, double t, const double *q, const double *v, double *value, double *rate,
+                      double *jacobian);
+/* Position [m] and unit quaternion (w, x, y, z) of a frame in the world. */
+int robot_frame_pose(robot_robot *, const double *q, int frame, double position[3], double quaternion[4]);
+/* Velocity [m/s] of a frame's origin and angular velocity [rad/s] of the frame, in world axes. */
+int robot_frame_velocity(robot_robot *, const double *q, const double *v, int frame, double velocity[3],
+                         double angular_velocity[3]);
+/* J, 6 x ROBOT_RATES: (velocity, angular velocity) as above = J v. */
+int robot_frame_jacobian(robot_robot *, const double *q, int frame, double *J);
+/* Kinetic and potential energy [J]. */
+int robot_energy(robot_robot *, double t, const double *q, const double *v, double *kinetic, double *potential);
+
+/* ---- Simulation -------------------------------------------------------------------------------------------------- */
+
+/* Back to t = 0 and the model's start at the present parameters, moved onto the constraints. */
+int robot_initial_state(robot_robot *);
+/* Continue from another state; quaternions are normalized, constraints are not touched (see robot_project). */
+int robot_set_state(robot_robot *, double t, const double *q, const double *v);
+/* Moves the state to the nearest one that satisfies the constraints. */
+int robot_project(robot_robot *);
+/* One step of dt > 0 [s]; where inputs of the model jump within it, it is divided there. On failure the state is the
+ * last good one. */
+int robot_step(robot_robot *, double dt);
+
+/* The state reached: time [s], positions, rates, constraint multipliers. The pointers hold until the next step. */
+double robot_time(const robot_robot *);
+const double *robot_q(const robot_robot *);
+const double *robot_v(const robot_robot *);
+const double *robot_multipliers(const robot_robot *);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

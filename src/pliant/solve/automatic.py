@@ -1,0 +1,57 @@
+"""Which integrator suits a robot: by its constraints, and by how stiff it is at the start."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.equations.equations import Engine
+from pliant.solve.independent import null_space
+from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock
+
+# An explicit method needs about |eigenvalue| T / 3 steps for stability alone; beyond this many, implicit is cheaper.
+EXPLICIT_STEPS = 4000
+# A damped eigenvalue costs explicit methods steps without giving accuracy, an oscillation is part of the answer.
+DAMPED_STEPS = 600
+EIGENVALUES_UP_TO = 400
+
+
+def choose_method(
+    engine: Engine, begin: float, end: float, q: np.ndarray, v: np.ndarray, *, rtol: float = 1e-6, atol: float | None = None
+) -> tuple[Method, str]:
+    """The integrator and, in a few words, why."""
+    stiff, why = _stiffness(engine, begin, end, q, v)
+    if engine.m and stiff:
+        return GeneralizedAlpha(rtol=rtol, atol=atol), f"automatic: constraints, {why}"
+    if stiff:
+        return Rosenbrock(rtol=rtol, atol=atol), f"automatic: {why}"
+    return ExplicitRungeKutta(rtol=rtol, atol=atol), f"automatic: {why}"
+
+
+def _stiffness(engine: Engine, begin: float, end: float, q: np.ndarray, v: np.ndarray) -> tuple[bool, str]:
+    forces = len(engine.system.coordinate_forces) + len(engine.system.frame_forces)
+    if not forces:
+        return False, "no springs or dampers"
+    if engine.nv > EIGENVALUES_UP_TO:
+        return True, f"{engine.nv} rates with springs"
+    a, multipliers = engine.forward(begin, q, v)
+    linear = engine.linearized(begin, q, v, a, multipliers)
+    Z = null_space(linear.jacobian.toarray()[engine.row_active.astype(bool)])
+    K, C, M = (Z.T @ x.toarray() @ Z for x in (linear.stiffness, linear.damping, linear.mass))
+    f = len(M)
+    if f == 0:
+        return False, "no free motion"
+    try:
+        A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
+        values = np.linalg.eigvals(A)
+    except (la.LinAlgError, np.linalg.LinAlgError):
+        return True, "a mass matrix that is nearly singular"
+    duration = end - begin
+    size = np.abs(values)
+    damped = -values.real > 0.3 * size
+    fast, decay = float(size.max(initial=0.0)), float(size[damped].max(initial=0.0))
+    if decay * duration / 3 > DAMPED_STEPS:
+        return True, f"stiff, a motion decays in {1 / decay:.2g} s"
+    if fast * duration / 3 > EXPLICIT_STEPS:
+        return True, f"stiff, fastest mode {fast / (2 * np.pi):.3g} Hz"
+    return False, "not stiff"

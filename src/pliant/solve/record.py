@@ -1,0 +1,140 @@
+"""From saved states to everything a result holds: energies, frames and outputs at every saved time."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.equations import Engine, Equations
+from pliant.equations.outputs import output_function
+from pliant.spec.outputs import EnergyOutput
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Saved states: time n, q n x nq, v and a n x nv, multipliers n x m, work n x 2 (dissipated, supplied) [J]."""
+
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    multipliers: np.ndarray
+    work: np.ndarray
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What follows from saved states."""
+
+    energies: np.ndarray
+    constraint_error: np.ndarray
+    frames: dict[str, np.ndarray]
+    outputs: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    energies: np.ndarray
+    signals: np.ndarray
+    R: np.ndarray
+    p: np.ndarray
+    V: np.ndarray
+
+
+def record(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
+    """Energies (n x 4: kinetic, potential, dissipated, supplied), constraint errors, frames and outputs."""
+    batch = _batch(engine, motion)
+    energies = np.column_stack([batch.energies[:, :2], motion.work])
+    return Recorded(energies, batch.energies[:, 4], _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies))
+
+
+def _batch(engine: Engine, motion: Motion) -> _Batch:
+    count, nodes, signals = len(motion.time), len(engine.system.nodes), engine.system.signal_count
+    energies, s = np.zeros((count, 5)), np.zeros((count, signals))
+    R, p, V = np.zeros((count, nodes, 9)), np.zeros((count, nodes, 3)), np.zeros((count, nodes, 6))
+    if isinstance(engine, CompiledEngine):
+        arrays = [np.ascontiguousarray(x, dtype=float) for x in (motion.time, motion.q, motion.v)]
+        outputs = [energies, s, R, p, V]
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *outputs)]
+        engine.library.pl_batch(ctypes.c_void_p(engine._work), ctypes.c_int(count), *pointers)
+    else:
+        for i, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
+            energies[i] = engine.energies(t, q, v)
+            s[i] = engine.signals(t)[1]
+            rotations, positions = engine.node_poses(q)
+            R[i] = rotations.transpose(0, 2, 1).reshape(nodes, 9)
+            p[i], V[i] = positions, engine.node_twists(q, v)
+    return _Batch(energies, s, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
+
+
+def _frames(eqs: Equations, engine: Engine, batch: _Batch) -> dict[str, np.ndarray]:
+    entries = list(eqs.model.frames.values())
+    nodes = [entry.node for entry in entries]
+    placements = np.array([engine.theta[e.constants : e.constants + 12] for e in entries])
+    local = placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
+    R, p, V = batch.R[:, nodes], batch.p[:, nodes], batch.V[:, nodes]
+    rotation = R @ local
+    position = p + np.einsum("tfij,fj->tfi", R, placements[:, 9:])
+    angular = V[..., 3:]
+    velocity = V[..., :3] + np.cross(angular, position)
+    return {
+        "position": position,
+        "quaternion": quaternions(rotation),
+        "velocity": velocity,
+        "angular_velocity": angular,
+    }
+
+
+def quaternions(R: np.ndarray) -> np.ndarray:
+    """Unit quaternions [w, x, y, z] with w >= 0 of rotation matrices (... x 3 x 3)."""
+    t = np.trace(R, axis1=-2, axis2=-1)
+    d = np.stack([R[..., k, k] for k in range(3)], axis=-1)
+    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+    xy, xz, yz = (R[..., i, j] + R[..., j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
+    # four ways to write the same quaternion; the one with the largest leading term is the accurate one
+    forms = np.stack(
+        [
+            np.stack([1 + t, skew[..., 0], skew[..., 1], skew[..., 2]], axis=-1),
+            np.stack([skew[..., 0], 1 + 2 * d[..., 0] - t, xy, xz], axis=-1),
+            np.stack([skew[..., 1], xy, 1 + 2 * d[..., 1] - t, yz], axis=-1),
+            np.stack([skew[..., 2], xz, yz, 1 + 2 * d[..., 2] - t], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(np.concatenate([t[..., None], d], axis=-1), axis=-1)
+    Q = np.take_along_axis(forms, best[..., None, None], axis=-2)[..., 0, :]
+    Q = Q / np.linalg.norm(Q, axis=-1, keepdims=True)
+    return np.where(Q[..., :1] < 0, -Q, Q)
+
+
+def _outputs(
+    eqs: Equations, engine: Engine, motion: Motion, batch: _Batch, energies: np.ndarray
+) -> dict[str, np.ndarray]:
+    specs = eqs.model.spec.outputs
+    if not specs:
+        return {}
+    columns: list[np.ndarray] = []
+    if any(not isinstance(spec, EnergyOutput) for spec in specs.values()):
+        function, count = output_function(eqs.model), len(motion.time)
+        if count:
+            theta = np.tile(engine.theta[:, None], (1, count))
+            parts = function.map(count).call(
+                [motion.q.T, motion.v.T, motion.a.T, motion.multipliers.T, theta, batch.signals.T]
+            )
+            columns = [np.asarray(part).T for part in parts]
+        else:
+            columns = [np.zeros((0, function.size1_out(i))) for i in range(function.n_out())]
+    total = energies[:, 0] + energies[:, 1]
+    by_name = {"kinetic": energies[:, 0], "potential": energies[:, 1], "total": total, "dissipated": energies[:, 2]}
+    remaining = iter(columns)
+    out = {}
+    for name, spec in specs.items():
+        if isinstance(spec, EnergyOutput):
+            out[name] = by_name[spec.energy]
+        else:
+            values = next(remaining)
+            out[name] = values[:, 0] if values.shape[1] == 1 else values
+    return out

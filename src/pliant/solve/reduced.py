@@ -1,0 +1,154 @@
+"""Explicit reduction of closed loops to independent coordinates, with the branch of each loop tracked.
+
+The independent rates y' are integrated; the loops are solved for the other coordinates by Newton's method from the
+last solution, so the chosen branch is kept. With v = G y' the equation of motion is
+`G' M G y'' + G' (h + M dG/dt y') = 0`.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from pliant.equations.equations import Engine, Equations, UnknownName, Values
+from pliant.solve.independent import PartitionError, partition
+from pliant.solve.record import Motion
+from pliant.solve.result import Result, Timing
+from pliant.solve.state import Assembled
+
+CONDITION_LIMIT = 1e10
+NEWTON_TOLERANCE = 1e-13
+
+
+class _Reduction:
+    """The loops' dependent coordinates and their derivatives as functions of the independent ones."""
+
+    def __init__(self, engine: Engine, q: np.ndarray, independent: list[int], names: tuple[str, ...]) -> None:
+        self.engine, self.names = engine, names
+        self.on = engine.row_active.astype(bool)
+        self.independent = independent
+        self.dependent = [i for i in range(engine.nv) if i not in independent]
+        self.q = q.copy()
+        self.evaluations = 0
+
+    def close(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Full coordinates for independent values y, on the branch of the last call."""
+        q = self.q.copy()
+        q[self.independent] = y
+        zero = np.zeros(self.engine.nv)
+        for _ in range(50):
+            phi, _, _, J = self.engine.constraints(t, q, zero)
+            error = np.abs(phi[self.on]).max(initial=0.0)
+            block = J.toarray()[self.on][:, self.dependent]
+            if error <= NEWTON_TOLERANCE:
+                break
+            step = np.zeros(self.engine.nv)
+            step[self.dependent] = -np.linalg.solve(block, phi[self.on])
+            q = self.engine.increment(q, step)
+            q[self.independent] = y
+        else:
+            raise PartitionError(f"the loop could not be closed at t = {t:.6g} s: the mechanism is in a dead position")
+        if np.linalg.cond(block) > CONDITION_LIMIT:
+            chosen = ", ".join(self.names[i] for i in self.independent)
+            raise PartitionError(
+                f"at t = {t:.6g} s the mechanism is in a dead position for {chosen}: two branches meet. Choose other "
+                "independent coordinates, or use the multiplier formulation."
+            )
+        self.q = q
+        return q
+
+    def rates(self, t: float, q: np.ndarray, y_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v and G at a closed configuration."""
+        _, rate, _, J = self.engine.constraints(t, q, np.zeros(self.engine.nv))
+        dense = J.toarray()[self.on]
+        G = np.zeros((self.engine.nv, len(self.independent)))
+        G[self.independent] = np.eye(len(self.independent))
+        block = dense[:, self.dependent]
+        G[self.dependent] = -np.linalg.solve(block, dense[:, self.independent])
+        v = G @ y_dot
+        # prescribed signals move the dependent coordinates on their own
+        v[self.dependent] -= np.linalg.solve(block, rate[self.on])
+        return v, G
+
+    def acceleration(self, t: float, y: np.ndarray, y_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Full q, v, a."""
+        q = self.close(t, y)
+        v, G = self.rates(t, q, y_dot)
+        _, _, gamma, J = self.engine.constraints(t, q, v)
+        drift = np.zeros(self.engine.nv)  # dG/dt y': the acceleration with y'' = 0
+        drift[self.dependent] = -np.linalg.solve(J.toarray()[self.on][:, self.dependent], gamma[self.on])
+        M = self.engine.mass_matrix(q)
+        h = self.engine.inverse(t, q, v, drift)
+        y_ddot = -np.linalg.solve(G.T @ (M @ G), G.T @ h)
+        self.evaluations += 1
+        return q, v, G @ y_ddot + drift
+
+
+def simulate_reduced(
+    eqs: Equations,
+    engine: Engine,
+    made: Assembled,
+    begin: float,
+    end: float,
+    times: np.ndarray,
+    independent: tuple[str, ...] | None,
+    method: Any,
+    inputs: Values | None,
+    parameters: Values | None,
+    progress: Any,
+) -> Result:
+    """Simulate in independent coordinates by an explicit method of order 8."""
+    from pliant.solve.simulate import package
+
+    for name in independent or ():
+        if name not in eqs.rates:
+            raise UnknownName("coordinate", name, eqs.rates)
+    if eqs.model.system.quaternions():
+        raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")
+    jacobian = engine.constraints(begin, made.q, made.v)[3].toarray()[engine.row_active.astype(bool)]
+    wanted = None if independent is None else [eqs.rates.index(name) for name in independent]
+    chosen, _ = partition(jacobian, wanted, eqs.rates)
+    reduction = _Reduction(engine, made.q, chosen, eqs.rates)
+    f = len(chosen)
+
+    def rate(t: float, x: np.ndarray) -> np.ndarray:
+        if progress is not None:
+            progress(t, end, reduction.evaluations)
+        _, _, a = reduction.acceleration(t, x[:f], x[f:])
+        return np.concatenate([x[f:], a[chosen]])
+
+    start = clock.perf_counter()
+    rtol = method.relative_tolerance if method is not None else 1e-6
+    atol = method.absolute_tolerance if method is not None else 1e-8
+    x0 = np.concatenate([made.q[chosen], made.v[chosen]])
+    try:
+        found = solve_ivp(rate, (begin, end), x0, method="DOP853", t_eval=times, rtol=max(rtol, 1e-13), atol=atol)
+        status, message = ("completed", f"simulated to t = {end:g} s") if found.success else ("failed", found.message)
+        saved_t, saved_x, steps = found.t, found.y.T, found.nfev // 12
+    except (PartitionError, np.linalg.LinAlgError) as reason:
+        status, message = "failed", str(reason)
+        saved_t, saved_x, steps = times[:1], x0[None, :], 0
+    reduction.q = made.q.copy()
+    states = [reduction.acceleration(t, x[:f], x[f:]) for t, x in zip(saved_t, saved_x, strict=True)]
+    q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
+    multipliers = np.array([engine.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
+    motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), engine.m), _work(engine, saved_t, q, v))
+    timing = Timing(
+        eqs.derive_seconds + engine.table_seconds, engine.compile_seconds, clock.perf_counter() - start, steps, 0,
+        reduction.evaluations,
+    )  # fmt: skip
+    names = ", ".join(eqs.rates[i] for i in chosen)
+    words = f"reduced to {names}, explicit Runge-Kutta of order 8"
+    return package(eqs, engine, motion, status, message, timing, words, made.messages, inputs, parameters)
+
+
+def _work(engine: Engine, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Dissipated and supplied energy [J] by the trapezoidal rule over the saved times."""
+    power = np.array([engine.energies(t, qi, vi)[2:4] for t, qi, vi in zip(times, q, v, strict=True)])
+    out = np.zeros((len(times), 2))
+    if len(times) > 1:
+        out[1:] = np.cumsum(0.5 * np.diff(times)[:, None] * (power[1:] + power[:-1]), axis=0)
+    return out

@@ -1,0 +1,206 @@
+"""Results of a simulation: states over time with names, energies and constraint errors, as a labelled dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pliant.solve.state import State
+
+ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
+
+
+@dataclass(frozen=True)
+class FrameTrack:
+    """Motion of a frame over time: position [m], quaternion [w, x, y, z], velocity [m/s], angular velocity [rad/s] in
+    world axes; arrays with one row per saved time."""
+
+    time: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+
+@dataclass(frozen=True)
+class CoordinateTrack:
+    """A coordinate over time: value, rate and acceleration, in SI units."""
+
+    time: np.ndarray
+    value: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Where the time went [s], and how much work was done."""
+
+    derive_s: float = 0.0
+    compile_s: float = 0.0
+    run_s: float = 0.0
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """A simulated motion.
+
+    `run["bar1.tip"].position` is a frame's path, `run["q1"].value` a coordinate, `run["height"]` a named output.
+
+    Attributes:
+        status: "completed", "stopped" (event, user or Ctrl-C: what was computed is here) or "failed".
+        message: what happened and what to do.
+        dataset: everything, as an xarray Dataset with dimension `time`.
+        timing: where the time went.
+        method: the integrator that was used, in words.
+        warnings: what the user should know.
+    """
+
+    status: str
+    message: str
+    dataset: xarray.Dataset
+    timing: Timing
+    method: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def time(self) -> np.ndarray:
+        """Saved times [s]."""
+        return np.asarray(self.dataset["time"].values)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions, times x q."""
+        return np.asarray(self.dataset["q"].values)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Rates, times x v."""
+        return np.asarray(self.dataset["v"].values)
+
+    @property
+    def energy(self) -> xarray.Dataset:
+        """Kinetic, potential, total (their sum), dissipated and supplied energy [J] over time."""
+        parts = self.dataset[list(ENERGIES)]
+        return parts.assign(total=parts["kinetic"] + parts["potential"])
+
+    @property
+    def constraint_error(self) -> np.ndarray:
+        """Largest constraint error [m or rad] at each saved time."""
+        return np.asarray(self.dataset["constraint_error"].values)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Frames that can be asked for."""
+        return tuple(str(x) for x in self.dataset["frame"].values)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Named outputs that can be asked for."""
+        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
+
+    @property
+    def final(self) -> State:
+        """The last state, to start the next analysis from."""
+        from pliant.solve.state import State
+
+        return State(self.q[-1], self.v[-1], float(self.time[-1]), np.asarray(self.dataset["multiplier"].values[-1]))
+
+    def __getitem__(self, name: str) -> Any:
+        """A frame, coordinate or output by name."""
+        data = self.dataset
+        if f"output.{name}" in data:
+            return data[f"output.{name}"]
+        if name in self.frame_names:
+            part = data.sel(frame=name)
+            return FrameTrack(
+                self.time,
+                *(np.asarray(part[f"frame_{k}"].values) for k in ("position", "quaternion", "velocity", "angular_velocity")),
+            )
+        coordinates = [str(x) for x in data["coordinate"].values]
+        rates = [str(x) for x in data["rate"].values]
+        if name in coordinates:
+            value = np.asarray(data["q"].sel(coordinate=name).values)
+            nan = np.full_like(value, np.nan)
+            known = name in rates
+            rate = np.asarray(data["v"].sel(rate=name).values) if known else nan
+            acceleration = np.asarray(data["a"].sel(rate=name).values) if known else nan
+            return CoordinateTrack(self.time, value, rate, acceleration)
+        from pliant.spec.base import nearest
+
+        names = [*self.output_names, *self.frame_names, *coordinates]
+        match = nearest(name, names)
+        hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
+        raise KeyError(f"the result has no frame, coordinate or output '{name}'{hint}")
+
+    def __repr__(self) -> str:
+        end = f"{self.time[-1]:g} s" if len(self.time) else "nothing"
+        return (
+            f"Result ({self.status}): {len(self.time)} saved times up to {end}, {self.timing.steps} steps in "
+            f"{self.timing.run_s:.3g} s by {self.method}. {self.message}"
+        )
+
+    def save(self, path: Any) -> None:
+        """Write as netCDF (all or nothing)."""
+        from pliant.io.results import save_result
+
+        save_result(self, path)
+
+
+def make_dataset(
+    *,
+    time: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    multipliers: np.ndarray,
+    energies: np.ndarray,
+    constraint_error: np.ndarray,
+    frames: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
+    names: Mapping[str, tuple[str, ...]],
+    attributes: Mapping[str, str],
+) -> xarray.Dataset:
+    """The labelled dataset behind a result.
+
+    `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
+    coordinate, rate, frame and constraint names.
+    """
+    import xarray
+
+    axes = {"position": "axis", "velocity": "axis", "angular_velocity": "axis", "quaternion": "quaternion_part"}
+    variables: dict[str, Any] = {
+        "q": (("time", "coordinate"), q, {"long_name": "positions", "units": "SI"}),
+        "v": (("time", "rate"), v, {"long_name": "rates", "units": "SI"}),
+        "a": (("time", "rate"), a, {"long_name": "accelerations", "units": "SI"}),
+        "multiplier": (("time", "constraint"), multipliers, {"long_name": "constraint forces", "units": "N or N m"}),
+        "constraint_error": (("time",), constraint_error, {"long_name": "largest constraint error", "units": "m or rad"}),
+    }
+    for k, name in enumerate(ENERGIES):
+        variables[name] = (("time",), energies[:, k], {"long_name": f"{name} energy", "units": "J"})
+    for name, values in frames.items():
+        variables[f"frame_{name}"] = (("time", "frame", axes[name]), values)
+    for name, values in outputs.items():
+        if values.ndim == 1:
+            variables[f"output.{name}"] = (("time",), values)
+        else:
+            variables[f"output.{name}"] = (("time", f"output.{name}.part"), values)
+    coordinates = {
+        "time": ("time", time, {"units": "s"}),
+        "coordinate": list(names["coordinate"]),
+        "rate": list(names["rate"]),
+        "frame": list(names["frame"]),
+        "constraint": list(names["constraint"]),
+        "axis": ["x", "y", "z"],
+        "quaternion_part": ["w", "x", "y", "z"],
+    }
+    return xarray.Dataset(variables, coords=coordinates, attrs=dict(attributes))

@@ -1,0 +1,462 @@
+"""How does it move: one verb for all methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+from pliant.equations.compiled import EvaluationError
+from pliant.equations.equations import Engine, Equations, Values
+from pliant.solve.automatic import choose_method
+from pliant.solve.integrator import Method, make_run
+from pliant.solve.prescribed import with_prescribed_accelerations
+from pliant.solve.record import Motion, record
+from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.state import State, assemble
+
+OK, SINGULAR, NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL, MAX_STEPS, SAMPLES_FULL, PROJECTION = range(8)
+MAX_SAVED = 5_000_000
+
+
+@dataclass(frozen=True)
+class Every:
+    """Save at equal intervals [s], and at the end."""
+
+    interval: float
+
+    def times(self, start: float, end: float) -> np.ndarray:
+        """The times to save."""
+        if not self.interval > 0:
+            raise ValueError(f"the save interval must be above zero; it is {self.interval:g} s")
+        count = (end - start) / self.interval
+        if count > MAX_SAVED:
+            raise ValueError(f"saving every {self.interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}")
+        times = start + self.interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
+        return times if end - times[-1] < 1e-9 * max(self.interval, abs(end)) else np.append(times, end)
+
+
+@dataclass(frozen=True)
+class At:
+    """Save at given times [s]; adaptive steps end exactly there."""
+
+    instants: Sequence[float]
+
+    def times(self, start: float, end: float) -> np.ndarray:
+        """The times to save."""
+        times = np.unique(np.asarray(self.instants, dtype=float))
+        if len(times) == 0 or not np.all(np.isfinite(times)):
+            raise ValueError("give at least one finite time to save at")
+        if times[0] < start - 1e-12 or times[-1] > end + 1e-12:
+            raise ValueError(f"times to save must lie between {start:g} and {end:g} s; got {times[0]:g} to {times[-1]:g}")
+        return np.clip(times, start, end)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to look out for: `value(now)` passes through zero.
+
+    `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both".
+    `stop`: end the run there.
+    """
+
+    value: Callable[[Now], float] | str
+    direction: Literal["rising", "falling", "both"] = "both"
+    stop: bool = True
+    name: str = "event"
+
+
+@dataclass
+class Now:
+    """What a mid-step function sees, and may set: assign to `inputs` and `parameters` by name."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    equations: Equations
+    inputs: dict[str, float]
+    parameters: dict[str, float]
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def frame(self, name: str) -> Any:
+        """Motion of a frame now."""
+        return self.equations.frame(name, self.q, self.v, parameters=self.parameters)
+
+    @property
+    def energy(self) -> Any:
+        """Energies now."""
+        return self.equations.energy(
+            self.q, self.v, t=self.t, inputs=self.inputs, parameters=self.parameters
+        )
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The model's outputs now."""
+        from pliant.equations.outputs import evaluate_outputs
+
+        eqs = self.equations
+        engine = eqs.bind(self.inputs, self.parameters)
+        a, multipliers = engine.forward(self.t, self.q, self.v)
+        return evaluate_outputs(eqs.model, engine, self.t, self.q, self.v, a, multipliers, 0.0)
+
+
+class Progress(Protocol):
+    """Something that can show how far a run is."""
+
+    def __call__(self, t: float, end: float, steps: int) -> None: ...
+
+
+def simulate(
+    eqs: Equations,
+    t: tuple[float, float] | float = 1.0,
+    *,
+    start: Any = None,
+    method: Method | None = None,
+    save: Every | At | None = None,
+    inputs: Values | None = None,
+    parameters: Values | None = None,
+    formulation: Literal["multipliers", "reduced"] = "multipliers",
+    independent: tuple[str, ...] | None = None,
+    events: Sequence[Event] = (),
+    mid_step: Callable[[Now], None] | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+) -> Result:
+    """Simulate from t[0] to t[1] [s] (or from 0 to t).
+
+    start: a State, an Equilibrium, a Result (continues from its end) or None (the model's start).
+    method: an integrator; chosen by constraints and stiffness when None, and named in the result.
+    save: when to save states; 200 intervals by default.
+    formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
+        coordinates alone and solves the loops for the others.
+    events: zero crossings to locate; mid_step: called after each step with a `Now`.
+    out: a netCDF file that is written during the run and is readable whenever the run ends.
+    """
+    begin, end = (0.0, float(t)) if np.isscalar(t) else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
+    if not (np.isfinite(begin) and np.isfinite(end) and end > begin):
+        raise ValueError(f"the time span must be finite and go forward; it goes from {begin:g} to {end:g} s")
+    times = (save or Every((end - begin) / 200)).times(begin, end)
+    clock = time.perf_counter()
+    engine = eqs.bind(inputs, parameters)
+    state = _start_state(eqs, start, parameters, begin)
+    made = assemble(eqs, engine, begin, state.q, state.v)
+    if formulation == "reduced":
+        from pliant.solve.reduced import simulate_reduced
+
+        return simulate_reduced(
+            eqs, engine, made, begin, end, times, independent, method, inputs, parameters, progress
+        )
+    notes = list(made.messages)
+    engine = with_prescribed_accelerations(eqs, engine, made.q, made.v, begin, end)
+    if method is None:
+        method, why = choose_method(engine, begin, end, made.q, made.v)
+    else:
+        why = "chosen by the caller"
+    job = _Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
+    job.why = why
+    return job.run(made.q, made.v, list(events), mid_step, clock)
+
+
+def _start_state(eqs: Equations, start: Any, parameters: Values | None, t: float) -> State:
+    if start is None:
+        q, v = eqs.initial_state(parameters)
+        return State(q, v, t)
+    for attribute in ("final", "state"):
+        if hasattr(start, attribute):
+            start = getattr(start, attribute)
+    if not isinstance(start, State):
+        raise TypeError(f"start must be a State, an Equilibrium or a Result, not {type(start).__name__}")
+    return start
+
+
+@dataclass
+class _Job:
+    eqs: Equations
+    engine: Engine
+    method: Method
+    begin: float
+    end: float
+    times: np.ndarray
+    exact: bool
+    inputs: Values | None
+    parameters: Values | None
+    progress: Progress | None
+    out: str | Path | None
+    notes: list[str]
+    why: str = ""
+
+    def run(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        events: list[Event],
+        mid_step: Callable[[Now], None] | None,
+        clock: float,
+    ) -> Result:
+        run = make_run(self.engine, self.method)
+        self._configure(run, q, v)
+        evaluations = self._evaluations()
+        begin = time.perf_counter()
+        stopped = ""
+        status = run.start()
+        watcher = _Watcher(self, events, mid_step)
+        saver = _Saver(self, run)
+        chunk = 1 if watcher.active else 64
+        try:
+            while status in (OK, MAX_STEPS) and not (status == OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps):
+                lap = time.perf_counter()
+                status = run.advance(chunk)
+                if watcher.active and status in (OK, MAX_STEPS):
+                    stopped = watcher.look(run)
+                    if stopped:
+                        break
+                elapsed = time.perf_counter() - lap
+                if not watcher.active and elapsed < 0.05:
+                    chunk = min(2 * chunk, 1 << 20)
+                if self.progress is not None:
+                    self.progress(run.t, self.end, run.steps)
+                saver.look()
+                if status == OK:
+                    break
+        except KeyboardInterrupt:
+            stopped = "stopped by Ctrl-C"
+        except EvaluationError as reason:
+            stopped = f"failed: {reason}"
+        seconds = time.perf_counter() - begin
+        timing = Timing(
+            self.eqs.derive_seconds + self.engine.table_seconds,
+            self.engine.compile_seconds,
+            seconds,
+            run.steps,
+            run.rejected,
+            self._evaluations() - evaluations,
+        )
+        result = self._result(run, status, stopped, timing, watcher.found)
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+    def _configure(self, run: Any, q: np.ndarray, v: np.ndarray) -> None:
+        vector = self.eqs.model.parameter_vector(self.parameters)
+        jumps = np.asarray(self.eqs.model.switches(vector)).ravel()
+        if self.engine.plan.table:
+            # piecewise linear or held series bend at every sample; smooth ones need no stops
+            for series in self.engine.plan.table:
+                if not np.any(series.poly[:, 2:]):
+                    jumps = np.concatenate([jumps, series.time])
+        inside = jumps[(jumps > self.begin) & (jumps < self.end)]
+        stops = np.unique(np.concatenate([inside, self.times if self.exact else [], [self.end]]))
+        stops = stops[stops > self.begin]
+        method = self.method
+        run.configure(
+            t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
+            rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
+            min_step=1e-14 * max(1.0, abs(self.end)),
+        )  # fmt: skip
+
+    def _evaluations(self) -> int:
+        head = getattr(self.engine, "_head", None)
+        return int(head.evaluations if head is not None else self.engine.evaluations)  # type: ignore[union-attr]
+
+    def motion(self, run: Any) -> Motion:
+        """What has been saved so far; the state reached is added where it is not among it."""
+        n = run.sampled
+        parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
+        time_, q, v, a, multipliers, work = (np.array(x[:n]) for x in parts)
+        multipliers = multipliers[:, : self.engine.m]
+        if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
+            time_ = np.append(time_, run.t)
+            q, v, a = (np.vstack([x, y]) for x, y in ((q, run.q), (v, run.v), (a, run.a)))
+            multipliers = np.vstack([multipliers, run.multipliers])
+            work = np.vstack([work, run.work])
+        return Motion(time_, q, v, a, multipliers, work)
+
+    def _result(self, run: Any, status: int, stopped: str, timing: Timing, found: list[str]) -> Result:
+        motion = self.motion(run)
+        what, message = _verdict(self, run, status, stopped)
+        self.eqs.bind(self.inputs, self.parameters)
+        return package(
+            self.eqs, self.engine, motion, what, message, timing, f"{self.method.describe()} ({self.why})",
+            (*self.notes, *found), self.inputs, self.parameters,
+        )  # fmt: skip
+
+
+def package(
+    eqs: Equations, engine: Engine, motion: Motion, status: str, message: str, timing: Timing, method: str,
+    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None,
+) -> Result:  # fmt: skip
+    """A result from saved states."""
+    recorded = record(eqs, engine, motion)
+    names = {
+        "coordinate": eqs.coordinates,
+        "rate": eqs.rates,
+        "frame": eqs.frame_names,
+        "constraint": eqs.constraint_names,
+    }
+    attributes = _attributes(eqs, status, message, method, notes, timing, inputs, parameters)
+    dataset = make_dataset(
+        time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
+        energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
+        outputs=recorded.outputs, names=names, attributes=attributes,
+    )  # fmt: skip
+    return Result(status, message, dataset, timing, method, notes)
+
+
+def _attributes(
+    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing,
+    inputs: Values | None, parameters: Values | None,
+) -> Mapping[str, str]:  # fmt: skip
+    """What is needed to understand and repeat a run, as text."""
+    import json
+    import platform
+
+    import casadi
+
+    from pliant._version import __version__
+    from pliant.spec import dump
+
+    versions = {
+        "pliant": __version__,
+        "casadi": casadi.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    return {
+        "model": eqs.model.spec.name or "robot",
+        "model_text": dump(eqs.model.spec),
+        "status": status,
+        "message": message,
+        "method": method,
+        "warnings": json.dumps(list(notes)),
+        "timing": json.dumps(timing.__dict__),
+        "inputs": json.dumps(dict(inputs or {})),
+        "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
+        "versions": json.dumps(versions),
+    }
+
+
+def _verdict(job: _Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
+    if stopped:
+        failed = stopped.startswith("failed")
+        return ("failed" if failed else "stopped"), f"{stopped} at t = {run.t:.6g} s; what was computed is kept"
+    if status == OK:
+        return "completed", f"simulated to t = {run.t:g} s"
+    at = f"at t = {run.t:.6g} s"
+    if status == NOT_FINITE:
+        name = job.eqs.rates[run.where] if 0 <= run.where < len(job.eqs.rates) else "unknown"
+        return "failed", (
+            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
+            "implicit method, or check stiffness, mass and input values near that coordinate."
+        )
+    reasons = {
+        SINGULAR: "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict",
+        NO_CONVERGENCE: "Newton's iterations did not converge; use a smaller step",
+        STEP_TOO_SMALL: "the step became too small to go on: the motion is singular here, or tolerances are too tight",
+        PROJECTION: "the constraints can no longer be satisfied: the mechanism has reached a dead end",
+    }
+    return "failed", f"{reasons.get(status, f'status {status}')} {at}"
+
+
+class _Saver:
+    """Writes the file again whenever a run has gone on long enough for that to cost little."""
+
+    def __init__(self, job: _Job, run: Any) -> None:
+        self.job, self.run = job, run
+        self.cost, self.last = 0.5, time.perf_counter()
+
+    def look(self) -> None:
+        if self.job.out is None or time.perf_counter() - self.last < 10 * self.cost:
+            return
+        start = time.perf_counter()
+        timing = Timing(run_s=start - self.last, steps=self.run.steps)
+        self.job._result(self.run, OK, "still running", timing, []).save(self.job.out)
+        self.last = time.perf_counter()
+        self.cost = max(0.5, self.last - start)
+
+
+class _Watcher:
+    """Calls mid-step functions and locates events after each step."""
+
+    def __init__(self, job: _Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
+        self.job, self.events, self.mid_step = job, events, mid_step
+        self.active = bool(events) or mid_step is not None
+        self.found: list[str] = []
+        self.before: tuple[float, np.ndarray, np.ndarray] | None = None
+        self.values: list[float] = []
+        self.now: Now | None = None
+
+    def _now(self, t: float, q: np.ndarray, v: np.ndarray) -> Now:
+        job = self.job
+        memory = self.now.memory if self.now is not None else {}
+        inputs = dict(self.now.inputs if self.now is not None else (job.inputs or {}))
+        parameters = dict(self.now.parameters if self.now is not None else (job.parameters or {}))
+        return Now(t, q.copy(), v.copy(), job.eqs, inputs, parameters, memory)
+
+    def _value(self, event: Event, now: Now) -> float:
+        if isinstance(event.value, str):
+            outputs = now.outputs
+            if event.value not in outputs:
+                from pliant.equations.equations import UnknownName
+
+                raise UnknownName("output", event.value, tuple(outputs))
+            return float(outputs[event.value])
+        return float(event.value(now))
+
+    def look(self, run: Any) -> str:
+        """Events and mid-step function after a step; returns why to stop, or nothing."""
+        now = self._now(run.t, run.q, run.v)
+        values = [self._value(event, now) for event in self.events]
+        stop = ""
+        if self.before is not None:
+            for event, old, new in zip(self.events, self.values, values, strict=True):
+                rising, falling = old < 0 <= new, old > 0 >= new
+                wanted = {"rising": rising, "falling": falling, "both": rising or falling}[event.direction]
+                if wanted:
+                    t, q, v = self._locate(event, run.t)
+                    self.found.append(f"{event.name} at t = {t:.9g} s")
+                    if event.stop:
+                        run.go_to(t, q, v)
+                        stop = f"{event.name}"
+                        now = self._now(t, q, v)
+                        break
+        self.values, self.before = values, (now.t, now.q, now.v)
+        if self.mid_step is not None and not stop:
+            inputs, parameters = dict(now.inputs), dict(now.parameters)
+            self.mid_step(now)
+            self.now = now
+            if now.inputs != inputs or now.parameters != parameters:
+                self.job.eqs.bind(now.inputs, now.parameters)
+                run.start()
+        return stop
+
+    def _locate(self, event: Event, end: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """The crossing inside the last step, by integrating to trial times from its start."""
+        assert self.before is not None
+        t0, q0, v0 = self.before
+        job = self.job
+        states: dict[float, tuple[np.ndarray, np.ndarray]] = {t0: (q0, v0)}
+
+        def value(t: float) -> float:
+            if t > t0:
+                trial = make_run(job.engine, job.method)
+                trial.configure(
+                    t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
+                    fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
+                    max_step=t - t0, min_step=0.0,
+                )  # fmt: skip
+                trial.start()
+                trial.advance(100000)
+                states[t] = (trial.q.copy(), trial.v.copy())
+            q, v = states[t]
+            return self._value(event, self._now(t, q, v))
+
+        root = float(brentq(value, t0, end, xtol=1e-12, rtol=1e-14))
+        if root not in states:
+            value(root)
+        q, v = states[root]
+        return root, q, v
