@@ -13,7 +13,7 @@ from scipy.interpolate import CubicSpline
 from pliant.equations.tables import InputPlan, TimeSeries
 from pliant.model.signals import SignalTable, switch_times
 from pliant.spec.environment import Environment, to_node
-from pliant.spec.inputs import PiecewiseInput, RampInput, SeriesInput, SineInput, StepInput
+from pliant.spec.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
 from pliant.spec.series import read_series
 from pliant.spec.source import Source
 
@@ -93,9 +93,16 @@ def _time_input(
             switches += [until, *switch_times(to_node(piece.value), environment.values, inputs)]
         return TimeInput(expression, tuple(switches))
     if isinstance(definition, SeriesInput):
-        return TimeInput(series=read_series(definition.series, environment, source))
+        return TimeInput(series=recorded(definition.series, environment, source))
     node = to_node(definition)
     return TimeInput(environment.signal(definition, t), tuple(switch_times(node, environment.values, inputs)))
+
+
+def recorded(series: Series, environment: Environment, source: Source) -> TimeSeries:
+    """A column of a CSV file as a piecewise cubic in SI units."""
+    recording = read_series(series, source)
+    factor = float(environment.value(series.scale))
+    return interpolated(np.array(recording.times), factor * np.array(recording.values), series.interpolation)
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
