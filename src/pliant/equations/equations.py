@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 
 from pliant.equations.compile import NoCompiler
@@ -21,6 +22,8 @@ from pliant.equations.interpreted import InterpretedEngine
 from pliant.model.model import Model, compile_model
 from pliant.spec.base import nearest
 from pliant.spec.robot import RobotSpec
+
+RANK_TOLERANCE = 1e-9
 
 Engine = CompiledEngine | InterpretedEngine
 EngineName = Literal["auto", "compiled", "interpreted"]
@@ -205,7 +208,10 @@ class Equations:
         self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
-        return self.bind(inputs, parameters).forward(t, self._q(q), self._v(v))
+        engine = self.bind(inputs, parameters)
+        q, v = self._q(q), self._v(v)
+        engine.row_active[:] = independent_rows(engine, t, q, v)
+        return engine.forward(t, q, v)
 
     def forces(
         self, q: Any, v: Any, *, t: float = 0.0, inputs: Values | None = None, parameters: Values | None = None
@@ -274,6 +280,7 @@ class Equations:
         engine = self.bind(inputs, parameters)
         q, v = self._q(q), self._v(v)
         if a is None or multipliers is None:
+            engine.row_active[:] = independent_rows(engine, t, q, v)
             free_a, free_multipliers = engine.forward(t, q, v)
             a = free_a if a is None else a
             multipliers = free_multipliers if multipliers is None else multipliers
@@ -367,6 +374,18 @@ def _vector(x: Any, size: int, name: str) -> np.ndarray:
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} holds a number that is not finite at index {int(np.argmin(np.isfinite(array)))}")
     return array
+
+
+def independent_rows(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """1 for each constraint row of an independent set, 0 for rows that the others already imply in this pose."""
+    rows = np.ones(engine.m, dtype=np.int32)
+    if engine.m < 2:
+        return rows
+    _, upper, order = la.qr(engine.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(upper))
+    rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) if diagonal[0] > 0 else engine.m
+    rows[order[rank:]] = 0
+    return rows
 
 
 _said: set[str] = set()

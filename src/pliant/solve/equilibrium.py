@@ -114,7 +114,8 @@ def equilibrium(
         kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
         if stable is None and stiffness is not None:
             kind = "neutral (it can drift without force)"
-        notes.insert(0, f"equilibrium found in {iterations} iterations; it is {kind}")
+        plural = "" if iterations == 1 else "s"
+        notes.insert(0, f"equilibrium found in {iterations} iteration{plural}; it is {kind}")
     else:
         worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if engine.nv else ""
         notes.insert(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -34,6 +34,17 @@ class StateSpace:
     independent: tuple[str, ...]
     state: State
     residual: float
+
+    def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
+        """The same system with some of its inputs and outputs (an output's name takes all its components)."""
+        columns = list(range(len(self.inputs))) if inputs is None else [self.inputs.index(name) for name in inputs]
+        rows = list(range(len(self.outputs)))
+        if outputs is not None:
+            rows = [i for name in outputs for i, x in enumerate(self.outputs) if x == name or x.startswith(f"{name}.")]
+        return replace(
+            self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
+            inputs=tuple(self.inputs[i] for i in columns), outputs=tuple(self.outputs[i] for i in rows),
+        )  # fmt: skip
 
     def to_control(self) -> Any:
         """The same as a `control.StateSpace` with named signals."""

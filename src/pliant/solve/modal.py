@@ -75,6 +75,7 @@ def modes(
     frequencies = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
     size = np.abs(eigenvalues)
     ratios = np.divide(-eigenvalues.real, size, out=np.zeros_like(size), where=size > 1e-12)
+    ratios[np.abs(ratios) < 1e-12] = 0.0  # round-off of an undamped mode
     highest = float(np.max(np.abs(squares), initial=1e-300))
     notes = []
     for k, (square, value) in enumerate(zip(squares, eigenvalues, strict=True)):

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.solve.independent import PartitionError, partition
+from pliant.solve.integrator import Method
 from pliant.solve.record import Motion
 from pliant.solve.result import Result, Timing
 from pliant.solve.state import Assembled
@@ -95,7 +96,7 @@ def simulate_reduced(
     end: float,
     times: np.ndarray,
     independent: tuple[str, ...] | None,
-    method: Any,
+    method: Method,
     inputs: Values | None,
     parameters: Values | None,
     progress: Any,
@@ -121,8 +122,7 @@ def simulate_reduced(
         return np.concatenate([x[f:], a[chosen]])
 
     start = clock.perf_counter()
-    rtol = method.relative_tolerance if method is not None else 1e-6
-    atol = method.absolute_tolerance if method is not None else 1e-8
+    rtol, atol = method.relative_tolerance, method.absolute_tolerance
     x0 = np.concatenate([made.q[chosen], made.v[chosen]])
     try:
         found = solve_ivp(rate, (begin, end), x0, method="DOP853", t_eval=times, rtol=max(rtol, 1e-13), atol=atol)

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.automatic import choose_method
-from pliant.solve.integrator import Method, make_run
+from pliant.solve.integrator import ExplicitRungeKutta, Method, make_run
 from pliant.solve.prescribed import with_prescribed_accelerations
 from pliant.solve.record import Motion, record
 from pliant.solve.result import Result, Timing, make_dataset
@@ -117,6 +117,8 @@ def simulate(
     *,
     start: Any = None,
     method: Method | None = None,
+    rtol: float = 1e-6,
+    atol: float | None = None,
     save: Every | At | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
@@ -131,6 +133,7 @@ def simulate(
 
     start: a State, an Equilibrium, a Result (continues from its end) or None (the model's start).
     method: an integrator; chosen by constraints and stiffness when None, and named in the result.
+    rtol, atol: tolerances of the method that is then chosen (atol: a hundredth of rtol when None).
     save: when to save states; 200 intervals by default.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
@@ -149,12 +152,13 @@ def simulate(
         from pliant.solve.reduced import simulate_reduced
 
         return simulate_reduced(
-            eqs, engine, made, begin, end, times, independent, method, inputs, parameters, progress
+            eqs, engine, made, begin, end, times, independent,
+            method or ExplicitRungeKutta(rtol=rtol, atol=atol), inputs, parameters, progress,
         )
     notes = list(made.messages)
     engine = with_prescribed_accelerations(eqs, engine, made.q, made.v, begin, end)
     if method is None:
-        method, why = choose_method(engine, begin, end, made.q, made.v)
+        method, why = choose_method(engine, begin, end, made.q, made.v, rtol=rtol, atol=atol)
     else:
         why = "chosen by the caller"
     job = _Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
@@ -258,6 +262,14 @@ class _Job:
             rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
             min_step=1e-14 * max(1.0, abs(self.end)),
         )  # fmt: skip
+
+    def rebind(self, inputs: Values, parameters: Values) -> None:
+        """Put other inputs and parameters in force during the run."""
+        bound = self.eqs.bind(inputs, parameters)
+        if bound is not self.engine:
+            count = len(self.eqs.inputs)
+            self.engine.theta[:], self.engine.parameters[:] = bound.theta, bound.parameters
+            self.engine.held[:count] = bound.held[:count]
 
     def _evaluations(self) -> int:
         head = getattr(self.engine, "_head", None)
@@ -430,7 +442,7 @@ class _Watcher:
             self.mid_step(now)
             self.now = now
             if now.inputs != inputs or now.parameters != parameters:
-                self.job.eqs.bind(now.inputs, now.parameters)
+                self.job.rebind(now.inputs, now.parameters)
                 run.start()
         return stop
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg as la
 from scipy.optimize import least_squares
 
 from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Engine, Equations
+from pliant.equations.equations import Engine, Equations, independent_rows
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6
-RANK_TOLERANCE = 1e-9
 
 
 class AssemblyError(RuntimeError):
@@ -71,17 +69,8 @@ def assemble(eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndar
 
 def _switch_off_redundant(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> list[int]:
     """Keep an independent set of constraint rows in force; returns the others."""
-    jacobian = engine.constraints(t, q, v)[3].toarray()
-    scale = np.max(np.abs(jacobian), initial=0.0)
-    if scale == 0.0:
-        return []
-    _, upper, order = la.qr(jacobian.T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(upper))
-    rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0]))
-    off = sorted(int(i) for i in order[rank:])
-    engine.row_active[:] = 1
-    engine.row_active[off] = 0
-    return off
+    engine.row_active[:] = independent_rows(engine, t, q, v)
+    return [int(i) for i in np.flatnonzero(engine.row_active == 0)]
 
 
 def _close_by_least_squares(

@@ -1,0 +1,130 @@
+"""`pliant run`: the analyses that a model lists, in order, with their settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pliant.cli.analyses import (
+    _equilibrium_json,
+    _print_equilibrium,
+    _print_result,
+    _progress,
+    _result_json,
+    _state,
+)
+from pliant.cli.common import CommandError, console, print_json, say
+from pliant.equations.equations import Equations
+from pliant.solve.equilibrium import equilibrium
+from pliant.solve.integrator import method_by_name
+from pliant.solve.linear import linearize
+from pliant.solve.modal import modes
+from pliant.solve.simulate import Every, simulate
+from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, SimulateAnalysis
+
+
+def run_analyses(model: str, eqs: Equations, out: str | None, json: bool) -> int:
+    """Do all analyses; results go to the folder `out` (if given) and to the screen or one JSON object."""
+    analyses = eqs.model.spec.analyses
+    if not analyses:
+        raise CommandError(f"the model '{model}' lists no analyses", "add `analyses:` to it, or call one by name")
+    folder = _folder(out)
+    answers: list[dict[str, Any]] = []
+    code = 0
+    for number, analysis in enumerate(analyses, start=1):
+        kind = next(iter(type(analysis).model_fields))
+        if not json:
+            console().print(f"{number}. {kind}", style="bold")
+        status, answer = _one(model, eqs, analysis, None if folder is None else folder / f"{number}_{kind}", json)
+        answers.append({"analysis": kind, **answer})
+        if status == "failed":
+            code = 2
+    if json:
+        print_json({"model": model, "status": "failed" if code else "ok", "analyses": answers})
+    return code
+
+
+def _folder(out: str | None) -> Path | None:
+    if out is None:
+        return None
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise CommandError(f"cannot make the folder {out}: {reason.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise CommandError(f"the folder {out} cannot be written to")
+    return folder
+
+
+def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any]]:
+    if isinstance(analysis, EquilibriumAnalysis):
+        settings = analysis.equilibrium
+        value = eqs.model.environment.value
+        options = {} if settings.tolerance is None else {"tolerance": float(value(settings.tolerance))}
+        found = equilibrium(eqs, **options)
+        if not json:
+            _print_equilibrium(found)
+        return found.status, {"status": found.status, "message": found.message, **_equilibrium_json(found)}
+    if isinstance(analysis, ModesAnalysis):
+        shapes = modes(eqs, at=_state(eqs, analysis.modes.at), count=analysis.modes.count)
+        if not json:
+            console().print(repr(shapes), markup=False)
+        answer = {
+            "status": "ok",
+            "frequencies_hz": shapes.frequencies,
+            "damping_ratios": shapes.damping_ratios,
+            "stable": shapes.stable,
+            "warnings": shapes.warnings,
+        }
+        return "ok", answer
+    if isinstance(analysis, LinearizeAnalysis):
+        linear = linearize(eqs, at=_state(eqs, analysis.linearize.at))
+        linear = linear.select(analysis.linearize.inputs, analysis.linearize.outputs)
+        if not json:
+            console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
+        names = ("A", "B", "C", "D", "states", "inputs", "outputs")
+        return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}
+    assert isinstance(analysis, SimulateAnalysis)
+    return _run_simulation(model, eqs, analysis, file, json)
+
+
+def _run_simulation(
+    model: str, eqs: Equations, analysis: SimulateAnalysis, file: Path | None, json: bool
+) -> tuple[str, dict[str, Any]]:
+    settings = analysis.simulate
+
+    def number(x: Any) -> float | None:
+        return None if x is None else float(eqs.model.environment.value(x))
+
+    until = number(settings.until)
+    assert until is not None
+    step, rtol, atol = number(settings.dt), number(settings.rtol), number(settings.atol)
+    method = None
+    if settings.method is not None or step is not None:
+        method = method_by_name(settings.method or "generalized_alpha", step=step, rtol=rtol, atol=atol)
+    every = number(settings.save_every)
+    target = None if file is None else file.with_suffix(".nc")
+    result = simulate(
+        eqs,
+        (0.0, until),
+        start=_state(eqs, "equilibrium") if settings.start == "equilibrium" else None,
+        method=method,
+        rtol=rtol or 1e-6,
+        atol=atol,
+        save=None if every is None else Every(every),
+        formulation=settings.formulation or "multipliers",  # type: ignore[arg-type]
+        independent=settings.independent,
+        progress=None if json else _progress(until),
+        out=target,
+    )
+    if not json:
+        _print_result(result, None if target is None else str(target))
+    elif target is not None:
+        say(f"saved to {target}")
+    answer = _result_json(model, eqs, result)
+    if len(answer["samples"]) > 2:
+        # the whole motion is in the file; the answer carries its ends
+        answer["samples"] = [answer["samples"][0], answer["samples"][-1]]
+    return result.status, answer
