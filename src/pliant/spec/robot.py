@@ -27,7 +27,7 @@ class RobotSpec(Part):
     """A robot: the same keys, names and defaults as in a model file."""
 
     pliant: Literal[1] = 1
-    """Version of the language."""
+    """Version of the language; a model file has to state it."""
     name: str = ""
     """Name of the robot; otherwise that of the file."""
     description: str = ""

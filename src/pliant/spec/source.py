@@ -56,7 +56,7 @@ class Source:
         if not exists:
             names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
             match = nearest(path.name, names)
-            hint = f"did you mean '{match}'?" if match else f"looked in {path.parent}"
+            hint = f"did you mean '{match}'?" if match else "it is looked for in the folder of the model"
             raise FileProblem(f"there is no file {describe(name)}", hint)
         return path
 

@@ -65,9 +65,9 @@ def to_data(value: Any) -> Any:
 def _part_data(part: Part) -> Any:
     written: dict[str, Any] = {}
     # The kind comes first: it tells the reader what the other keys mean.
-    fields = sorted(type(part).model_fields.items(), key=lambda item: not _tells_kind(*item))
+    fields = sorted(type(part).model_fields.items(), key=lambda item: not tells_kind(*item))
     for name, field in fields:
-        if name in part.model_fields_set or (_tells_kind(name, field) and type(part) not in _default_kinds()):
+        if name in part.model_fields_set or (tells_kind(name, field) and type(part) not in default_kinds()):
             value = getattr(part, name)
             if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
                 value = value[0]
@@ -81,13 +81,13 @@ def _part_data(part: Part) -> Any:
     return part.empty_word if part.empty_word and not written else written
 
 
-def _tells_kind(name: str, field: FieldInfo) -> bool:
+def tells_kind(name: str, field: FieldInfo) -> bool:
     """Whether a field tells the kind of its part, as `type` does; it is written even where nobody set it."""
     return name in ("type", "shape") and get_origin(field.annotation) is Literal
 
 
 @cache
-def _default_kinds() -> frozenset[type[Part]]:
+def default_kinds() -> frozenset[type[Part]]:
     """Parts that an entry without a kind stands for."""
     from pliant.spec.robot import RobotSpec
 
