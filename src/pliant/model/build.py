@@ -11,12 +11,11 @@ import casadi as ca
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.joint.base import Step
 from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
 from pliant.model.inertia import mass_properties
 from pliant.model.signals import SignalTable
-from pliant.model.system import System, SystemBuilder
-from pliant.motion.base import Quaternion
+from pliant.model.system import Element, System, SystemBuilder
+from pliant.motion.base import Motion, Quaternion
 from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.placement import (
@@ -43,7 +42,7 @@ class CoordinateEntry:
     q_at: int
     v_at: int
     is_rotation: bool
-    spec: Coordinate | Orientation
+    spec: Coordinate | Orientation | None = None
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -54,6 +53,15 @@ class CoordinateEntry:
     def v_names(self) -> tuple[str, ...]:
         """Names of its numbers in v."""
         return tuple(f"{self.name}.{x}" for x in ("wx", "wy", "wz")) if self.is_rotation else (self.name,)
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """A node to be moved by an element: its motion, its placement in the base node, the motion's constants."""
+
+    motion: Motion
+    placement: Pose
+    constants: tuple[Any, ...] = ()
 
 
 class Build:
@@ -76,7 +84,7 @@ class Build:
         self._initial_q: list[Any] = []
         self._initial_v: list[Any] = []
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
-        self._motions: dict[int, tuple[int, Step, Pose, int]] = {}
+        self._motions: dict[int, tuple[int, NodePlan, int]] = {}
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -146,10 +154,10 @@ class Build:
     def initial_pose(self, node: int) -> Pose:
         """World pose of a node at the initial coordinates, as numbers or expressions of the parameters."""
         if node not in self._initial_poses:
-            base, step, placement, q_at = self._motions[node]
-            q = ca.vertcat(*self._initial_q[q_at : q_at + step.motion.q_size])
-            moved = step.motion.pose(q, ca.vertcat(*step.constants) if step.constants else ca.DM(0, 1))
-            self._initial_poses[node] = se3.compose(se3.compose(self.initial_pose(base), placement), moved)
+            base, plan, q_at = self._motions[node]
+            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
+            moved = plan.motion.pose(q, ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1))
+            self._initial_poses[node] = se3.compose(se3.compose(self.initial_pose(base), plan.placement), moved)
         return self._initial_poses[node]
 
     def initial_point(self, node: int, point: Any) -> Any:
@@ -191,6 +199,24 @@ class Build:
             self.signals.add(scalar)
         return at
 
+    def element(self, base: int, nodes: Sequence[NodePlan]) -> Element:
+        """Add coordinates on a base node that move the given nodes; name them with `coordinate`."""
+        index = self.system.element(base, [(n.motion, n.placement, n.constants) for n in nodes])
+        element = self.system.element_at(index)
+        for number, plan in zip(element.nodes, nodes, strict=True):
+            self._motions[number] = (base, plan, element.q_at)
+        return element
+
+    def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0) -> None:
+        """Name a plain coordinate of the element added last and give its start."""
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False)
+        self._initial_q.append(initial)
+        self._initial_v.append(rate)
+
+    def name_frame(self, name: str, node: int, placement: Pose) -> None:
+        """Make a frame known by name."""
+        self._frames[name] = (node, placement)
+
     def add_body(self, name: str, node: int, placement: Pose) -> None:
         """Put a body's mass and frames on a node."""
         body = self.robot.bodies[name]
@@ -210,12 +236,8 @@ class Build:
         coordinates = joint.coordinates()
         single = len(coordinates) == 1
         for step in steps:
-            placement = se3.compose(at, step.before)
-            index = self.system.element(node, [(step.motion, placement, step.constants)])
-            element = self.system.element_at(index)
-            base, node = node, self.system.last_node()
-            self._motions[node] = (base, step, placement, element.q_at)
-            q_at, v_at = element.q_at, element.v_at
+            element = self.element(node, [NodePlan(step.motion, se3.compose(at, step.before), step.constants)])
+            node, q_at, v_at = element.nodes[0], element.q_at, element.v_at
             for label in step.labels:
                 spec = coordinates[label]
                 q_at, v_at = self._coordinate(spec, spec.name or (name if single else f"{name}.{label}"), q_at, v_at)
@@ -235,7 +257,7 @@ class Build:
             self._initial_v.extend(map(self.value, spec.rate))
             if spec.spring != 0 or spec.damper != 0 or any(x != 0 for x in spec.input):
                 constants = [self.value(spec.spring), self.value(spec.damper)]
-                self._coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
+                self.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
             return q_at + Quaternion().q_size, v_at + Quaternion().v_size
         initial = self.value(spec.initial)  # type: ignore[attr-defined]
         self._initial_q.append(initial)
@@ -261,11 +283,12 @@ class Build:
         ]
         driven = spec.input != 0
         signals = [spec.input] if driven else []
-        self._coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
+        self.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
 
-    def _coordinate_force(
-        self, kind: CoordinateForce, q_at: int, v_at: int, constants: list[Any], signals: Sequence[Scalar], name: str
+    def coordinate_force(
+        self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: Sequence[Scalar], name: str
     ) -> None:
+        """Add a force on coordinates, with its signals."""
         at = self._add_signals(signals)
         self.coordinate_forces[name] = self.system.coordinate_force(kind, q_at, v_at, constants, at, name)
 
@@ -273,7 +296,7 @@ class Build:
         """Constraints for coordinates that equal another one or follow a prescribed motion."""
         for entry in self.coordinates.values():
             spec = entry.spec
-            if isinstance(spec, Orientation):
+            if not isinstance(spec, Coordinate):
                 continue
             here = (entry.q_at, entry.v_at)
             if spec.equal_to is not None:
