@@ -63,7 +63,9 @@ def equilibrium(
     set: Set = None,
     variant: Variant = None,
     folder: Folder = None,
-    starts: Annotated[int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")] = 1,
+    starts: Annotated[
+        int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
+    ] = 1,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
     time: Annotated[float, typer.Option("--time", help="Time at which inputs are read [s].")] = 0.0,
     out: Out = None,
@@ -245,7 +247,7 @@ def simulate(
     json: Json = False,
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
-    from pliant.solve.simulate import At, Every
+    from pliant.solve.saving import At, Every
 
     eqs = _equations(model, set, variant, folder)
     times = _times(at)
@@ -287,7 +289,6 @@ def _simulate(
     chosen = None
     if method is not None or dt is not None:
         chosen = method_by_name(method or ("generalized_alpha" if dt else "explicit"), step=dt, rtol=rtol, atol=atol)
-    options = {} if rtol is None and atol is None else {"rtol": rtol or 1e-6, "atol": atol}
     suffix = "" if out is None else out.rpartition(".")[2]
     if out is not None and suffix not in ("nc", "csv"):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
@@ -296,12 +297,13 @@ def _simulate(
         (0.0, until),
         start=_state(eqs, "equilibrium") if start == "equilibrium" else None,
         method=chosen,
+        rtol=rtol or 1e-6,
+        atol=atol,
         save=save,
         formulation=formulation,  # type: ignore[arg-type]
         independent=tuple(independent.split(",")) if independent else None,
         progress=_progress(until) if show else None,
         out=out if suffix == "nc" else None,
-        **options,
     )
     if suffix == "csv":
         assert out is not None
@@ -339,7 +341,10 @@ def _result_json(model: str, eqs: Equations, result: Any) -> dict[str, Any]:
         q, v = result.q[k], result.v[k]
         kinetic, potential = float(data["kinetic"][k]), float(data["potential"][k])
         frames = {
-            str(name): {"position": data["frame_position"].values[k, i], "quaternion": data["frame_quaternion"].values[k, i]}
+            str(name): {
+                "position": data["frame_position"].values[k, i],
+                "quaternion": data["frame_quaternion"].values[k, i],
+            }
             for i, name in enumerate(data["frame"].values)
         }
         samples.append(
@@ -388,7 +393,11 @@ def _print_result(result: Any, out: str | None) -> None:
     coordinates = [str(x) for x in result.dataset["coordinate"].values][:6]
     outputs = [n for n in result.output_names if result.dataset[f"output.{n}"].ndim == 1][:4]
     table = Table("t [s]", *coordinates, *outputs, "energy [J]", "constraint error", box=None)
-    rows = range(len(result.time)) if len(result.time) <= 12 else range(0, len(result.time), max(1, len(result.time) // 10))
+    rows = (
+        range(len(result.time))
+        if len(result.time) <= 12
+        else range(0, len(result.time), max(1, len(result.time) // 10))
+    )
     total = result.energy["total"].values
     for k in rows:
         values = [result.dataset["q"].values[k][i] for i in range(len(coordinates))]

@@ -20,7 +20,8 @@ from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import method_by_name
 from pliant.solve.linear import linearize
 from pliant.solve.modal import modes
-from pliant.solve.simulate import Every, simulate
+from pliant.solve.saving import Every
+from pliant.solve.simulate import simulate
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, SimulateAnalysis
 
 
@@ -62,8 +63,8 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     if isinstance(analysis, EquilibriumAnalysis):
         settings = analysis.equilibrium
         value = eqs.model.environment.value
-        options = {} if settings.tolerance is None else {"tolerance": float(value(settings.tolerance))}
-        found = equilibrium(eqs, **options)
+        tolerance = 1e-10 if settings.tolerance is None else float(value(settings.tolerance))
+        found = equilibrium(eqs, tolerance=tolerance)
         if not json:
             _print_equilibrium(found)
         return found.status, {"status": found.status, "message": found.message, **_equilibrium_json(found)}

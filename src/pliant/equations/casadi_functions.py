@@ -27,9 +27,7 @@ def casadi_function(model: Model, name: str) -> ca.Function:
     if name == "mass_matrix":
         return ca.Function(name, [x.q, p], bind([ca.jacobian(x.residual, x.a)]), ["q", "p"], ["M"])
     if name == "constraints":
-        return ca.Function(
-            name, [t, x.q, x.v, u, p], bind([x.phi, x.phi_rate]), list("tqvup"), ["value", "rate"]
-        )
+        return ca.Function(name, [t, x.q, x.v, u, p], bind([x.phi, x.phi_rate]), list("tqvup"), ["value", "rate"])
     if name == "energy":
         energies = bind([x.kinetic, x.potential])
         return ca.Function(name, [t, x.q, x.v, u, p], energies, list("tqvup"), ["kinetic", "potential"])

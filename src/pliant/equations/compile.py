@@ -17,7 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import casadi as ca
@@ -54,7 +54,7 @@ def cache_folder() -> Path:
     return Path(base) / "pliant"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _writable_cache(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _writable_cache(folder: Path) -> Path:
         return own
 
 
-@lru_cache(maxsize=None)
+@cache
 def _machine(compiler: str) -> str:
     """What else the compiled code depends on: the compiler's version and the processor's features."""
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout

@@ -18,10 +18,7 @@ class _RunStruct(ctypes.Structure):
         [("w", ctypes.c_void_p), ("method", ctypes.c_int), ("fixed", ctypes.c_int)]
         + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol")]
         + [("option", ctypes.c_double * 8)]
-        + [
-            (name, ctypes.c_void_p)
-            for name in "q v a lambda_ alg work q1 v1 a1 lambda1 alg1 work1 stop".split()
-        ]
+        + [(name, ctypes.c_void_p) for name in "q v a lambda_ alg work q1 v1 a1 lambda1 alg1 work1 stop".split()]
         + [("n_stop", ctypes.c_int), ("next_stop", ctypes.c_int), ("sample_t", ctypes.c_void_p)]
         + [("n_sample", ctypes.c_int), ("next_sample", ctypes.c_int)]
         + [(f"sample_{name}", ctypes.c_void_p) for name in "q v a lambda work".split()]

@@ -315,7 +315,9 @@ class Equations:
     @cached_property
     def _parameter_jacobian(self) -> ca.Function:
         residual = self.casadi("inverse_dynamics")
-        q, v, a = (ca.MX.sym(n, k) for n, k in (("q", len(self.coordinates)), ("v", len(self.rates)), ("a", len(self.rates))))
+        q, v, a = (
+            ca.MX.sym(n, k) for n, k in (("q", len(self.coordinates)), ("v", len(self.rates)), ("a", len(self.rates)))
+        )
         t, u, p = ca.MX.sym("t"), ca.MX.sym("u", len(self.inputs)), ca.MX.sym("p", len(self.model.parameter_names))
         r = residual(t, q, v, a, u, p)
         return ca.Function("parameter_jacobian", [q, v, a, t, u, p], [ca.densify(ca.jacobian(r, p))])

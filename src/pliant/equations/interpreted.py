@@ -131,9 +131,7 @@ class InterpretedEngine:
             raise EvaluationError(MESSAGES[SINGULAR])
         return np.asarray(x)
 
-    def forward_derivatives(
-        self, t: float, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def forward_derivatives(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
         a, multipliers = self.forward(t, q, v)
         if self.m:
@@ -146,9 +144,7 @@ class InterpretedEngine:
         """M a + h [nv]."""
         return _flat(self._call(self._residual, t, q, v, a)[0])
 
-    def linearized(
-        self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
-    ) -> Linearized:
+    def linearized(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray) -> Linearized:
         """Residual, constraints and exact tangents."""
         r, K, C, M, phi, J, Eq, Ev = self._call(self._tangents, t, q, v, a, multipliers)
         self._acceleration_tangent = (np.asarray(ca.densify(Eq)), np.asarray(ca.densify(Ev)))
@@ -206,9 +202,7 @@ class InterpretedEngine:
         out: dict[str, np.ndarray] = {}
 
         def bare(coordinate: tuple[Any, ...], frame: tuple[Any, ...]) -> InterpretedEngine:
-            part = InterpretedEngine(
-                replace(self.system, coordinate_forces=coordinate, frame_forces=frame), self.plan
-            )
+            part = InterpretedEngine(replace(self.system, coordinate_forces=coordinate, frame_forces=frame), self.plan)
             part.theta, part.held, part.parameters = self.theta.copy(), self.held, self.parameters
             return part
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -45,7 +45,7 @@ def _zero_to_empty(size: int, name: str) -> Any:
     return ca.SX.sym(name, size)
 
 
-@lru_cache(maxsize=None)
+@cache
 def motion_kernels(motion: Motion) -> Kernels:
     """Kernels of a motion, in base axes.
 
@@ -54,9 +54,7 @@ def motion_kernels(motion: Motion) -> Kernels:
                 for a base at rest
     own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
     """
-    q, v, a = (
-        _zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a"))
-    )
+    q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
     theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
     R, p = motion.pose(q, theta)
     s = ca.SX(motion.twist_per_rate(q, theta))
@@ -111,9 +109,7 @@ def _frames(count: int) -> _Frames:
     twist = [ca.SX.sym(f"V{i}", 6) for i in range(count)]
     acceleration = [ca.SX.sym(f"A{i}", 6) for i in range(count)]
     poses = [(ca.reshape(x[0:9], 3, 3), x[9:12]) for x in pose]
-    return _Frames(
-        ca.vertcat(*pose), poses, ca.vertcat(*twist), twist, ca.vertcat(*acceleration), acceleration
-    )
+    return _Frames(ca.vertcat(*pose), poses, ca.vertcat(*twist), twist, ca.vertcat(*acceleration), acceleration)
 
 
 def _pose_derivative(expression: Any, frames: _Frames) -> Any:
@@ -139,7 +135,7 @@ def _wrench_cross(wrench: Any, count: int) -> Any:
     return ca.diagcat(*blocks)
 
 
-@lru_cache(maxsize=None)
+@cache
 def frame_force_kernels(kind: FrameForce) -> Kernels:
     """Kernels of a force between frames (k frames, s signals).
 
@@ -167,7 +163,7 @@ def frame_force_kernels(kind: FrameForce) -> Kernels:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def constraint_kernels(kind: FrameConstraint) -> Kernels:
     """Kernels of a constraint between frames (k frames, m components).
 
@@ -201,7 +197,7 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
     """Kernels of a force on coordinates (k rates, s signals).
 

@@ -86,7 +86,9 @@ def _output_function(key: _ById) -> ca.Function:
     signals = X.sym("signals", system.signal_count)
     tree = build_tree(system, X, q, v, a, theta, X(ca.DM.zeros(6)), _needed_nodes(model))
     context = _Context(model, tree, q, v, a, multipliers, theta, signals)
-    outputs = [ca.densify(X(context.value(spec))) for spec in model.spec.outputs.values() if not isinstance(spec, EnergyOutput)]
+    outputs = [
+        ca.densify(X(context.value(spec))) for spec in model.spec.outputs.values() if not isinstance(spec, EnergyOutput)
+    ]
     return ca.Function("outputs", [q, v, a, multipliers, theta, signals], outputs)
 
 
@@ -173,7 +175,10 @@ class _Context:
             return ca.DM.zeros(v_size)
         f = self.model.system.coordinate_forces[self.model.coordinate_forces[spec.coordinate]]
         return coordinate_force_kernels(f.kind).functions[0](
-            q, v, self.theta[f.constants : f.constants + f.kind.constants], self.signals[f.signals : f.signals + f.kind.signals]
+            q,
+            v,
+            self.theta[f.constants : f.constants + f.kind.constants],
+            self.signals[f.signals : f.signals + f.kind.signals],
         )[0]
 
     def _link(self, spec: LinkOutput) -> Any:

@@ -162,16 +162,12 @@ def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravit
     for node, at in system.masses.items():
         c = theta[at : at + MASS_SIZE]
         R, p = tree.poses[node]
-        inertia = ca.vertcat(
-            ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6])
-        )
+        inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
         mass, arm = c[0], R @ c[1:4]
         first = arm + mass * p
         cross = so3.hat(p) @ so3.hat(arm)
         about = R @ inertia @ R.T - cross - cross.T - mass * so3.hat(p) @ so3.hat(p)
-        spatial = ca.vertcat(
-            ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about)
-        )
+        spatial = ca.vertcat(ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about))
         momentum = spatial @ tree.twists[node]
         kinetic += 0.5 * ca.dot(tree.twists[node], momentum)
         weight -= ca.dot(gravity[0:3], first)

@@ -87,9 +87,7 @@ def quaternion_matrix(Q: Any) -> Any:
 def quaternion_rate_matrix(Q: Any) -> Any:
     """N(Q), 4x3: `dQ/dt = N(Q) w` for the body angular velocity `w`, and `dQ = N(Q) phi` for an increment."""
     w, x, y, z = Q[0], Q[1], Q[2], Q[3]
-    return 0.5 * ca.vertcat(
-        ca.horzcat(-x, -y, -z), ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w)
-    )
+    return 0.5 * ca.vertcat(ca.horzcat(-x, -y, -z), ca.horzcat(w, -z, y), ca.horzcat(z, w, -x), ca.horzcat(-y, x, w))
 
 
 def quaternion_product(a: Any, b: Any) -> Any:

@@ -94,7 +94,7 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
         with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))  # type: ignore[arg-type]
+            writer.writerows(zip(*columns.values(), strict=True))
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -286,7 +286,13 @@ class Build:
         self.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
 
     def coordinate_force(
-        self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: Sequence[Scalar], name: str
+        self,
+        kind: CoordinateForce,
+        q_at: int,
+        v_at: int,
+        constants: Sequence[Any],
+        signals: Sequence[Scalar],
+        name: str,
     ) -> None:
         """Add a force on coordinates, with its signals."""
         at = self._add_signals(signals)
@@ -309,9 +315,7 @@ class Build:
             motion = spec.motion  # type: ignore[attr-defined]
             if motion is not None:
                 signal = self._add_signals([motion])
-                self.constraint_rows[entry.name] = self.system.linear_constraint(
-                    [here], [1.0], 0.0, signal, entry.name
-                )
+                self.constraint_rows[entry.name] = self.system.linear_constraint([here], [1.0], 0.0, signal, entry.name)
 
     def finish(self) -> tuple[System, Any, Any]:
         """The system, and the initial q and v as expressions of the parameters."""

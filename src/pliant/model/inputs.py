@@ -34,7 +34,10 @@ def plan_inputs(
 ) -> tuple[InputPlan, list[Any]]:
     """How each input parameter varies, and all times (expressions of parameters) at which something may jump."""
     t = signals.t
-    kinds, series_index, table, expressions = [], [], [], []
+    kinds: list[int] = []
+    series_index: list[int] = []
+    table: list[TimeSeries] = []
+    expressions: list[Any] = []
     switches = list(signals.switch_times)
     for name in signals.inputs:
         if name not in definitions:
@@ -60,15 +63,11 @@ def plan_inputs(
         acceleration = ca.jtimes(rate, t, ca.SX(1))
         outputs = [ca.densify(x) for x in (u, rate, acceleration)]
         function = ca.Function("inputs", [t, parameters], outputs)
-    plan = InputPlan(
-        tuple(kinds), tuple(series_index), tuple(table), function, signals.function(), parameters.numel()
-    )
+    plan = InputPlan(tuple(kinds), tuple(series_index), tuple(table), function, signals.function(), parameters.numel())
     return plan, switches
 
 
-def _time_input(
-    definition: Any, environment: Environment, inputs: set[str], t: Any, source: Source
-) -> TimeInput:
+def _time_input(definition: Any, environment: Environment, inputs: set[str], t: Any, source: Source) -> TimeInput:
     value = environment.value
     if isinstance(definition, StepInput):
         step = definition.step

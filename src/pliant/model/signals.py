@@ -58,7 +58,9 @@ class SignalTable:
         if not self._expressions:
             return None
         s = ca.vertcat(*self._expressions)
-        u, du, ddu = (ca.vertcat(*x.values()) if x else ca.SX(0, 1) for x in (self.inputs, self.rates, self.accelerations))
+        u, du, ddu = (
+            ca.vertcat(*x.values()) if x else ca.SX(0, 1) for x in (self.inputs, self.rates, self.accelerations)
+        )
         rate = total_derivative(s, self.t, u, du, du, ddu)
         acceleration = total_derivative(rate, self.t, u, du, du, ddu)
         outputs = [ca.densify(x) for x in (s, rate, acceleration)]

@@ -259,9 +259,7 @@ class SystemBuilder:
         self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: int, source: str
     ) -> int:
         """Add a force on coordinates; returns its index."""
-        self._on_coordinates.append(
-            OnCoordinates(kind, q_at, v_at, self.constants(constants), signals, source)
-        )
+        self._on_coordinates.append(OnCoordinates(kind, q_at, v_at, self.constants(constants), signals, source))
         return len(self._on_coordinates) - 1
 
     def constraint(
@@ -269,9 +267,7 @@ class SystemBuilder:
     ) -> int:
         """Add a constraint between frames; returns its first row."""
         row = self.rows
-        self._constrained.append(
-            Constrained(kind, tuple(nodes), self.constants(constants), row, tuple(signals), name)
-        )
+        self._constrained.append(Constrained(kind, tuple(nodes), self.constants(constants), row, tuple(signals), name))
         self.rows += kind.size
         return row
 

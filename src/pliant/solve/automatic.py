@@ -17,7 +17,14 @@ EIGENVALUES_UP_TO = 400
 
 
 def choose_method(
-    engine: Engine, begin: float, end: float, q: np.ndarray, v: np.ndarray, *, rtol: float = 1e-6, atol: float | None = None
+    engine: Engine,
+    begin: float,
+    end: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    *,
+    rtol: float = 1e-6,
+    atol: float | None = None,
 ) -> tuple[Method, str]:
     """The integrator and, in a few words, why."""
     stiff, why = _stiffness(engine, begin, end, q, v)

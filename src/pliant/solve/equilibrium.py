@@ -150,9 +150,7 @@ def equilibria(
     for k in range(starts):
         increment = np.zeros(engine.nv) if k == 0 else rng.normal(scale=spread, size=engine.nv)
         try:
-            result = equilibrium(
-                eqs, start=engine.increment(first, increment), inputs=inputs, parameters=parameters
-            )
+            result = equilibrium(eqs, start=engine.increment(first, increment), inputs=inputs, parameters=parameters)
         except RuntimeError:
             continue
         if result.status != "converged":

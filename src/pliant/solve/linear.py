@@ -164,7 +164,9 @@ def _outputs(
     x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
     y = function.call(x)
     stacked = ca.vertcat(*[ca.vec(part) for part in y])
-    jacobians = ca.Function("output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in (x[0], x[1], x[2], x[3], x[5])])
+    jacobians = ca.Function(
+        "output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in (x[0], x[1], x[2], x[3], x[5])]
+    )
     signals = engine.signals(t)[1]
     d_q, d_v, d_a, d_l, d_s = (
         np.asarray(part) for part in jacobians.call([q, v, a, multipliers, engine.theta, signals])
@@ -174,15 +176,19 @@ def _outputs(
     by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
     by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs._signal_derivative(engine, t)
-    names = []
+    labels: list[str] = []
     for (name, _), part in zip(wanted.items(), y, strict=True):
         size = part.numel()
-        names += [name] if size == 1 else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
+        labels += (
+            [name]
+            if size == 1
+            else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
+        )
     C = np.hstack([by_y, by_r])
-    for name, row in zip(names, np.hstack([C, by_u]), strict=True):
+    for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
         if not np.all(np.isfinite(row)):
             raise ValueError(
                 f"output '{name}' has no derivative in this state (the norm of a vector that is zero?); "
                 "ask for its components instead, or linearize about another state"
             )
-    return tuple(names), C, by_u
+    return tuple(labels), C, by_u

@@ -107,7 +107,9 @@ def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarra
         return np.zeros(0), np.zeros((Z.shape[0], 0)), np.zeros(0, dtype=complex)
     symmetric = np.allclose(K, K.T, atol=1e-8 * max(1e-300, np.abs(K).max()))
     if not symmetric:
-        warnings.warn("the stiffness is not symmetric here (follower loads?): modes use its symmetric part", stacklevel=3)
+        warnings.warn(
+            "the stiffness is not symmetric here (follower loads?): modes use its symmetric part", stacklevel=3
+        )
     try:
         squares, shapes = la.eigh(0.5 * (K + K.T), M)
     except la.LinAlgError:

@@ -34,7 +34,9 @@ def with_prescribed_accelerations(
     kinds, which, table = list(engine.plan.kinds), list(engine.plan.series), list(engine.plan.table)
     for item in prescribed:
         kinds[item.input], which[item.input] = SERIES, len(table)
-        table.append(_double_integral(grid, accelerations[:, item.signal], float(value[item.row]), float(rate[item.row])))
+        table.append(
+            _double_integral(grid, accelerations[:, item.signal], float(value[item.row]), float(rate[item.row]))
+        )
     plan = replace(engine.plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
     follower = type(engine)(engine.system, plan)
     follower.theta[:], follower.parameters[:], follower.held[:] = engine.theta, engine.parameters, engine.held
@@ -46,9 +48,7 @@ def _double_integral(time: np.ndarray, a: np.ndarray, value: float, rate: float)
     """Positions for piecewise linear accelerations: exact piecewise cubics."""
     h, jerk = np.diff(time), np.diff(a) / np.diff(time)
     rates = rate + np.concatenate([[0.0], np.cumsum(h * (a[:-1] + 0.5 * h * jerk))])
-    values = value + np.concatenate(
-        [[0.0], np.cumsum(h * (rates[:-1] + h * (0.5 * a[:-1] + h * jerk / 6)))]
-    )
+    values = value + np.concatenate([[0.0], np.cumsum(h * (rates[:-1] + h * (0.5 * a[:-1] + h * jerk / 6)))])
     poly = np.zeros((len(time), 4))
     poly[:, 0], poly[:, 1], poly[:, 2] = values, rates, 0.5 * a
     poly[:-1, 3] = jerk / 6

@@ -48,7 +48,9 @@ def record(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
     """Energies (n x 4: kinetic, potential, dissipated, supplied), constraint errors, frames and outputs."""
     batch = _batch(engine, motion)
     energies = np.column_stack([batch.energies[:, :2], motion.work])
-    return Recorded(energies, batch.energies[:, 4], _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies))
+    return Recorded(
+        energies, batch.energies[:, 4], _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies)
+    )
 
 
 def _batch(engine: Engine, motion: Motion) -> _Batch:

@@ -16,6 +16,7 @@ from scipy.integrate import solve_ivp
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.solve.independent import PartitionError, partition
 from pliant.solve.integrator import Method
+from pliant.solve.packaging import package
 from pliant.solve.record import Motion
 from pliant.solve.result import Result, Timing
 from pliant.solve.state import Assembled
@@ -102,8 +103,6 @@ def simulate_reduced(
     progress: Any,
 ) -> Result:
     """Simulate in independent coordinates by an explicit method of order 8."""
-    from pliant.solve.simulate import package
-
     for name in independent or ():
         if name not in eqs.rates:
             raise UnknownName("coordinate", name, eqs.rates)

@@ -124,7 +124,10 @@ class Result:
             part = data.sel(frame=name)
             return FrameTrack(
                 self.time,
-                *(np.asarray(part[f"frame_{k}"].values) for k in ("position", "quaternion", "velocity", "angular_velocity")),
+                *(
+                    np.asarray(part[f"frame_{k}"].values)
+                    for k in ("position", "quaternion", "velocity", "angular_velocity")
+                ),
             )
         coordinates = [str(x) for x in data["coordinate"].values]
         rates = [str(x) for x in data["rate"].values]
@@ -183,7 +186,11 @@ def make_dataset(
         "v": (("time", "rate"), v, {"long_name": "rates", "units": "SI"}),
         "a": (("time", "rate"), a, {"long_name": "accelerations", "units": "SI"}),
         "multiplier": (("time", "constraint"), multipliers, {"long_name": "constraint forces", "units": "N or N m"}),
-        "constraint_error": (("time",), constraint_error, {"long_name": "largest constraint error", "units": "m or rad"}),
+        "constraint_error": (
+            ("time",),
+            constraint_error,
+            {"long_name": "largest constraint error", "units": "m or rad"},
+        ),
     }
     for k, name in enumerate(ENERGIES):
         variables[name] = (("time",), energies[:, k], {"long_name": f"{name} energy", "units": "J"})

@@ -3,106 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.automatic import choose_method
 from pliant.solve.integrator import ExplicitRungeKutta, Method, make_run
+from pliant.solve.packaging import package
 from pliant.solve.prescribed import with_prescribed_accelerations
-from pliant.solve.record import Motion, record
-from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.record import Motion
+from pliant.solve.reduced import simulate_reduced
+from pliant.solve.result import Result, Timing
+from pliant.solve.saving import At, Every
 from pliant.solve.state import State, assemble
+from pliant.solve.watch import Event, Now, Watcher
 
 OK, SINGULAR, NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL, MAX_STEPS, SAMPLES_FULL, PROJECTION = range(8)
-MAX_SAVED = 5_000_000
-
-
-@dataclass(frozen=True)
-class Every:
-    """Save at equal intervals [s], and at the end."""
-
-    interval: float
-
-    def times(self, start: float, end: float) -> np.ndarray:
-        """The times to save."""
-        if not self.interval > 0:
-            raise ValueError(f"the save interval must be above zero; it is {self.interval:g} s")
-        count = (end - start) / self.interval
-        if count > MAX_SAVED:
-            raise ValueError(f"saving every {self.interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}")
-        times = start + self.interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
-        return times if end - times[-1] < 1e-9 * max(self.interval, abs(end)) else np.append(times, end)
-
-
-@dataclass(frozen=True)
-class At:
-    """Save at given times [s]; adaptive steps end exactly there."""
-
-    instants: Sequence[float]
-
-    def times(self, start: float, end: float) -> np.ndarray:
-        """The times to save."""
-        times = np.unique(np.asarray(self.instants, dtype=float))
-        if len(times) == 0 or not np.all(np.isfinite(times)):
-            raise ValueError("give at least one finite time to save at")
-        if times[0] < start - 1e-12 or times[-1] > end + 1e-12:
-            raise ValueError(f"times to save must lie between {start:g} and {end:g} s; got {times[0]:g} to {times[-1]:g}")
-        return np.clip(times, start, end)
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something to look out for: `value(now)` passes through zero.
-
-    `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both".
-    `stop`: end the run there.
-    """
-
-    value: Callable[[Now], float] | str
-    direction: Literal["rising", "falling", "both"] = "both"
-    stop: bool = True
-    name: str = "event"
-
-
-@dataclass
-class Now:
-    """What a mid-step function sees, and may set: assign to `inputs` and `parameters` by name."""
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    equations: Equations
-    inputs: dict[str, float]
-    parameters: dict[str, float]
-    memory: dict[str, Any] = field(default_factory=dict)
-
-    def frame(self, name: str) -> Any:
-        """Motion of a frame now."""
-        return self.equations.frame(name, self.q, self.v, parameters=self.parameters)
-
-    @property
-    def energy(self) -> Any:
-        """Energies now."""
-        return self.equations.energy(
-            self.q, self.v, t=self.t, inputs=self.inputs, parameters=self.parameters
-        )
-
-    @property
-    def outputs(self) -> dict[str, Any]:
-        """The model's outputs now."""
-        from pliant.equations.outputs import evaluate_outputs
-
-        eqs = self.equations
-        engine = eqs.bind(self.inputs, self.parameters)
-        a, multipliers = engine.forward(self.t, self.q, self.v)
-        return evaluate_outputs(eqs.model, engine, self.t, self.q, self.v, a, multipliers, 0.0)
 
 
 class Progress(Protocol):
@@ -149,11 +70,18 @@ def simulate(
     state = _start_state(eqs, start, parameters, begin)
     made = assemble(eqs, engine, begin, state.q, state.v)
     if formulation == "reduced":
-        from pliant.solve.reduced import simulate_reduced
-
         return simulate_reduced(
-            eqs, engine, made, begin, end, times, independent,
-            method or ExplicitRungeKutta(rtol=rtol, atol=atol), inputs, parameters, progress,
+            eqs,
+            engine,
+            made,
+            begin,
+            end,
+            times,
+            independent,
+            method or ExplicitRungeKutta(rtol=rtol, atol=atol),
+            inputs,
+            parameters,
+            progress,
         )
     notes = list(made.messages)
     engine = with_prescribed_accelerations(eqs, engine, made.q, made.v, begin, end)
@@ -161,7 +89,7 @@ def simulate(
         method, why = choose_method(engine, begin, end, made.q, made.v, rtol=rtol, atol=atol)
     else:
         why = "chosen by the caller"
-    job = _Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
+    job = Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
     job.why = why
     return job.run(made.q, made.v, list(events), mid_step, clock)
 
@@ -179,7 +107,7 @@ def _start_state(eqs: Equations, start: Any, parameters: Values | None, t: float
 
 
 @dataclass
-class _Job:
+class Job:
     eqs: Equations
     engine: Engine
     method: Method
@@ -208,11 +136,13 @@ class _Job:
         begin = time.perf_counter()
         stopped = ""
         status = run.start()
-        watcher = _Watcher(self, events, mid_step)
+        watcher = Watcher(self, events, mid_step)
         saver = _Saver(self, run)
         chunk = 1 if watcher.active else 64
         try:
-            while status in (OK, MAX_STEPS) and not (status == OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps):
+            while status in (OK, MAX_STEPS) and not (
+                status == OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
+            ):
                 lap = time.perf_counter()
                 status = run.advance(chunk)
                 if watcher.active and status in (OK, MAX_STEPS):
@@ -298,61 +228,7 @@ class _Job:
         )  # fmt: skip
 
 
-def package(
-    eqs: Equations, engine: Engine, motion: Motion, status: str, message: str, timing: Timing, method: str,
-    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None,
-) -> Result:  # fmt: skip
-    """A result from saved states."""
-    recorded = record(eqs, engine, motion)
-    names = {
-        "coordinate": eqs.coordinates,
-        "rate": eqs.rates,
-        "frame": eqs.frame_names,
-        "constraint": eqs.constraint_names,
-    }
-    attributes = _attributes(eqs, status, message, method, notes, timing, inputs, parameters)
-    dataset = make_dataset(
-        time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
-        energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
-        outputs=recorded.outputs, names=names, attributes=attributes,
-    )  # fmt: skip
-    return Result(status, message, dataset, timing, method, notes)
-
-
-def _attributes(
-    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing,
-    inputs: Values | None, parameters: Values | None,
-) -> Mapping[str, str]:  # fmt: skip
-    """What is needed to understand and repeat a run, as text."""
-    import json
-    import platform
-
-    import casadi
-
-    from pliant._version import __version__
-    from pliant.spec import dump
-
-    versions = {
-        "pliant": __version__,
-        "casadi": casadi.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
-    return {
-        "model": eqs.model.spec.name or "robot",
-        "model_text": dump(eqs.model.spec),
-        "status": status,
-        "message": message,
-        "method": method,
-        "warnings": json.dumps(list(notes)),
-        "timing": json.dumps(timing.__dict__),
-        "inputs": json.dumps(dict(inputs or {})),
-        "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
-        "versions": json.dumps(versions),
-    }
-
-
-def _verdict(job: _Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
+def _verdict(job: Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
     if stopped:
         failed = stopped.startswith("failed")
         return ("failed" if failed else "stopped"), f"{stopped} at t = {run.t:.6g} s; what was computed is kept"
@@ -377,7 +253,7 @@ def _verdict(job: _Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
 class _Saver:
     """Writes the file again whenever a run has gone on long enough for that to cost little."""
 
-    def __init__(self, job: _Job, run: Any) -> None:
+    def __init__(self, job: Job, run: Any) -> None:
         self.job, self.run = job, run
         self.cost, self.last = 0.5, time.perf_counter()
 
@@ -389,86 +265,3 @@ class _Saver:
         self.job._result(self.run, OK, "still running", timing, []).save(self.job.out)
         self.last = time.perf_counter()
         self.cost = max(0.5, self.last - start)
-
-
-class _Watcher:
-    """Calls mid-step functions and locates events after each step."""
-
-    def __init__(self, job: _Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
-        self.job, self.events, self.mid_step = job, events, mid_step
-        self.active = bool(events) or mid_step is not None
-        self.found: list[str] = []
-        self.before: tuple[float, np.ndarray, np.ndarray] | None = None
-        self.values: list[float] = []
-        self.now: Now | None = None
-
-    def _now(self, t: float, q: np.ndarray, v: np.ndarray) -> Now:
-        job = self.job
-        memory = self.now.memory if self.now is not None else {}
-        inputs = dict(self.now.inputs if self.now is not None else (job.inputs or {}))
-        parameters = dict(self.now.parameters if self.now is not None else (job.parameters or {}))
-        return Now(t, q.copy(), v.copy(), job.eqs, inputs, parameters, memory)
-
-    def _value(self, event: Event, now: Now) -> float:
-        if isinstance(event.value, str):
-            outputs = now.outputs
-            if event.value not in outputs:
-                from pliant.equations.equations import UnknownName
-
-                raise UnknownName("output", event.value, tuple(outputs))
-            return float(outputs[event.value])
-        return float(event.value(now))
-
-    def look(self, run: Any) -> str:
-        """Events and mid-step function after a step; returns why to stop, or nothing."""
-        now = self._now(run.t, run.q, run.v)
-        values = [self._value(event, now) for event in self.events]
-        stop = ""
-        if self.before is not None:
-            for event, old, new in zip(self.events, self.values, values, strict=True):
-                rising, falling = old < 0 <= new, old > 0 >= new
-                wanted = {"rising": rising, "falling": falling, "both": rising or falling}[event.direction]
-                if wanted:
-                    t, q, v = self._locate(event, run.t)
-                    self.found.append(f"{event.name} at t = {t:.9g} s")
-                    if event.stop:
-                        run.go_to(t, q, v)
-                        stop = f"{event.name}"
-                        now = self._now(t, q, v)
-                        break
-        self.values, self.before = values, (now.t, now.q, now.v)
-        if self.mid_step is not None and not stop:
-            inputs, parameters = dict(now.inputs), dict(now.parameters)
-            self.mid_step(now)
-            self.now = now
-            if now.inputs != inputs or now.parameters != parameters:
-                self.job.rebind(now.inputs, now.parameters)
-                run.start()
-        return stop
-
-    def _locate(self, event: Event, end: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """The crossing inside the last step, by integrating to trial times from its start."""
-        assert self.before is not None
-        t0, q0, v0 = self.before
-        job = self.job
-        states: dict[float, tuple[np.ndarray, np.ndarray]] = {t0: (q0, v0)}
-
-        def value(t: float) -> float:
-            if t > t0:
-                trial = make_run(job.engine, job.method)
-                trial.configure(
-                    t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
-                    fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
-                    max_step=t - t0, min_step=0.0,
-                )  # fmt: skip
-                trial.start()
-                trial.advance(100000)
-                states[t] = (trial.q.copy(), trial.v.copy())
-            q, v = states[t]
-            return self._value(event, self._now(t, q, v))
-
-        root = float(brentq(value, t0, end, xtol=1e-12, rtol=1e-14))
-        if root not in states:
-            value(root)
-        q, v = states[root]
-        return root, q, v

@@ -1,0 +1,62 @@
+"""A result from saved states, with everything needed to understand and repeat the run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+
+import casadi
+import numpy as np
+
+from pliant._version import __version__
+from pliant.equations.equations import Engine, Equations, Values
+from pliant.solve.record import Motion, record
+from pliant.solve.result import Result, Timing, make_dataset
+from pliant.spec import dump
+
+
+def package(
+    eqs: Equations, engine: Engine, motion: Motion, status: str, message: str, timing: Timing, method: str,
+    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None,
+) -> Result:  # fmt: skip
+    """A result from saved states."""
+    recorded = record(eqs, engine, motion)
+    names = {
+        "coordinate": eqs.coordinates,
+        "rate": eqs.rates,
+        "frame": eqs.frame_names,
+        "constraint": eqs.constraint_names,
+    }
+    attributes = _attributes(eqs, status, message, method, notes, timing, inputs, parameters)
+    dataset = make_dataset(
+        time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
+        energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
+        outputs=recorded.outputs, names=names, attributes=attributes,
+    )  # fmt: skip
+    return Result(status, message, dataset, timing, method, notes)
+
+
+def _attributes(
+    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing,
+    inputs: Values | None, parameters: Values | None,
+) -> Mapping[str, str]:  # fmt: skip
+    """What is needed to understand and repeat a run, as text."""
+    versions = {
+        "pliant": __version__,
+        "casadi": casadi.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    return {
+        "model": eqs.model.spec.name or "robot",
+        "model_text": dump(eqs.model.spec),
+        "status": status,
+        "message": message,
+        "method": method,
+        "warnings": json.dumps(list(notes)),
+        "timing": json.dumps(timing.__dict__),
+        "inputs": json.dumps(dict(inputs or {})),
+        "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
+        "versions": json.dumps(versions),
+    }
