@@ -11,6 +11,17 @@ from typing import TYPE_CHECKING, Any
 from pliant._version import __version__
 
 if TYPE_CHECKING:
+    from pliant.equations.equations import Equations, derive
+    from pliant.io.results import load_result
+    from pliant.solve.equilibrium import equilibria, equilibrium
+    from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
+    from pliant.solve.linear import linearize
+    from pliant.solve.modal import modes
+    from pliant.solve.result import Result
+    from pliant.solve.saving import At, Every
+    from pliant.solve.simulate import simulate
+    from pliant.solve.state import State
+    from pliant.solve.watch import Event, Now
     from pliant.spec.faults import Fault, SpecError
     from pliant.spec.flattening import flatten
     from pliant.spec.reader import bundled_robots, check, load, load_text
@@ -18,6 +29,25 @@ if TYPE_CHECKING:
     from pliant.spec.writer import dump, save
 
 _HOME = {
+    "At": "pliant.solve.saving",
+    "Equations": "pliant.equations.equations",
+    "Event": "pliant.solve.watch",
+    "Every": "pliant.solve.saving",
+    "ExplicitRungeKutta": "pliant.solve.integrator",
+    "GeneralizedAlpha": "pliant.solve.integrator",
+    "Newmark": "pliant.solve.integrator",
+    "Now": "pliant.solve.watch",
+    "Result": "pliant.solve.result",
+    "Rosenbrock": "pliant.solve.integrator",
+    "SemiImplicit": "pliant.solve.integrator",
+    "State": "pliant.solve.state",
+    "derive": "pliant.equations.equations",
+    "equilibria": "pliant.solve.equilibrium",
+    "equilibrium": "pliant.solve.equilibrium",
+    "linearize": "pliant.solve.linear",
+    "load_result": "pliant.io.results",
+    "modes": "pliant.solve.modal",
+    "simulate": "pliant.solve.simulate",
     "Fault": "pliant.spec.faults",
     "RobotSpec": "pliant.spec.robot",
     "SpecError": "pliant.spec.faults",
@@ -32,17 +62,36 @@ _HOME = {
 """Where each public name lives."""
 
 __all__ = [
+    "At",
+    "Equations",
+    "Event",
+    "Every",
+    "ExplicitRungeKutta",
     "Fault",
+    "GeneralizedAlpha",
+    "Newmark",
+    "Now",
+    "Result",
     "RobotSpec",
+    "Rosenbrock",
+    "SemiImplicit",
     "SpecError",
+    "State",
     "__version__",
     "bundled_robots",
     "check",
+    "derive",
     "dump",
+    "equilibria",
+    "equilibrium",
     "flatten",
+    "linearize",
     "load",
+    "load_result",
     "load_text",
+    "modes",
     "save",
+    "simulate",
 ]
 
 
