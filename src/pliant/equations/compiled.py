@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,8 @@ SINGULAR = 1
 MESSAGES = {
     SINGULAR: "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict "
     "each other. Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
-    7: "the constraints cannot be satisfied from this state: the loop does not close. Check lengths and initial values.",
+    7: "the constraints cannot be satisfied from this state: the loop does not close. "
+    "Check lengths and initial values.",
 }
 
 
@@ -65,6 +66,11 @@ class CompiledEngine:
         self.held = self._view(self._head.held, counts["n_input"])
         self.parameters = self._view(self._head.parameters, counts["n_parameter"])
         self.row_active = self._int_view(self._head.row_active, self.m)
+        self._q, self._v = _Argument("q", self.nq), _Argument("v", self.nv)
+        self._a, self._multipliers = _Argument("a", self.nv), _Argument("multipliers", self.m)
+        self._result = _Argument("result", self.nv)
+        self._lambda = self._view(self._head.lambda_, self.m)
+        self._jacobian_slots = _slots(self.tables, self.m, self.nv)
 
     def __del__(self) -> None:
         if getattr(self, "_work", None):
@@ -124,49 +130,41 @@ class CompiledEngine:
             return np.zeros(0, dtype=np.int32)
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int)), (size,))
 
-    def _raise(self, status: int) -> None:
-        if status:
-            raise EvaluationError(MESSAGES.get(status, f"the evaluation failed with status {status}"))
+    def _raise(self, status: int) -> NoReturn:
+        raise EvaluationError(MESSAGES.get(status, f"the evaluation failed with status {status}"))
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
     def forward(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        q, v, a = _in(q), _in(v), np.empty(self.nv)
-        self._raise(self.library.pl_forward(self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data))
-        return a, self._view(self._head.lambda_, self.m).copy()
+        status = self.library.pl_forward(self._work, t, self._q(q), self._v(v), self._result.address)
+        if status:
+            self._raise(status)
+        return self._result.array.copy(), self._lambda.copy()
 
-    def forward_derivatives(
-        self, t: float, q: np.ndarray, v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def forward_derivatives(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
-        q, v, a = _in(q), _in(v), np.empty(self.nv)
-        dq, dv = np.empty((self.nv, self.nv), order="F"), np.empty((self.nv, self.nv), order="F")
-        self._raise(
-            self.library.pl_forward_derivatives(
-                self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, dq.ctypes.data, dv.ctypes.data
-            )
+        if self.m:
+            raise EvaluationError("derivatives of constrained accelerations: use linearized")
+        n = self.nv
+        # one block for both matrices, filled by columns
+        out = np.empty((2, n, n))
+        at = out.ctypes.data
+        status = self.library.pl_forward_derivatives(
+            self._work, t, self._q(q), self._v(v), self._result.address, at, at + 8 * n * n
         )
-        return a, dq, dv
+        if status:
+            self._raise(status)
+        return self._result.array.copy(), out[0].T, out[1].T
 
     def inverse(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """M a + h [nv]."""
-        q, v, a, r = _in(q), _in(v), _in(a), np.empty(self.nv)
-        self._raise(
-            self.library.pl_inverse(self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, r.ctypes.data)
-        )
-        return r
+        self.library.pl_inverse(self._work, t, self._q(q), self._v(v), self._a(a), self._result.address)
+        return self._result.array.copy()
 
-    def linearized(
-        self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray
-    ) -> Linearized:
+    def linearized(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray) -> Linearized:
         """Residual, constraints and exact tangents."""
-        q, v, a, multipliers = _in(q), _in(v), _in(a), _in(multipliers)
-        self._raise(
-            self.library.pl_linearized(
-                self._work, t, q.ctypes.data, v.ctypes.data, a.ctypes.data, multipliers.ctypes.data
-            )
-        )
+        self.library.pl_linearized(self._work, t, self._q(q), self._v(v), self._a(a), self._multipliers(multipliers))
         head, nnz = self._head, self.tables.counts["nnz"]
         return Linearized(
             self._view(head.rhs, self.nv).copy(),
@@ -181,10 +179,10 @@ class CompiledEngine:
         self, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
-        q, v = _in(q), _in(v)
+        at_q, at_v = self._q(q), self._v(v)
         self.library.pl_signals(self._work, t)
-        self.library.pl_kinematics(self._work, q.ctypes.data, v.ctypes.data)
-        self.library.pl_constraints(self._work, q.ctypes.data, v.ctypes.data)
+        self.library.pl_kinematics(self._work, at_q, at_v)
+        self.library.pl_constraints(self._work, at_q, at_v)
         head = self._head
         phi, rate, gamma = (self._view(x, self.m).copy() for x in (head.phi, head.phi_rate, head.gamma))
         return phi, rate, gamma, self._jacobian()
@@ -198,29 +196,28 @@ class CompiledEngine:
 
     def input_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """d(M a + h)/d(signal), nv x signals."""
-        q, v = _in(q), _in(v)
         out = np.zeros((self.nv, self.system.signal_count), order="F")
         if self.system.signal_count:
             self._kinematics(t, q, v)
-            self.library.pl_input_tangent(self._work, q.ctypes.data, v.ctypes.data, out.ctypes.data)
+            self.library.pl_input_tangent(self._work, self._q.address, self._v.address, out.ctypes.data)
         return out
 
     def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:
         """M(q), sparse."""
-        self._kinematics(0.0, _in(q), np.zeros(self.nv))
+        self._kinematics(0.0, q, np.zeros(self.nv))
         self.library.pl_mass_matrix(self._work)
         return self._matrix(self._view(self._head.M, self.tables.counts["nnz"]))
 
     def node_poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
-        self._kinematics(0.0, _in(q), np.zeros(self.nv))
+        self._kinematics(0.0, q, np.zeros(self.nv))
         count = self.tables.counts["n_node"]
         rotations = self._view(self._head.R, 9 * count).reshape(count, 3, 3).transpose(0, 2, 1).copy()
         return rotations, self._view(self._head.p, 3 * count).reshape(count, 3).copy()
 
     def node_twists(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
-        self._kinematics(0.0, _in(q), _in(v))
+        self._kinematics(0.0, q, v)
         count = self.tables.counts["n_node"]
         return self._view(self._head.V, 6 * count).reshape(count, 6).copy()
 
@@ -233,8 +230,8 @@ class CompiledEngine:
 
     def energies(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
-        q, v, out = _in(q), _in(v), np.empty(5)
-        self.library.pl_energies(self._work, t, q.ctypes.data, v.ctypes.data, out.ctypes.data)
+        out = np.empty(5)
+        self.library.pl_energies(self._work, t, self._q(q), self._v(v), out.ctypes.data)
         return out
 
     def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +247,10 @@ class CompiledEngine:
         """Generalized forces [nv] of every interaction, added up by source."""
         out: dict[str, np.ndarray] = {}
         switches = (
-            (self._int_view(self._head.cforce_active, len(self.system.coordinate_forces)), self.system.coordinate_forces),
+            (
+                self._int_view(self._head.cforce_active, len(self.system.coordinate_forces)),
+                self.system.coordinate_forces,
+            ),
             (self._int_view(self._head.fforce_active, len(self.system.frame_forces)), self.system.frame_forces),
         )
         gravity = self.theta[0:3].copy()
@@ -273,37 +273,68 @@ class CompiledEngine:
                 active[:] = 1
         return out
 
-    def project(self, t: float, q: np.ndarray, v: np.ndarray, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
+    def project(
+        self, t: float, q: np.ndarray, v: np.ndarray, tolerance: float = 1e-12
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state (in the mass metric) on the constraints."""
-        q, v = _in(q).copy(), _in(v).copy()
-        self._raise(self.library.pl_project(self._work, t, q.ctypes.data, v.ctypes.data, tolerance))
-        return q, v
+        status = self.library.pl_project(self._work, t, self._q(q), self._v(v), tolerance)
+        if status:
+            self._raise(status)
+        return self._q.array.copy(), self._v.array.copy()
 
     def increment(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        q, x, out = _in(q), _in(x), np.empty(self.nq)
-        self.library.pl_increment(ctypes.byref(self._struct), q.ctypes.data, x.ctypes.data, out.ctypes.data)
+        out = np.empty(self.nq)
+        self.library.pl_increment(ctypes.byref(self._struct), self._q(q), self._v(x), out.ctypes.data)
         return out
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
     def _kinematics(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        at_q, at_v = self._q(q), self._v(v)
         self.library.pl_signals(self._work, t)
-        self.library.pl_kinematics(self._work, q.ctypes.data, v.ctypes.data)
-        self.library.pl_forces(self._work, q.ctypes.data, v.ctypes.data)
+        self.library.pl_kinematics(self._work, at_q, at_v)
+        self.library.pl_forces(self._work, at_q, at_v)
 
     def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
+        # nothing is shared with the pattern: users may change the matrix in place
         pattern = self.tables.pattern
-        return sp.csc_matrix((values.copy(), pattern.indices, pattern.indptr), shape=pattern.shape)
+        parts = (values.copy(), pattern.indices.copy(), pattern.indptr.copy())
+        return sp.csc_matrix(parts, shape=pattern.shape)
 
     def _jacobian(self) -> sp.csr_matrix:
-        values = self._view(self._head.Jval, self.tables.counts["nnz_j"]).copy()
-        rows, columns = self.tables.jacobian_rows, self.tables.jacobian_columns
-        return sp.csr_matrix((values, (rows, columns)), shape=(self.m, self.nv))
+        values = self._view(self._head.Jval, self.tables.counts["nnz_j"])
+        slots, indices, indptr = self._jacobian_slots
+        data = np.bincount(slots, weights=values, minlength=len(indices))
+        return sp.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
 
 
-def _in(x: Any) -> np.ndarray:
-    return np.ascontiguousarray(x, dtype=float)
+class _Argument:
+    """A place of fixed address through which one argument goes to compiled code."""
+
+    __slots__ = ("address", "array", "name", "shape")
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name, self.array = name, np.zeros(size)
+        self.shape, self.address = self.array.shape, self.array.ctypes.data
+
+    def __call__(self, values: Any) -> int:
+        """Copy `values` in; returns the address."""
+        if not isinstance(values, np.ndarray) or values.shape != self.shape:
+            values = np.asarray(values, dtype=float).ravel()
+            if values.shape != self.shape:
+                raise ValueError(f"{self.name} has {self.shape[0]} numbers in this model, not {values.size}")
+        self.array[:] = values
+        return self.address
+
+
+def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each value of the constraint Jacobian goes in a CSR matrix, with that matrix's indices and row starts."""
+    keys = tables.jacobian_rows * columns + tables.jacobian_columns
+    unique, slots = np.unique(keys, return_inverse=True)
+    indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
+    indices = unique % columns if columns else unique
+    return slots.ravel(), indices.astype(np.int32), indptr.astype(np.int32)
 
 
 class _WorkHead(ctypes.Structure):

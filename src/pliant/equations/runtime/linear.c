@@ -3,6 +3,10 @@
  * Sparse: left-looking (Gilbert and Peierls) with a given column order and threshold pivoting that prefers the diagonal.
  * The first factorization finds pivots and fill; later ones reuse both and only fall back to new pivots when one has
  * become small against its column. Dense: partial pivoting, for small or full systems.
+ *
+ * Rows and columns are scaled first, so that inertia and constraints of any size stand side by side; a pivot that is
+ * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they
+ * do not fit any more.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +15,14 @@
 #include "pliant.h"
 
 #define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
-#define REUSE_LIMIT 1e-6         /* a reused pivot smaller than this share of its column asks for new pivots */
+#define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column asks for new pivots */
+#define SINGULAR_BELOW 1e-13     /* of what stood in its column, a pivot this small is the rest of a cancellation */
+#define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off */
 
 struct pl_linear {
   int n, dense, analysed;
   const int *colptr, *row, *order;
+  double *row_scale, *column_scale;
   /* dense */
   double *a;
   int *pivot;
@@ -29,6 +36,7 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
   pl_linear *f = calloc(1, sizeof *f);
   f->n = n, f->dense = dense, f->colptr = colptr, f->row = row, f->order = order;
   f->x = calloc(n + 1, sizeof(double));
+  f->row_scale = malloc((n + 1) * sizeof(double)), f->column_scale = malloc((n + 1) * sizeof(double));
   if (dense) {
     f->a = malloc((size_t)n * n * sizeof(double) + 8);
     f->pivot = malloc((n + 1) * sizeof(int));
@@ -47,21 +55,54 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
 void pl_linear_free(pl_linear *f) {
   if (!f) return;
   free(f->a), free(f->pivot), free(f->Lp), free(f->Li), free(f->Lx), free(f->Up), free(f->Ui), free(f->Ux);
-  free(f->p), free(f->pinv), free(f->stack), free(f->state), free(f->head), free(f->diagonal), free(f->x), free(f);
+  free(f->p), free(f->pinv), free(f->stack), free(f->state), free(f->head), free(f->diagonal), free(f->x);
+  free(f->row_scale), free(f->column_scale), free(f);
+}
+
+/* Scales that bring the largest entry of every row and column near one (Ruiz 2001). */
+static int equilibrate(pl_linear *f, const double *values) {
+  const int n = f->n;
+  double *r = f->row_scale, *c = f->column_scale, *largest = f->x;
+  for (int i = 0; i < n; ++i) r[i] = c[i] = 1;
+  for (int sweep = 0; sweep < SCALING_SWEEPS; ++sweep) {
+    for (int i = 0; i < n; ++i) largest[i] = 0;
+    for (int j = 0; j < n; ++j) {
+      double top = 0;
+      for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
+        const double y = fabs(values[k]) * r[f->row[k]] * c[j];
+        top = fmax(top, y), largest[f->row[k]] = fmax(largest[f->row[k]], y);
+        if (!isfinite(y)) return PL_SINGULAR;
+      }
+      if (!(top > 0)) return PL_SINGULAR;
+      c[j] /= sqrt(top);
+    }
+    for (int i = 0; i < n; ++i) {
+      if (!(largest[i] > 0)) return PL_SINGULAR;
+      r[i] /= sqrt(largest[i]);
+    }
+  }
+  memset(f->x, 0, n * sizeof(double));
+  return PL_OK;
 }
 
 static int dense_factor(pl_linear *f, const double *values) {
   const int n = f->n;
   double *a = f->a;
   memset(a, 0, (size_t)n * n * sizeof(double));
-  for (int j = 0; j < n; ++j)
-    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) a[(size_t)n * j + f->row[k]] = values[k];
+  for (int j = 0; j < n; ++j) {
+    double top = 0;
+    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
+      const double y = values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
+      a[(size_t)n * j + f->row[k]] = y, top = fmax(top, fabs(y));
+    }
+    f->x[j] = top * SINGULAR_BELOW;
+  }
   for (int k = 0; k < n; ++k) {
     int best = k;
     for (int i = k + 1; i < n; ++i)
       if (fabs(a[(size_t)n * k + i]) > fabs(a[(size_t)n * k + best])) best = i;
     f->pivot[k] = best;
-    if (!(fabs(a[(size_t)n * k + best]) > 0)) return PL_SINGULAR;
+    if (!(fabs(a[(size_t)n * k + best]) > f->x[k]) || !isfinite(a[(size_t)n * k + best])) return PL_SINGULAR;
     if (best != k)
       for (int j = 0; j < n; ++j) {
         const double x = a[(size_t)n * j + k];
@@ -144,12 +185,22 @@ void pl_linear_reserve(pl_linear *f, int lower, int upper) {
   grow(&f->Li, &f->Lx, &f->l_size, lower + f->n), grow(&f->Ui, &f->Ux, &f->u_size, upper + f->n);
 }
 
+/* x = the scaled column; returns its largest entry. */
+static inline double scatter(pl_linear *f, int column, const double *values) {
+  const double scale = f->column_scale[column];
+  double top = 0;
+  for (int i = f->colptr[column]; i < f->colptr[column + 1]; ++i) {
+    const double y = values[i] * f->row_scale[f->row[i]] * scale;
+    f->x[f->row[i]] = y, top = fmax(top, fabs(y));
+  }
+  return top;
+}
+
 static int sparse_analyse(pl_linear *f, const double *values) {
   const int n = f->n;
   double *x = f->x;
   int l = 0, u = 0;
   for (int i = 0; i < n; ++i) f->pinv[i] = -1, f->state[i] = -1, x[i] = 0;
-  f->analysed = 0;
   for (int k = 0; k < n; ++k) {
     const int column = f->order[k];
     f->Lp[k] = l, f->Up[k] = u;
@@ -157,26 +208,21 @@ static int sparse_analyse(pl_linear *f, const double *values) {
     f->Lp[k + 1] = l;
     const int top = reach(f, column, k);
     grow(&f->Li, &f->Lx, &f->l_size, l + n), grow(&f->Ui, &f->Ux, &f->u_size, u + n);
-    for (int i = f->colptr[column]; i < f->colptr[column + 1]; ++i) x[f->row[i]] = values[i];
-    int best = -1;
-    double largest = 0;
+    const double least = SINGULAR_BELOW * scatter(f, column, values);
     for (int i = top; i < n; ++i) {
       const int r = f->stack[i], j = f->pinv[r];
-      if (j < 0) {
-        if (fabs(x[r]) > largest) largest = fabs(x[r]), best = r;
-        continue;
-      }
+      if (j < 0) continue;
       const double y = x[r];
       f->Ui[u] = j, f->Ux[u++] = y;
       for (int m = f->Lp[j]; m < f->Lp[j + 1]; ++m) x[f->Li[m]] -= f->Lx[m] * y;
     }
-    /* the scan above may have met a candidate row before its last update: take the maximum afterwards */
-    best = -1, largest = 0;
+    int best = -1;
+    double largest = 0;
     for (int i = top; i < n; ++i) {
       const int r = f->stack[i];
       if (f->pinv[r] < 0 && fabs(x[r]) > largest) largest = fabs(x[r]), best = r;
     }
-    if (best < 0 || !(largest > 0) || !isfinite(largest)) {
+    if (best < 0 || !(largest > least) || !isfinite(largest)) {
       memset(x, 0, n * sizeof(double));
       return PL_SINGULAR;
     }
@@ -190,7 +236,6 @@ static int sparse_analyse(pl_linear *f, const double *values) {
     }
     f->Lp[k + 1] = l, f->Up[k + 1] = u;
   }
-  f->analysed = 1;
   return PL_OK;
 }
 
@@ -200,7 +245,7 @@ static int sparse_refactor(pl_linear *f, const double *values) {
   int good = 1;
   for (int k = 0; k < n && good; ++k) {
     const int column = f->order[k];
-    for (int i = f->colptr[column]; i < f->colptr[column + 1]; ++i) x[f->row[i]] = values[i];
+    const double least = SINGULAR_BELOW * scatter(f, column, values);
     for (int i = f->Up[k]; i < f->Up[k + 1]; ++i) {
       const int j = f->Ui[i], r = f->p[j];
       const double y = x[r];
@@ -215,23 +260,25 @@ static int sparse_refactor(pl_linear *f, const double *values) {
       if (fabs(x[r]) > largest) largest = fabs(x[r]);
       f->Lx[i] = x[r] / pivot, x[r] = 0;
     }
-    good = isfinite(largest) && fabs(pivot) > REUSE_LIMIT * largest;
+    good = isfinite(largest) && fabs(pivot) > REUSE_LIMIT * largest && fabs(pivot) > least;
   }
   if (!good) memset(x, 0, n * sizeof(double));
   return good ? PL_OK : PL_SINGULAR;
 }
 
 int pl_linear_factor(pl_linear *f, const double *values) {
-  if (f->dense) return dense_factor(f, values);
-  if (f->analysed && sparse_refactor(f, values) == PL_OK) return PL_OK;
-  return sparse_analyse(f, values);
+  if (f->analysed && (f->dense ? dense_factor(f, values) : sparse_refactor(f, values)) == PL_OK) return PL_OK;
+  f->analysed = 0;
+  if (equilibrate(f, values)) {
+    memset(f->x, 0, f->n * sizeof(double));
+    return PL_SINGULAR;
+  }
+  const int status = f->dense ? dense_factor(f, values) : sparse_analyse(f, values);
+  f->analysed = status == PL_OK;
+  return status;
 }
 
-void pl_linear_solve(pl_linear *f, double *x) {
-  if (f->dense) {
-    dense_solve(f, x);
-    return;
-  }
+static void sparse_solve(pl_linear *f, double *x) {
   const int n = f->n;
   double *y = f->x;
   for (int k = 0; k < n; ++k) {
@@ -244,4 +291,11 @@ void pl_linear_solve(pl_linear *f, double *x) {
   }
   for (int k = 0; k < n; ++k) x[f->order[k]] = y[k];
   memset(y, 0, n * sizeof(double));
+}
+
+void pl_linear_solve(pl_linear *f, double *x) {
+  for (int i = 0; i < f->n; ++i) x[i] *= f->row_scale[i];
+  if (f->dense) dense_solve(f, x);
+  else sparse_solve(f, x);
+  for (int i = 0; i < f->n; ++i) x[i] *= f->column_scale[i];
 }
