@@ -29,9 +29,7 @@ Set: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help='Value of a parameter, such as "length=30 cm".'),
 ]
-Variant: TypeAlias = Annotated[
-    str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")
-]
+Variant: TypeAlias = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")]
 Folder: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from."),

@@ -29,9 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def check(
-    model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False
-) -> int:
+def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
     """Check a model and list everything that is wrong with it.
 
     Each fault comes with its file and line, its place in the model, and what to do about it.
@@ -41,7 +39,8 @@ def check(
     faults = reader.check(model, variant=variant, set=read_settings(set), folders=folder or ())
     status = "faults" if faults else "ok"
     if json:
-        print_json({"model": model, "status": status, "faults": [fault.as_dict() for fault in faults]})
+        message = {"message": faults[0].message} if faults else {}
+        print_json({"model": model, "status": status, **message, "faults": [fault.as_dict() for fault in faults]})
     if faults:
         print_faults(faults, model)
         return 2
@@ -50,9 +49,7 @@ def check(
     return 0
 
 
-def show(
-    model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False
-) -> int:
+def show(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
     """Show a robot as tables.
 
     Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
@@ -63,8 +60,7 @@ def show(
     if json:
         shown = overview(spec)
         tables = {
-            sheet.title: [dict(zip(sheet.columns, row, strict=True)) for row in sheet.rows]
-            for sheet in shown.sheets
+            sheet.title: [dict(zip(sheet.columns, row, strict=True)) for row in sheet.rows] for sheet in shown.sheets
         }
         print_json(
             {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import casadi as ca
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from pliant.geometry import se3, so3
 from pliant.interaction.base import FrameConstraint
-from pliant.spec.base import Part, Path, fault
+from pliant.spec.base import OneOrList, Part, Path, fault
 from pliant.spec.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
 from pliant.spec.names import FrameName
 from pliant.spec.placement import Attachment
@@ -28,16 +28,8 @@ GROUPS = {"position": ROWS[:3], "orientation": ROWS[3:], "all": ROWS}
 Component: TypeAlias = Literal["x", "y", "z", "rx", "ry", "rz", "position", "orientation", "all"]
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _as_entries(value: Any) -> Any:
-    return value if value is None or isinstance(value, (list, tuple)) else (value,)
-
-
-Components: TypeAlias = Annotated[tuple[Component, ...], Field(min_length=1), BeforeValidator(_as_list)]
-Signals: TypeAlias = Annotated[tuple[AnySignal, ...], BeforeValidator(_as_entries)]
+Components: TypeAlias = Annotated[tuple[Component, ...], Field(min_length=1), OneOrList()]
+Signals: TypeAlias = Annotated[tuple[AnySignal, ...], OneOrList()]
 
 
 class Frames(Part):
@@ -130,7 +122,7 @@ constraints:
         build.constraint(kind, [node_a, node_b, node_c], constants, signals, accelerations, name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstraint:
     """Chosen components of the pose of the second frame in the first.
 

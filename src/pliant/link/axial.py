@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
@@ -103,7 +103,7 @@ def axial_length(poses: Any, c: Any) -> Any:
     return ca.sqrt(ca.dot(difference, difference) + 1e-24)
 
 
-@lru_cache(maxsize=None)
+@cache
 def axial_force(*, with_input: bool) -> FrameForce:
     """Force along the line between two points.
 

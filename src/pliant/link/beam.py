@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
-from pydantic import BeforeValidator
 
 from pliant.geometry import se3, so3
 from pliant.interaction.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
 from pliant.link.base import LinkBase
-from pliant.spec.base import Path, WordOrList
+from pliant.spec.base import OneOrList, Path, WordOrList
 from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.spec.scalar import (
     Angle,
@@ -37,28 +36,18 @@ COMPONENTS = ("shear-x", "shear-y", "stretch", "bend-x", "bend-y", "twist")
 Way: TypeAlias = Literal["both", "positive", "negative"]
 
 
-def _six(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else (value,) * 6
+SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
+SixWays: TypeAlias = Annotated[tuple[Way, Way, Way, Way, Way, Way], OneOrList(6)]
 
 
-SixNumbers: TypeAlias = Annotated[
-    tuple[Number, Number, Number, Number, Number, Number], BeforeValidator(_six)
-]
-SixWays: TypeAlias = Annotated[tuple[Way, Way, Way, Way, Way, Way], BeforeValidator(_six)]
-
-
-Rest: TypeAlias = Annotated[
-    Literal["as at start"] | tuple[Length, Length, Length, Angle, Angle, Angle], WordOrList()
-]
+Rest: TypeAlias = Annotated[Literal["as at start"] | tuple[Length, Length, Length, Angle, Angle, Angle], WordOrList()]
 
 
 class Beam(LinkBase):
     """Six springs, dampers and inputs between frames: shear-x, shear-y, stretch, bend-x, bend-y, twist."""
 
     type: Literal["beam"] = "beam"
-    stiffness: tuple[
-        Stiffness, Stiffness, Stiffness, AngularStiffness, AngularStiffness, AngularStiffness
-    ] = (0,) * 6
+    stiffness: tuple[Stiffness, Stiffness, Stiffness, AngularStiffness, AngularStiffness, AngularStiffness] = (0,) * 6
     """The six stiffnesses: three [N/m], three [N m/rad]."""
     damping: tuple[Damping, Damping, Damping, AngularDamping, AngularDamping, AngularDamping] = (0,) * 6
     """The six damping coefficients: three [N (s/m)^power], three [N m (s/rad)^power]."""
@@ -111,7 +100,9 @@ links:
         start_a = se3.compose(build.initial_pose(node_a), end_a)
         start_b = se3.compose(build.initial_pose(node_b), end_b)
         if self.x_axis is not None:
-            section = _section_axes(start_a[0].T @ (start_b[1] - start_a[1]), ca.vertcat(*map(build.value, self.x_axis)))
+            section = _section_axes(
+                start_a[0].T @ (start_b[1] - start_a[1]), ca.vertcat(*map(build.value, self.x_axis))
+            )
             end_a, start_a = (end_a[0] @ section, end_a[1]), (start_a[0] @ section, start_a[1])
             end_b, start_b = (end_b[0] @ section, end_b[1]), (start_b[0] @ section, start_b[1])
         if self.rest == "as at start":
@@ -154,7 +145,7 @@ def beam_deformation(poses: Any, c: Any, map: str) -> Any:
     return ca.vertcat(so3.exp(-0.5 * turn) @ R_a.T @ (p_b - p_a), turn)
 
 
-@lru_cache(maxsize=None)
+@cache
 def beam_force(*, map: str, with_input: bool) -> FrameForce:
     """Six-component force between two frames.
 
@@ -176,6 +167,10 @@ def beam_force(*, map: str, with_input: bool) -> FrameForce:
 
     name = f"beam_{map}" + ("_driven" if with_input else "")
     return force_from_deformation(
-        name, frames=2, constants=54, signals=6 if with_input else 0, law=law,
+        name,
+        frames=2,
+        constants=54,
+        signals=6 if with_input else 0,
+        law=law,
         deformation=lambda poses, c: beam_deformation(poses, c, map),
     )

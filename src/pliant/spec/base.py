@@ -85,9 +85,7 @@ class Part(BaseModel):
             raise with_known_keys(error, cls) from None
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         full = handler(schema)
         if cls.short_form is None and cls.empty_word is None:
             return full
@@ -171,9 +169,7 @@ class ByType(Choice):
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
         if not isinstance(data, Mapping):
-            message = (
-                f"expected {with_article(self.what)} (a mapping with `{self.key}`), got {describe(data)}"
-            )
+            message = f"expected {with_article(self.what)} (a mapping with `{self.key}`), got {describe(data)}"
             raise fault("not_a_mapping", message)
         tag = data.get(self.key, self.default)
         if tag is None:
@@ -182,9 +178,7 @@ class ByType(Choice):
         if not isinstance(tag, str) or tag not in tags:
             match = nearest(tag, tags)
             hint = f"did you mean '{match}'?" if match else f"known: {known}"
-            raise fault(
-                "unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key
-            )
+            raise fault("unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key)
         return tag
 
 
@@ -197,9 +191,7 @@ class ByKey(Choice):
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
         if not isinstance(data, Mapping):
-            message = (
-                f"expected {with_article(self.what)} (a mapping with one of {known}), got {describe(data)}"
-            )
+            message = f"expected {with_article(self.what)} (a mapping with one of {known}), got {describe(data)}"
             raise fault("not_a_mapping", message)
         present = [tag for tag in tags if tag in data]
         if len(present) > 1:
@@ -222,6 +214,23 @@ class WordOrList:
         return core_schema.tagged_union_schema(
             choices, discriminator=lambda data: "<word>" if isinstance(data, str) else "<list>"
         )
+
+
+class OneOrList:
+    """Annotation of a list that may be written as its only entry; with `times`, that entry is repeated."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = times
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def as_list(data: Any) -> Any:
+            return data if data is None or isinstance(data, (list, tuple)) else (data,) * self.times
+
+        return core_schema.no_info_before_validator_function(as_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        full = handler(schema)
+        return {"anyOf": [full.get("items") or full["prefixItems"][0], full]}
 
 
 class ValueOrPart:

@@ -114,9 +114,7 @@ class Tube(Part):
         """Sizes are above zero."""
         yield from positive(self, value, "outer_radius", "length")
         if not 0 <= value(self.inner_radius) < value(self.outer_radius):
-            text = (
-                f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
-            )
+            text = f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
             yield ("inner_radius",), text, ""
 
 
@@ -239,9 +237,7 @@ joints:
             raise fault("no_mass", message, hint="add `mass`", key="inertia")
         if self.mass is None and (self.shape is None) != (self.material is None):
             missing = "material" if self.material is None else "shape"
-            message = (
-                f"the mass of the body is unknown: it has no `mass`, and no `{missing}` to compute it from"
-            )
+            message = f"the mass of the body is unknown: it has no `mass`, and no `{missing}` to compute it from"
             raise fault("no_mass", message, hint=f"add `mass` or `{missing}`")
         if self.mass is None and isinstance(self.shape, SlenderRod):
             message = "a slender rod has no volume, so density gives it no mass"
@@ -257,9 +253,7 @@ def _inertia_problems(principal: list[float], place: Path) -> Iterator[Problem]:
     if min(principal) < -1e-9 * largest:
         yield path, f"a moment of inertia cannot be negative; the principal ones are {shown} kg*m^2", ""
     elif 2 * max(principal) > sum(principal) + 1e-9 * largest:
-        message = (
-            f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
-        )
+        message = f"no body has the principal moments of inertia {shown} kg*m^2: one exceeds the other two's sum"
         yield path, message, "check the numbers and their axes"
 
 

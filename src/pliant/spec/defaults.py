@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pliant.spec.base import ByType, Part, Path, Problem, describe, nearest
 from pliant.spec.tree import Tree, from_plain, merge
 
-COLLECTIONS = ("bodies", "joints", "links", "constraints", "loads", "materials", "sections", "parameters")
+COLLECTIONS = ("bodies", "joints", "rods", "links", "constraints", "loads", "materials", "sections", "parameters")
 """The parts of a model that can have defaults."""
 
 
@@ -43,9 +43,7 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
             problems.extend(_check_keys(model, collection, section, path))
             entries = changed.get(collection)
             if entries is not None and isinstance(entries.value, dict):
-                merged = {
-                    name: _entry(model, collection, section, entry) for name, entry in entries.value.items()
-                }
+                merged = {name: _entry(model, collection, section, entry) for name, entry in entries.value.items()}
                 changed[collection] = Tree(merged, entries.place)
     return Tree(changed, tree.place), problems
 
@@ -102,9 +100,7 @@ def _under(model: type[BaseModel], collection: str, section: Tree, entry: Tree) 
     return merge(fitting(section), fitting(section.value.get(kind) if kind else None))
 
 
-def defaults_for(
-    model: type[BaseModel], collection: str, defaults: dict[str, Any], entry: Any
-) -> dict[str, Any]:
+def defaults_for(model: type[BaseModel], collection: str, defaults: dict[str, Any], entry: Any) -> dict[str, Any]:
     """The defaults that apply to an entry, as plain data."""
     section = defaults.get(collection)
     if not isinstance(section, dict):

@@ -74,7 +74,8 @@ def _value(node: Node, values: Mapping[str, Any]) -> Any:
         result = _OPERATORS[node.operator](left, right)
         if isinstance(result, complex):
             raise ValueError
-        return float(result) if isinstance(result, bool) else result
+        # A truth value counts as the number 1 or 0.
+        return result * 1.0 if node.operator in COMPARISONS else result
     return _call(node, values)
 
 
@@ -267,9 +268,7 @@ def _power(node: Binary, base: Dimension | Loose, exponent: Dimension | Loose) -
 def _number(node: Node, dimension: Dimension | Loose) -> None:
     if isinstance(dimension, Dimension) and not dimension.is_number:
         text = to_text(node)[1:]
-        message = (
-            f"'{text}' must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
-        )
+        message = f"'{text}' must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
         raise ExpressionError(message, f"divide it by a reference value, as in {text}/(1 {dimension.unit})")
 
 

@@ -34,9 +34,7 @@ class Fault:
     line: int | None = None
 
     def __str__(self) -> str:
-        place = (
-            f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
-        )
+        place = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
         path = f"{self.path}: " if self.path else ""
         return printable(place + path + self.message + (f" ({self.hint})" if self.hint else ""))
 

@@ -76,14 +76,11 @@ def structural_parameters(spec: RobotSpec) -> frozenset[str]:
 class _Level:
     """One model, the top one or an attached one, on its way into the flat model."""
 
-    def __init__(
-        self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]
-    ) -> None:
+    def __init__(self, spec: RobotSpec, flat: Flat, *, prefix: str, overrides: Mapping[str, Override]) -> None:
         self.spec, self.source, self.flat, self.prefix = spec, spec.source, flat, prefix
         self.overrides = overrides
         self.names: dict[str, Node] = {
-            name: overrides[name].node if name in overrides else Symbol(prefix + name)
-            for name in spec.parameters
+            name: overrides[name].node if name in overrides else Symbol(prefix + name) for name in spec.parameters
         }
         self.values = self._numbers()
 
@@ -119,6 +116,8 @@ class _Level:
             self._repeat("bodies", name, body, flat.counts.get(("bodies", self.prefix + name)))
         for name, joint in spec.joints.items():
             self._joint(name, joint)
+        for name, rod in spec.rods.items():
+            self._repeat("rods", name, rod, None)
         for collection in ("links", "constraints", "loads"):
             for name, thing in getattr(spec, collection).items():
                 count = None if thing.count is None else self._count(thing.count, (collection, name, "count"))
@@ -177,9 +176,7 @@ class _Level:
         if count is None:
             if joint.first_parent is not None:
                 hint = "remove it, or repeat the child with `count`"
-                self.flat.fault(
-                    self.source, ("joints", name, "first_parent"), "the joint is not repeated", hint
-                )
+                self.flat.fault(self.source, ("joints", name, "first_parent"), "the joint is not repeated", hint)
             self._repeat("joints", name, joint, None)
             return
         self.flat.counts["joints", self.prefix + name] = count
@@ -245,9 +242,7 @@ class _Level:
             self.flat.fault(self.source, path, f"in the index of {text}: {error}", error.hint)
             return self.prefix + text
         if index != round(index):
-            self.flat.fault(
-                self.source, path, f"the index of {text} must be a whole number, but it is {index:g}"
-            )
+            self.flat.fault(self.source, path, f"the index of {text} must be a whole number, but it is {index:g}")
         return f"{self.prefix}{match['name']}[{index:.0f}]{match['rest'] or ''}"
 
     def _attach(self, name: str, attach: Attach) -> None:
@@ -299,9 +294,7 @@ class _Level:
             for path in [("attach", name, "parameters", key)]
         }
         start = name + "/"
-        given |= {
-            key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)
-        }
+        given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
         found: dict[str, Override] = {}
         for key, override in given.items():
             first, slash, _ = key.partition("/")
@@ -314,9 +307,7 @@ class _Level:
             elif slash and first in inner.attach:
                 found[key] = override
             else:
-                hint = unknown_name(
-                    key, {**inner.parameters, **{f"{inside}/": 0 for inside in inner.attach}}
-                ).hint
+                hint = unknown_name(key, {**inner.parameters, **{f"{inside}/": 0 for inside in inner.attach}}).hint
                 message = f"the attached model has no parameter '{key}'"
                 self.flat.fault(override.source, override.path, message, hint)
         return found

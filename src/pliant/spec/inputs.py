@@ -135,9 +135,7 @@ class SeriesInput(Part):
     """The file, its columns, and how to read between its times."""
 
 
-Waveform: TypeAlias = Annotated[
-    StepInput | RampInput | SineInput | PiecewiseInput | SeriesInput, ByKey("input signal")
-]
+Waveform: TypeAlias = Annotated[StepInput | RampInput | SineInput | PiecewiseInput | SeriesInput, ByKey("input signal")]
 
 Input: TypeAlias = Annotated[AnySignal | Waveform, ValueOrPart()]
 """A constant, an expression of `t`, or one of step, ramp, sine, piecewise, series."""

@@ -8,10 +8,26 @@ from pliant.spec.robot import RobotSpec
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of a model file as a JSON Schema (draft 2020-12)."""
-    schema = RobotSpec.model_json_schema()
+    """The schema of a model file as a JSON Schema (draft 2020-12).
+
+    It is about the shape of a file, as far as an editor can see it: keys that `defaults` or another file supplies
+    are not missed, and references, dimensions and values are left to `pliant check`.
+    """
+    schema = _loosened(RobotSpec.model_json_schema())
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Pliant robot model, version 1",
     }
     return {**head, **{key: value for key, value in schema.items() if key not in head}}
+
+
+def _loosened(schema: Any) -> Any:
+    """The schema with choices that may overlap (`type` may come from defaults), and with no names but allowed ones."""
+    if isinstance(schema, list):
+        return [_loosened(child) for child in schema]
+    if not isinstance(schema, dict):
+        return schema
+    loose = {"anyOf" if key == "oneOf" else key: _loosened(child) for key, child in schema.items()}
+    if "patternProperties" in loose and loose.get("type") == "object":
+        loose["additionalProperties"] = False
+    return loose

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 COLLECTIONS = (
-    "parameters", "materials", "sections", "bodies", "joints",
+    "parameters", "materials", "sections", "bodies", "joints", "rods",
     "links", "constraints", "loads", "inputs", "outputs",
 )  # fmt: skip
 
@@ -60,8 +60,8 @@ class Checked:
         for name in in_order(self.flat.parameters)[0]:
             try:
                 numbers[name] = evaluate(to_node(self.flat.parameters[name].value), numbers)
-            except ExpressionError:
-                continue
+            except ExpressionError as error:
+                self.errors.setdefault(name, error)
         return numbers
 
     def lacks(self, *collections: str) -> bool:
@@ -177,9 +177,7 @@ class Checked:
             return f"the value of {leaf.value} is not a finite number", ""
         return problem
 
-    def _expected(
-        self, collection: str, name: str, leaf: Leaf, marker: Quantity
-    ) -> tuple[Dimension | Loose, bool]:
+    def _expected(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> tuple[Dimension | Loose, bool]:
         """The dimension a value should have, and whether that depends on other values."""
         if collection == "inputs" and marker.dimension is None:
             return self.dimensions.get(name, UNKNOWN), False

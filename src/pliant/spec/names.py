@@ -52,9 +52,7 @@ class NameMarker:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(read_name)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "pattern": f"^{WORD}$"}
 
 
@@ -67,9 +65,7 @@ class Reference:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": "string", "description": f"a reference to {with_article(self.kind)}: {self.hint}"}
 
     def _read(self, value: Any) -> str:
@@ -100,9 +96,7 @@ CoordinateName: TypeAlias = Annotated[
 """A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`."""
 
 LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
-ConstraintName: TypeAlias = Annotated[
-    str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")
-]
+ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
 MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
 SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]
 ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write length or left/length")]

@@ -13,9 +13,9 @@ class FrameOutput(Part):
 
     frame: FrameName
     """The frame."""
-    quantity: Literal[
-        "position", "velocity", "acceleration", "rotation_vector", "quaternion", "angular_velocity"
-    ] = "position"
+    quantity: Literal["position", "velocity", "acceleration", "rotation_vector", "quaternion", "angular_velocity"] = (
+        "position"
+    )
     """What is recorded [m, m/s, m/s^2, rad, -, rad/s]."""
     component: Literal["w", "x", "y", "z", "norm"] | None = None
     """One component, or `norm` for the length of the vector; otherwise all components."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import BeforeValidator
-
-from pliant.spec.base import ByKey, Part, Problem, WordOrList
+from pliant.spec.base import ByKey, OneOrList, Part, Problem, WordOrList
 from pliant.spec.names import FrameName
 from pliant.spec.scalar import Angle, LengthVector, Number, Scalar, Vector
 
@@ -54,17 +52,10 @@ class EulerRotation(Part):
     """The axes turned about, each one as moved by the rotations before it."""
 
 
-Rotation: TypeAlias = Annotated[
-    AxisRotation | VectorRotation | QuaternionRotation | EulerRotation, ByKey("rotation")
-]
+Rotation: TypeAlias = Annotated[AxisRotation | VectorRotation | QuaternionRotation | EulerRotation, ByKey("rotation")]
 
 
-def _as_list(value: Any) -> Any:
-    single = isinstance(value, (Mapping, AxisRotation, VectorRotation, QuaternionRotation, EulerRotation))
-    return [value] if single else value
-
-
-Rotations: TypeAlias = Annotated[tuple[Rotation, ...], BeforeValidator(_as_list)]
+Rotations: TypeAlias = Annotated[tuple[Rotation, ...], OneOrList()]
 """Rotations applied in turn, each in the frame turned by those before it; one alone needs no list."""
 
 

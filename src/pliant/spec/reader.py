@@ -95,11 +95,7 @@ def _source(
 
 def _variants(source: Source) -> list[str]:
     given = source.tree.value.get("variants") if source.tree else None
-    return (
-        [name for name in given.value if isinstance(name, str)]
-        if given and isinstance(given.value, dict)
-        else []
-    )
+    return [name for name in given.value if isinstance(name, str)] if given and isinstance(given.value, dict) else []
 
 
 @dataclass(frozen=True)

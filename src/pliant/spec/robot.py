@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as FilePath
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
@@ -11,9 +11,10 @@ from pliant.constraint import Constraint
 from pliant.external_load import Load
 from pliant.joint import Joint
 from pliant.link import Link
+from pliant.rod.rod import Rod
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
-from pliant.spec.base import Part
+from pliant.spec.base import OneOrList, Part
 from pliant.spec.body import Body
 from pliant.spec.inputs import Input
 from pliant.spec.library import Material, Section
@@ -32,7 +33,7 @@ class RobotSpec(Part):
     """Name of the robot; otherwise that of the file."""
     description: str = ""
     """What it is, in a line or more."""
-    include: tuple[str, ...] = ()
+    include: Annotated[tuple[str, ...], OneOrList()] = ()
     """Files whose content is read first; this file then adds to it and has the last word."""
     world: World = World()
     """What surrounds the robot: gravity."""
@@ -50,6 +51,8 @@ class RobotSpec(Part):
     """Rigid bodies by name."""
     joints: dict[Name, Joint] = Field(default_factory=dict)
     """Joints by name; every body is the child of exactly one."""
+    rods: dict[Name, Rod] = Field(default_factory=dict)
+    """Soft slender parts by name, each in one of several models."""
     links: dict[Name, Link] = Field(default_factory=dict)
     """Force elements between two frames, by name."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)

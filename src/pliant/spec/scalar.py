@@ -53,9 +53,7 @@ class Quantity:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         number = "a number" if self.dimension is None else f"a {self.dimension}"
         text = f"{number} with a unit, or an expression that begins with ="
         each = {
@@ -80,9 +78,7 @@ class PlainScalar:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(read_scalar)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"type": ["number", "string"]}
 
 
@@ -122,9 +118,7 @@ class CountMarker:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(read_count)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^="}]}
 
 
@@ -158,6 +152,7 @@ LengthSignal: TypeAlias = Annotated[Scalar, Quantity(dim.LENGTH, signal=True)]
 AngleSignal: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER, signal=True)]
 ForceSignal: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE, signal=True)]
 TorqueSignal: TypeAlias = Annotated[Scalar, Quantity(dim.TORQUE, signal=True)]
+PressureSignal: TypeAlias = Annotated[Scalar, Quantity(dim.PRESSURE, signal=True)]
 
 Vector: TypeAlias = tuple[Number, Number, Number]
 LengthVector: TypeAlias = tuple[Length, Length, Length]

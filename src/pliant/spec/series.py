@@ -39,13 +39,9 @@ def read_series(series: Series, source: Source) -> Recording:
             rows = csv.reader(file)
             header = [name.strip() for name in next(rows, [])]
             columns = [_column(name, header, series.file) for name in (series.time_column, series.column)]
-            pairs = [
-                _row(row, columns, rows.line_num, series.file) for row in rows if any(map(str.strip, row))
-            ]
+            pairs = [_row(row, columns, rows.line_num, series.file) for row in rows if any(map(str.strip, row))]
     except (UnicodeDecodeError, csv.Error):
-        raise FileProblem(
-            f"{series.file} is not a CSV file", "save it as comma-separated UTF-8 text"
-        ) from None
+        raise FileProblem(f"{series.file} is not a CSV file", "save it as comma-separated UTF-8 text") from None
     except OSError as error:
         raise FileProblem(f"cannot read {series.file}: {error.strerror}") from None
     if not pairs:
@@ -54,9 +50,7 @@ def read_series(series: Series, source: Source) -> Recording:
         if after[0] <= before[0]:
             message = f"the times in {series.file} must increase, but {after[0]:g} follows {before[0]:g}"
             raise FileProblem(message, "sort the rows and remove repeated times")
-    return Recording(
-        tuple(time * factors[0] for time, _ in pairs), tuple(value * factors[1] for _, value in pairs)
-    )
+    return Recording(tuple(time * factors[0] for time, _ in pairs), tuple(value * factors[1] for _, value in pairs))
 
 
 def _column(name: str, header: list[str], file: str) -> int:

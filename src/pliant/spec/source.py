@@ -154,9 +154,7 @@ def with_includes(source: Source, count: list[int]) -> Tree:
             path = source.find(entry.value)
             if path in source.parents:
                 chain = " -> ".join(step.name for step in (*source.parents, path))
-                raise FileProblem(
-                    f"files include each other in a circle: {chain}", "remove one of the includes"
-                )
+                raise FileProblem(f"files include each other in a circle: {chain}", "remove one of the includes")
             inner = Source(_shown(path, source), read_file(path, shown=_shown(path, source)), path.parent)
             inner = replace(inner, roots=(*source.roots, *_own(source)), parents=(*source.parents, path))
             merged = merge(merged, with_includes(inner, count))

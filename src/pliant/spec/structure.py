@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pliant.link.axial import Axial
 from pliant.spec.base import Path, nearest
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.spec.dimension import LENGTH, NUMBER, Dimension
-from pliant.spec.inputs import SeriesInput
+from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.names import Reference
 from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
@@ -26,8 +26,8 @@ Finding: TypeAlias = tuple[str, str, Path, str, str]
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
     """Everything that does not fit together."""
-    if not checked.flat.bodies and not checked.lacks("bodies", "attach"):
-        yield "bodies", "", (), "the model has no bodies", "add `bodies`, or `attach` another model"
+    if not (checked.flat.bodies or checked.flat.rods) and not checked.lacks("bodies", "rods", "attach"):
+        yield "bodies", "", (), "the model has no bodies", "add `bodies` or `rods`, or `attach` another model"
     yield from _references(checked)
     yield from _tree(checked)
     yield from _coordinates(checked)
@@ -37,9 +37,10 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
 
 
 def frame_names(checked: Checked) -> set[str]:
-    """All frames: world, every body, every named frame of a body."""
+    """All frames: world, every body and rod, every named frame of one, and the tips of rods."""
     frames = {f"{name}.{frame}" for name, body in checked.flat.bodies.items() for frame in body.frames}
-    return {"world", *checked.flat.bodies, *frames}
+    along = {f"{name}.{frame}" for name, rod in checked.flat.rods.items() for frame in ("tip", *rod.frames)}
+    return {"world", *checked.flat.bodies, *frames, *checked.flat.rods, *along}
 
 
 HOME = {"frame": "bodies", "coordinate": "joints", "input": "parameters"}
@@ -59,7 +60,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "input": checked.inputs,
         "output": set(flat.outputs),
     }
-    for collection in ("bodies", "joints", "links", "constraints", "loads", "outputs"):
+    for collection in ("bodies", "joints", "rods", "links", "constraints", "loads", "outputs"):
         for name, thing in getattr(flat, collection).items():
             for leaf in leaves(thing):
                 if isinstance(leaf.marker, Reference) and _lost(checked, leaf, known[leaf.marker.kind]):
@@ -110,9 +111,11 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
 
 def _tree(checked: Checked) -> Iterator[Finding]:
     """Every body is the child of exactly one joint, and every chain of joints leads to the world."""
-    if checked.lacks("bodies", "joints", "attach"):
+    if checked.lacks("bodies", "joints", "rods", "attach"):
         return
-    bodies, joints = checked.flat.bodies, checked.flat.joints
+    bodies, joints, rods = checked.flat.bodies, checked.flat.joints, checked.flat.rods
+    for name in rods.keys() & bodies.keys():
+        yield "rods", name, (), f"there is a body called '{name}' too", "give one of them another name"
     holder: dict[str, str] = {}
     for name, joint in joints.items():
         child = joint.child.partition(".")[0]
@@ -137,13 +140,18 @@ def _tree(checked: Checked) -> Iterator[Finding]:
             hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
             yield "bodies", name, (), message, hint
     safe = {"world"}
-    for name in holder:
+    for name, rod in rods.items():
+        if rod.parent.partition(".")[0] == name:
+            yield "rods", name, ("parent",), f"the rod '{name}' hangs on itself", "name another frame as its parent"
+            return
+    for name in (*holder, *rods):
         chain: list[str] = []
-        while name in holder and name not in safe and name not in chain:
+        while (name in holder or name in rods) and name not in safe and name not in chain:
             chain.append(name)
-            name = joints[holder[name]].parent.partition(".")[0]
+            held = joints[holder[name]] if name in holder else rods[name]
+            name = held.parent.partition(".")[0]
         if name in chain:
-            circle = [holder[body] for body in chain[chain.index(name) :]]
+            circle = [holder[body] for body in chain[chain.index(name) :] if body in holder]
             message = f"the joints {', '.join(reversed(circle))} hold each other in a circle"
             hint = "let one of them hold its body to the world, and close the loop with a constraint"
             yield "joints", circle[-1], ("parent",), message, hint
@@ -212,11 +220,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
         if name not in checked.flat.parameters:
             if not checked.lacks("parameters"):
                 match = nearest(name, checked.inputs)
-                hint = (
-                    f"did you mean '{match}'?"
-                    if match
-                    else f"add parameters: {{{name}: {{value: 0, input: true}}}}"
-                )
+                hint = f"did you mean '{match}'?" if match else f"add parameters: {{{name}: {{value: 0, input: true}}}}"
                 yield "inputs", name, (), f"there is no parameter '{name}' to drive", hint
         elif name not in checked.inputs:
             yield "inputs", name, (), f"parameter '{name}' is not an input", "mark it with `input: true`"
@@ -226,6 +230,20 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
                 read_series(signal.series, origin.source)
             except FileProblem as problem:
                 yield "inputs", name, ("series",), str(problem), problem.hint
+            else:
+                yield from _series_units(checked, name, signal.series)
+
+
+def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Finding]:
+    """The units of a recorded series fit the time and the parameter."""
+    expected = {"time_unit": TIME, "unit": checked.dimensions.get(name)}
+    for key, dimension in expected.items():
+        unit = getattr(series, key)
+        problem = None
+        if isinstance(dimension, Dimension) and unit is not None:
+            problem = checked.dimension_problem(f"1 {unit}", dimension)
+        if problem:
+            yield "inputs", name, ("series", key), problem[0], ""
 
 
 def _outputs(checked: Checked) -> Iterator[Finding]:

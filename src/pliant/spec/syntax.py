@@ -115,9 +115,7 @@ def _quantity(text: str) -> Node:
         raise ExpressionError(f"cannot read {describe(text)} as a value", hint)
     number, unit = match.groups()
     if re.match(r",[0-9]", unit):
-        raise ExpressionError(
-            f"cannot read {describe(text)} as a value", "write decimals with a point, as in 1.5"
-        )
+        raise ExpressionError(f"cannot read {describe(text)} as a value", "write decimals with a point, as in 1.5")
     if not unit:
         return Number(_finite(number))
     try:

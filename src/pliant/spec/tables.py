@@ -64,7 +64,7 @@ def overview(spec: RobotSpec) -> Overview:
         _bodies(flat, environment),
         _joints(flat),
         _coordinates(coordinates),
-        *(_others(flat, collection) for collection in ("links", "constraints", "loads", "inputs", "outputs")),
+        *(_others(flat, collection) for collection in ("rods", "links", "constraints", "loads", "inputs", "outputs")),
         _analyses(flat),
     )
     shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
@@ -117,9 +117,7 @@ def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = []
     for name, body in flat.bodies.items():
         center = ", ".join(number(environment.value(entry)) for entry in body.center_of_mass)
-        shape = (
-            body.shape.type if body.shape is not None else "given" if body.inertia is not None else "point"
-        )
+        shape = body.shape.type if body.shape is not None else "given" if body.inertia is not None else "point"
         mass = mass_of(body, flat, environment)
         inertia = shape if mass else "massless"
         rows.append((name, number(mass, "kg"), f"[{center}] m", inertia, ", ".join(body.frames)))
@@ -308,9 +306,7 @@ def html(spec: RobotSpec) -> str:
     parts = [f"<h3>{escape(shown.title)}</h3>", f"<p>{escape(shown.description)}</p>"]
     for sheet in shown.sheets:
         head = "".join(f"<th>{escape(column)}</th>" for column in sheet.columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows
-        )
+        rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
         parts.append(
             f"<h4>{escape(sheet.title)}</h4><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         )

@@ -53,7 +53,7 @@ class Tree:
             if child is None:
                 if step == 0 and not isinstance(tree.value, list):
                     continue  # a single value that stands for a list of one
-                if isinstance(tree.value, (dict, list)):
+                if not isinstance(tree.value, (str, int, float, type(None))):
                     found.extend(path[position:])
                 break
             tree, place = child, child.place or place
@@ -100,9 +100,7 @@ def parse_yaml(text: str, file: str) -> Tree:
     """Read YAML text; raises SpecError with the place where it cannot be read."""
     if len(text) > MAX_BYTES:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
-        raise SpecError(
-            [Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)]
-        )
+        raise SpecError([Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)])
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
@@ -114,11 +112,7 @@ def parse_yaml(text: str, file: str) -> Tree:
         problem = str(error.problem or error.context)
         # A quote or bracket that is never closed is at fault where it begins, not at the end of the file.
         unclosed = "end of stream" in problem or "<stream end>" in problem
-        mark = (
-            (error.context_mark if unclosed else error.problem_mark)
-            or error.problem_mark
-            or error.context_mark
-        )
+        mark = (error.context_mark if unclosed else error.problem_mark) or error.problem_mark or error.context_mark
         message = f"not valid YAML: {problem}"
         line = mark.line + 1 if mark else None
         hint = "check indentation, colons and brackets, and put text with : # { [ or * in quotes"
@@ -179,9 +173,7 @@ class _Builder:
     def refuse_tag(self, event: Any, place: Place) -> None:
         tag = getattr(event, "tag", None)
         if tag is not None and str(tag) not in ("!", "None"):
-            raise self.fail(
-                f"YAML tags such as {describe(str(tag))} are not allowed", "remove the tag", place
-            )
+            raise self.fail(f"YAML tags such as {describe(str(tag))} are not allowed", "remove the tag", place)
 
     def scalar(self, event: Any, place: Place) -> Tree:
         text = str(event.value)
@@ -191,9 +183,7 @@ class _Builder:
 
     def alias(self, anchor: str, place: Place) -> None:
         if anchor not in self.anchors:
-            raise self.fail(
-                f"unknown YAML anchor {describe(anchor)}", "define it with & before its use", place
-            )
+            raise self.fail(f"unknown YAML anchor {describe(anchor)}", "define it with & before its use", place)
         tree, size = self.anchors[anchor]
         self.count(size, place)
         self.add(tree, None)

@@ -91,8 +91,7 @@ def _map(value: Any, hint: Any, function: Callable[[Leaf], Any], path: Path, own
     if isinstance(value, tuple):
         hints = _element_hints(hint, len(value))
         new = tuple(
-            _map(child, hints[index], function, path, owner, (*field, index))
-            for index, child in enumerate(value)
+            _map(child, hints[index], function, path, owner, (*field, index)) for index, child in enumerate(value)
         )
         return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
     marker = _marker(hint)

@@ -72,11 +72,7 @@ def _part_data(part: Part) -> Any:
             if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
                 value = value[0]
             written[name] = to_data(value)
-    if (
-        part.short_form
-        and set(written) == {part.short_form}
-        and not isinstance(written[part.short_form], dict)
-    ):
+    if part.short_form and set(written) == {part.short_form} and not isinstance(written[part.short_form], dict):
         return written[part.short_form]
     return part.empty_word if part.empty_word and not written else written
 

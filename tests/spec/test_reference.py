@@ -1,0 +1,33 @@
+"""The language reference: up to date, and every example loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pliant.spec.reader import load_text
+from pliant.spec.reference import PAGE, SECTIONS, examples, page
+from pliant.spec.reference_text import EXAMPLES
+
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_is_what_the_schema_says() -> None:
+    assert page() == TEXT, "run `python -m pliant.spec.reference`"
+
+
+@pytest.mark.parametrize("example", list(examples(TEXT)), ids=range(len(list(examples(TEXT)))))
+def test_an_example_loads(example: str, tmp_path: Path) -> None:
+    for other in examples(TEXT):
+        if other.startswith("# common.yaml"):
+            (tmp_path / "common.yaml").write_text(other)
+    if not example.startswith("# common.yaml"):
+        assert load_text(example, folder=tmp_path).joints or "attach" in example
+
+
+def test_every_part_has_an_example() -> None:
+    for title, parts in SECTIONS:
+        assert title in EXAMPLES or any(part.example for part in parts), title
+        if title in ("Joints", "Links", "Constraints", "Loads"):
+            assert all(part.example for part in parts)
