@@ -29,9 +29,7 @@ def run(arguments: Sequence[str]) -> int:
     from pliant.cli.common import CommandError, Failure, report
     from pliant.spec.faults import SpecError
 
-    usage_error: Any = typer.BadParameter.__mro__[
-        2
-    ]  # the base of all complaints about how a command was called
+    usage_error: Any = typer.BadParameter.__mro__[2]  # the base of all complaints about how a command was called
     try:
         code = application()(args=list(arguments), standalone_mode=False)
         sys.stdout.flush()

@@ -23,7 +23,9 @@ _HEADERS = """
     uchar ucontext ulimit unistd utime utmpx values wait wchar wctype wordexp windows io process direct
 """
 # Targets that CMake or its generators define, libraries that a linker always knows, and our own file.
-_BUILD = "all c clean default depend edit_cache help install m main package package_source preinstall rebuild_cache test"
+_BUILD = (
+    "all c clean default depend edit_cache help install m main package package_source preinstall rebuild_cache test"
+)
 _RESERVED = frozenset(f"{_HEADERS} {_BUILD}".split())
 MAX_NAME = 40
 

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import casadi as ca
@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from pliant._version import __version__
 from pliant.equations.compile import runtime_sources
-from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, Tables, build_tables
+from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TimeSeries, build_tables
 from pliant.io import c_text
+from pliant.model.inputs import SERIES
 from pliant.model.model import Model
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -60,7 +61,12 @@ METHODS: Mapping[str, _Method] = {
 
 
 def export_c(
-    model: Model, folder: str | os.PathLike[str], *, method: str = "semi_implicit", step: float = 1e-3, force: bool = False
+    model: Model,
+    folder: str | os.PathLike[str],
+    *,
+    method: str = "semi_implicit",
+    step: float = 1e-3,
+    force: bool = False,
 ) -> list[Path]:
     """Write a robot as standalone C11 and return the files written.
 
@@ -82,7 +88,8 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
     """The files of an export, by path in its folder."""
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
-    tables = build_tables(model.system, model.plan)
+    plan = _with_followed_positions(model)
+    tables = build_tables(model.system, plan)
     runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources(tables.maxima).items()}
     runtime[f"{RUNTIME}/pl_tables.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_tables.h"]
     own = {f"{name}.c", f"{name}_equations.c"}
@@ -96,6 +103,8 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
         "enums": _enumerations(model, name.upper()),
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
+        "followed": str(len(model.prescribed_accelerations)),
+        "own_times": str(len(tables.numbers["series_time"]) if model.prescribed_accelerations else 0),
         "method": method,
         "method_number": str(METHODS[method].number),
         "step": f"{step:g}",
@@ -126,13 +135,17 @@ def _check(model: Model, method: str, step: float) -> None:
         raise ExportError(f"the step must be a positive time, not {step:g}", "give it in seconds, such as 1e-3")
     if not model.system.v_size:
         raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
-    if model.prescribed_accelerations:
-        names = model.constraint_names()
-        first = names[model.prescribed_accelerations[0].row]
-        raise ExportError(
-            f"constraint '{first}' prescribes an acceleration, which exported code cannot follow",
-            "prescribe its position instead",
-        )
+
+
+def _with_followed_positions(model: Model) -> InputPlan:
+    """The plan of inputs with room for the positions that prescribed accelerations lead to: series of two times."""
+    plan = model.plan
+    kinds, which, table = list(plan.kinds), list(plan.series), list(plan.table)
+    for k, item in enumerate(model.prescribed_accelerations):
+        assert item.input == len(model.input_names) + k, "followed positions come after the named inputs"
+        kinds[item.input], which[item.input] = SERIES, len(table)
+        table.append(TimeSeries(np.array([0.0, 1.0]), np.zeros((2, 4))))
+    return replace(plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
@@ -230,6 +243,9 @@ def _equations(model: Model, tables: Tables, name: str, method: str, step: float
         c_text.numbers(f"const double {name}_parameter_values", model.parameter_vector()),
         c_text.numbers(f"const double {name}_assembled_q", start.q),
         c_text.integers(f"const int {name}_row_active", start.row_active),
+        c_text.integers(f"const int {name}_series_bends", (not np.any(x.poly[:, 2:]) for x in model.plan.table)),
+        c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
+        c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",

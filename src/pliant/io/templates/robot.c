@@ -16,19 +16,27 @@ struct robot_robot {
   pl_run *run;
   int stale;   /* parameters have changed since the constants were computed */
   int started; /* the run's accelerations belong to its state, inputs and parameters */
-  int input_kind[ROBOT_INPUTS + 1], input_is_set[ROBOT_INPUTS + 1];
+  int input_kind[ROBOT_INPUTS + ROBOT_FOLLOWED + 1], input_is_set[ROBOT_INPUTS + 1];
   double input_value[ROBOT_INPUTS + 1];
   int switch_count;
-  double switches[ROBOT_SWITCHES + 1], stops[ROBOT_SWITCHES + 1]; /* times at which inputs jump; ends of steps */
+  double switches[ROBOT_SWITCHES + 1]; /* times at which expressions of inputs jump or bend */
+  double stop;                         /* end of the stretch that is being integrated */
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
+  /* recorded series, with two times at the end for each position that a prescribed acceleration leads to */
+  double series_time[ROBOT_OWN_TIMES + 1], series_poly[4 * ROBOT_OWN_TIMES + 1];
 };
 
 robot_robot *robot_new(void) {
   robot_robot *robot = calloc(1, sizeof *robot);
   if (!robot) return NULL;
   robot->tables = robot_tables;
-  if (ROBOT_INPUTS) memcpy(robot->input_kind, robot_tables.input_kind, ROBOT_INPUTS * sizeof(int));
+  memcpy(robot->input_kind, robot_tables.input_kind, (ROBOT_INPUTS + ROBOT_FOLLOWED) * sizeof(int));
   robot->tables.input_kind = robot->input_kind;
+  if (ROBOT_FOLLOWED) {
+    memcpy(robot->series_time, robot_tables.series_time, ROBOT_OWN_TIMES * sizeof(double));
+    robot->tables.series_time = robot->series_time, robot->tables.series_poly = robot->series_poly;
+    memcpy(robot->series_poly, robot_tables.series_poly, 4 * ROBOT_OWN_TIMES * sizeof(double));
+  }
   robot->work = pl_work_new(&robot->tables);
   robot->run = robot->work ? pl_run_new(robot->work, ROBOT_METHOD) : NULL;
   if (!robot->run) {
@@ -42,7 +50,7 @@ robot_robot *robot_new(void) {
   robot->run->fixed = 1;
   robot->run->rtol = robot->run->atol = 1; /* for the error estimate, which a fixed step does not use */
   robot->run->projection_tolerance = PROJECTION_TOLERANCE;
-  robot->run->stop = robot->stops;
+  robot->run->stop = &robot->stop;
   robot->stale = 1;
   /* a start that cannot be assembled is told by the caller's own robot_initial_state or robot_step */
   (void)robot_initial_state(robot);
@@ -287,6 +295,47 @@ int robot_energy(robot_robot *robot, double t, const double *q, const double *v,
 
 /* ---- Simulation -------------------------------------------------------------------------------------------------- */
 
+/* Where in the series the two times of followed position k stand. */
+static int followed_at(int k) { return ROBOT_OWN_TIMES - 2 * ROBOT_FOLLOWED + 2 * k; }
+
+/* Sets followed position k from t to stop: x and its rate at t, and an acceleration that goes linearly from a0 to a1. */
+static void set_followed(robot_robot *robot, int k, double t, double stop, double x, double rate, double a0, double a1) {
+  double *time = robot->series_time + followed_at(k), *c = robot->series_poly + 4 * followed_at(k);
+  const double h = stop - t, jerk = h > 0 ? (a1 - a0) / h : 0;
+  time[0] = t, time[1] = stop;
+  c[0] = x, c[1] = rate, c[2] = 0.5 * a0, c[3] = jerk / 6;
+  c[4] = x + h * (rate + h * (c[2] + h * c[3])), c[5] = rate + h * (a0 + 0.5 * h * jerk), c[6] = 0.5 * a1, c[7] = 0;
+}
+
+/* Prescribed accelerations start from the values and rates that their constraints have in the state. */
+static void begin_following(robot_robot *robot) {
+  pl_work *w = robot->work;
+  const pl_run *r = robot->run;
+  if (!ROBOT_FOLLOWED) return;
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, r->t, r->t, 0, 0, 0, 0);
+  pl_signals(w, r->t);
+  pl_kinematics(w, r->q, r->v);
+  pl_constraints(w, r->q, r->v);
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) {
+    const double a = w->signal[robot_followed_signal[k]];
+    set_followed(robot, k, r->t, r->t, w->phi[robot_followed_row[k]], w->phi_rate[robot_followed_row[k]], a, a);
+  }
+}
+
+/* Prescribed accelerations up to a stop, read at both ends (at the stop before anything jumps there). */
+static void follow(robot_robot *robot, double stop) {
+  const double t = robot->run->t;
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) {
+    const double *time = robot->series_time + followed_at(k), *c = robot->series_poly + 4 * followed_at(k);
+    const double h = t - time[0], x = c[0] + h * (c[1] + h * (c[2] + h * c[3]));
+    const double rate = c[1] + h * (2 * c[2] + 3 * h * c[3]), *a = robot->work->signal + robot_followed_signal[k];
+    pl_signals(robot->work, t);
+    const double a0 = *a;
+    pl_signals(robot->work, stop - 1e-9 * (stop - t));
+    set_followed(robot, k, t, stop, x, rate, a0, *a);
+  }
+}
+
 int robot_project(robot_robot *robot) {
   const int status = update(robot);
   pl_run *r = robot->run;
@@ -302,12 +351,14 @@ int robot_initial_state(robot_robot *robot) {
   double *res[2] = {r->q, r->v};
   robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
   r->t = r->work[0] = r->work[1] = 0;
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0);
   int result = robot_project(robot);
   if (result) {
     /* the model's values are too far from closing the loops: start from where they were closed at export */
     memcpy(r->q, robot_assembled_q, ROBOT_POSITIONS * sizeof(double));
     result = robot_project(robot);
   }
+  begin_following(robot);
   return result;
 }
 
@@ -321,36 +372,59 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   pl_normalize(&robot->tables, robot->run->q);
   robot->run->t = t;
   robot->started = 0;
-  return ROBOT_OK;
+  const int status = update(robot);
+  if (!status) begin_following(robot);
+  return status;
 }
 
 /* Accelerations at the state, when something has changed since the last step. */
 static int start(robot_robot *robot) {
-  int status = update(robot);
-  if (status || robot->started) return status;
-  status = pl_run_start(robot->run);
+  if (robot->started) return ROBOT_OK;
+  const int status = pl_run_start(robot->run);
   robot->started = !status;
   return status;
 }
 
+/* The first time after t at which an input jumps or bends; infinite without one. */
+static double next_jump(const robot_robot *robot, double t) {
+  double next = INFINITY;
+  for (int i = 0; i < robot->switch_count && next == INFINITY; ++i)
+    if (robot->switches[i] > t) next = robot->switches[i];
+  for (int i = 0; i < ROBOT_INPUTS; ++i) {
+    const int series = robot_tables.input_series[i];
+    if (robot->input_is_set[i] || series < 0 || !robot_series_bends[series]) continue;
+    int low = robot_tables.series_begin[series] - 1, high = robot_tables.series_begin[series + 1];
+    const int end = high;
+    while (high - low > 1) { /* times up to low are at or before t, those from high on after it */
+      const int middle = low + (high - low) / 2;
+      if (robot_tables.series_time[middle] > t) high = middle;
+      else low = middle;
+    }
+    if (high < end) next = fmin(next, robot_tables.series_time[high]);
+  }
+  return next;
+}
+
 int robot_step(robot_robot *robot, double dt) {
   pl_run *r = robot->run;
-  const double begin = r->t, near = 1e-9 * dt;
-  double end = begin + dt;
-  if (!(dt > 0 && end > begin && isfinite(end))) return ROBOT_BAD_ARGUMENT;
-  int status = start(robot), jumps_at_end = 0;
-  if (status) return status;
-  r->n_stop = r->next_stop = 0;
-  for (int i = 0; i < robot->switch_count; ++i) {
-    const double time = robot->switches[i];
-    if (fabs(time - end) <= near) end = time, jumps_at_end = 1; /* not a rounding error before it */
-    else if (time > begin + near && time < end) robot->stops[r->n_stop++] = time;
-  }
-  robot->stops[r->n_stop++] = end;
-  r->h = 2 * dt; /* longer than what is left, so that each stretch between stops is one step */
-  status = pl_run_advance(r, ROBOT_SWITCHES + 2);
-  /* past a jump, the accelerations are those of before it */
-  robot->started = !status && !jumps_at_end;
+  const double end = r->t + dt, near = 1e-9 * dt;
+  if (!(dt > 0 && end > r->t && isfinite(end))) return ROBOT_BAD_ARGUMENT;
+  int status;
+  do {
+    status = update(robot);
+    if (status) return status;
+    robot->stop = next_jump(robot, r->t + near);
+    const int jumps = robot->stop <= end + near;
+    if (!jumps) robot->stop = end;
+    follow(robot, robot->stop);
+    status = start(robot);
+    if (status) return status;
+    r->n_stop = 1, r->next_stop = 0;
+    r->h = 2 * dt; /* more than is left, so that the whole stretch is one step */
+    status = pl_run_advance(r, 2);
+    /* at a jump, the accelerations are those of before it */
+    robot->started = !status && !jumps;
+  } while (!status && r->t < end - near);
   return status;
 }
 

@@ -56,7 +56,8 @@ int robot_set_input(robot_robot *, int input, double value);
 /* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
 int robot_release_input(robot_robot *, int input);
 
-/* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- */
+/* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- *
+ * Only where the model prescribes an acceleration do they take the position it has led to from the simulation. */
 
 /* Accelerations a [ROBOT_RATES]; constraint multipliers [ROBOT_CONSTRAINTS] unless `multipliers` is null. */
 int robot_forward_dynamics(robot_robot *, double t, const double *q, const double *v, double *a, double *multipliers);

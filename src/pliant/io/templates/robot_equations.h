@@ -4,7 +4,15 @@
 
 #include "runtime/integrate.h"
 
-enum { ROBOT_SYMBOLIC_CONSTANTS = @symbolic@, ROBOT_SWITCHES = @switches@, ROBOT_METHOD = @method_number@ };
+/* ROBOT_FOLLOWED: positions that prescribed accelerations lead to, inputs after the named ones. ROBOT_OWN_TIMES: times of
+ * all series, when a robot needs its own copy of them. */
+enum {
+  ROBOT_SYMBOLIC_CONSTANTS = @symbolic@,
+  ROBOT_SWITCHES = @switches@,
+  ROBOT_METHOD = @method_number@,
+  ROBOT_FOLLOWED = @followed@,
+  ROBOT_OWN_TIMES = @own_times@
+};
 
 extern const pl_tables robot_tables;
 /* Constants of all elements; those that depend on parameters stand at robot_symbolic_at. */
@@ -14,6 +22,10 @@ extern const double robot_parameter_values[];
 /* Positions that satisfy the constraints at the model's own parameters, and the constraint rows in force. */
 extern const double robot_assembled_q[];
 extern const int robot_row_active[];
+/* Whether a recorded series jumps or bends at its times, so that steps have to end there. */
+extern const int robot_series_bends[];
+/* The signal that is the acceleration of a followed position, and its constraint row. */
+extern const int robot_followed_signal[], robot_followed_row[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
 extern const double robot_method_options[8];
