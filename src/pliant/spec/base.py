@@ -117,6 +117,17 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
     return ValidationError.from_exception_data(error.title, details)
 
 
+class Framed(Part):
+    """A part that has frames: its own, called as it is (`bar`), and named ones (`bar.tip`).
+
+    With a key `parent`, it sits on that frame; otherwise a joint carries it.
+    """
+
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of its frames besides its own."""
+        raise NotImplementedError
+
+
 class Choice:
     """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.
 
@@ -238,7 +249,7 @@ class ValueOrPart:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         value, part = get_args(source)
-        classes = tuple(_classes(part))
+        classes = tuple(part_classes(part))
         words = {member.empty_word for member in classes} - {None}
 
         def tag_of(data: Any) -> str:
@@ -249,12 +260,12 @@ class ValueOrPart:
         return core_schema.tagged_union_schema(choices, discriminator=tag_of)
 
 
-def _classes(annotation: Any) -> Iterable[type[Part]]:
+def part_classes(annotation: Any) -> Iterable[type[Part]]:
     """The part classes in an annotation such as `Annotated[A | B, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
         yield annotation
     for member in get_args(annotation):
-        yield from _classes(member)
+        yield from part_classes(member)
 
 
 def with_article(noun: str) -> str:

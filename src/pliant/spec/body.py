@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from pliant.spec.base import ByKey, ByType, Part, Path, Problem, fault, positive
+from pliant.spec.base import ByKey, ByType, Framed, Part, Path, Problem, fault, positive
 from pliant.spec.names import MaterialName, Name
 from pliant.spec.placement import AxisLetter, Placement, Rotations
 from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
@@ -169,7 +169,7 @@ class Sphere(Part):
 Shape: TypeAlias = Annotated[SlenderRod | Cylinder | Tube | Box | Sphere, ByType("shape")]
 
 
-class Body(Part):
+class Body(Framed):
     """A rigid body. Its own frame is where its joint holds it; inertia is about the centre of mass.
 
     With a shape and no inertia, the inertia is that of the uniform shape, centred at the centre of mass. With
@@ -211,6 +211,10 @@ joints:
   elbow: {type: revolute, child: forearm, axis: y}
   wrist: {type: universal, parent: forearm.wrist, child: hand}
 """
+
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of its frames besides its own."""
+        return tuple(self.frames)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """A mass is not negative, and an inertia is that of some distribution of mass."""

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 from pydantic import BaseModel
 
-from pliant.spec.base import ByType, Part, Path, Problem, describe, nearest
+from pliant.spec.base import Part, Path, Problem, describe, nearest
+from pliant.spec.collection import kinds, with_defaults
 from pliant.spec.tree import Tree, from_plain, merge
-
-COLLECTIONS = ("bodies", "joints", "rods", "links", "constraints", "loads", "materials", "sections", "parameters")
-"""The parts of a model that can have defaults."""
-
-
-@cache
-def kinds(model: type[BaseModel], collection: str) -> tuple[ByType | None, dict[str, type[Part]]]:
-    """How the kind of an entry is told in a collection such as `joints`, and the part of each kind."""
-    entry: Any = get_args(model.model_fields[collection].annotation)[1]
-    if get_origin(entry) is not Annotated:
-        return None, {"": entry}
-    union, choice = get_args(entry)[:2]
-    return choice, choice.tags(get_args(union) or (union,))
 
 
 def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Problem]]:
@@ -31,11 +18,12 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
         return tree, []
     problems: list[Problem] = []
     changed = dict(tree.value)
+    known = with_defaults(model)
     for collection, section in given.value.items():
         path: Path = ("defaults", collection)
-        if collection not in COLLECTIONS:
-            match = nearest(collection, COLLECTIONS)
-            hint = f"did you mean '{match}'?" if match else f"known: {', '.join(COLLECTIONS)}"
+        if collection not in known:
+            match = nearest(collection, known)
+            hint = f"did you mean '{match}'?" if match else f"known: {', '.join(known)}"
             problems.append((path, f"there are no defaults for {describe(collection)}", hint))
         elif not isinstance(section.value, dict):
             problems.append((path, f"expected a mapping (key: value), got {describe(section.value)}", ""))

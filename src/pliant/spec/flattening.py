@@ -15,6 +15,7 @@ from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
 from pliant.spec.base import Part, Path, nearest
 from pliant.spec.body import Body
+from pliant.spec.collection import collections
 from pliant.spec.environment import in_order, parameter_dimensions, to_node
 from pliant.spec.evaluate import UNKNOWN, evaluate, unknown_name
 from pliant.spec.expected import bounds_problems, wrong_dimension
@@ -100,35 +101,22 @@ class _Level:
         return values
 
     def expand(self) -> None:
-        spec, flat = self.spec, self.flat
-        for name, parameter in spec.parameters.items():
-            if self.names[name] == Symbol(self.prefix + name):
-                self._add("parameters", name, parameter)
-        for name, body in spec.bodies.items():
-            if body.count is not None:
-                flat.counts["bodies", self.prefix + name] = self._count(body.count, ("bodies", name, "count"))
-        for name, attach in spec.attach.items():
-            self._attach(name, attach)
-        for collection in ("materials", "sections"):
+        """Put the parts of this model into the flat one, in the order of the schema."""
+        spec = self.spec
+        for collection in collections(type(spec)):
             for name, thing in getattr(spec, collection).items():
-                self._add(collection, name, thing)
-        for name, body in spec.bodies.items():
-            self._repeat("bodies", name, body, flat.counts.get(("bodies", self.prefix + name)))
-        for name, joint in spec.joints.items():
-            self._joint(name, joint)
-        for name, rod in spec.rods.items():
-            self._repeat("rods", name, rod, None)
-        for collection in ("links", "constraints", "loads"):
-            for name, thing in getattr(spec, collection).items():
-                count = None if thing.count is None else self._count(thing.count, (collection, name, "count"))
-                self._repeat(collection, name, thing, count)
-        for name, signal in spec.inputs.items():
-            if name not in self.names or self.names[name] == Symbol(self.prefix + name):
-                self._add("inputs", name, signal)
-        for name, output in spec.outputs.items():
-            self._add("outputs", name, output)
+                if collection == "attach":
+                    self._attach(name, thing)
+                elif collection == "joints":
+                    self._joint(name, thing)
+                elif collection not in ("parameters", "inputs"):
+                    count = getattr(thing, "count", None)
+                    number = None if count is None else self._count(count, (collection, name, "count"))
+                    self._repeat(collection, name, thing, number)
+                elif name not in self.names or self.names[name] == Symbol(self.prefix + name):
+                    self._add(collection, name, thing)  # what an outer model overrides is gone
         if not self.prefix:
-            flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
+            self.flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
 
     def _count(self, count: int | str, path: Path) -> int:
         """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""

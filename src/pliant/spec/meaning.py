@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.spec.base import Part, Path, Problem
+from pliant.spec.collection import collections
 from pliant.spec.dimension import Dimension
 from pliant.spec.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
 from pliant.spec.evaluate import UNKNOWN, Loose, evaluate
@@ -21,11 +22,6 @@ from pliant.spec.walk import Leaf, leaves, parts
 if TYPE_CHECKING:
     from pliant.spec.building import Broken
     from pliant.spec.robot import RobotSpec
-
-COLLECTIONS = (
-    "parameters", "materials", "sections", "bodies", "joints", "rods",
-    "links", "constraints", "loads", "inputs", "outputs",
-)  # fmt: skip
 
 
 def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
@@ -124,9 +120,10 @@ class Checked:
         """Every value: known names, the right dimension, constant where it must be, a finite number."""
         for leaf in leaves(self.flat.world, ("world",)):
             self._value("world", "", leaf)
-        for collection in COLLECTIONS[1:]:
+        for collection in collections(type(self.flat)):
             for name, thing in getattr(self.flat, collection).items():
-                self._thing(collection, name, thing)
+                if collection != "parameters":
+                    self._thing(collection, name, thing)
         for index, analysis in enumerate(self.flat.analyses):
             for leaf in leaves(analysis, (index,)):
                 self._value("analyses", "", leaf)

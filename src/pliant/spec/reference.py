@@ -19,7 +19,7 @@ from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
 from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement
 from pliant.spec.base import Choice, Part
-from pliant.spec.defaults import COLLECTIONS, kinds
+from pliant.spec.collection import kinds, with_defaults
 from pliant.spec.names import FUNCTIONS, RESERVED, NameMarker, Reference
 from pliant.spec.reference_text import EXAMPLES, INTRODUCTION, PROSE
 from pliant.spec.robot import RobotSpec
@@ -119,7 +119,7 @@ def page() -> str:
         "reserved": ", ".join(f"`{name}`" for name in sorted(RESERVED - set(FUNCTIONS))),
         "prefixed": ", ".join(f"`{name}`" for name in WITH_PREFIX),
         "alone": ", ".join(f"`{name}`" for name in ALONE),
-        "collections": ", ".join(f"`{name}`" for name in COLLECTIONS),
+        "collections": ", ".join(f"`{name}`" for name in with_defaults(RobotSpec)),
     }
     lines = [INTRODUCTION.format(**words), "## The keys of a model file\n", *_table(RobotSpec), ""]
     for title, parts in SECTIONS:

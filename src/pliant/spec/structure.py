@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.link.axial import Axial
-from pliant.spec.base import Path, nearest
+from pliant.spec.base import Framed, Path, nearest
+from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.spec.inputs import Series, SeriesInput
@@ -26,7 +27,7 @@ Finding: TypeAlias = tuple[str, str, Path, str, str]
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
     """Everything that does not fit together."""
-    if not (checked.flat.bodies or checked.flat.rods) and not checked.lacks("bodies", "rods", "attach"):
+    if not any(framed(checked)) and not checked.lacks("bodies", "rods", "attach"):
         yield "bodies", "", (), "the model has no bodies", "add `bodies` or `rods`, or `attach` another model"
     yield from _references(checked)
     yield from _tree(checked)
@@ -36,14 +37,23 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _same_ends(checked)
 
 
+def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
+    """Collection, name and part of everything that has frames."""
+    for collection in collections(type(checked.flat)):
+        for name, thing in getattr(checked.flat, collection).items():
+            if isinstance(thing, Framed):
+                yield collection, name, thing
+
+
 def frame_names(checked: Checked) -> set[str]:
-    """All frames: world, every body and rod, every named frame of one, and the tips of rods."""
-    frames = {f"{name}.{frame}" for name, body in checked.flat.bodies.items() for frame in body.frames}
-    along = {f"{name}.{frame}" for name, rod in checked.flat.rods.items() for frame in ("tip", *rod.frames)}
-    return {"world", *checked.flat.bodies, *frames, *checked.flat.rods, *along}
+    """All frames: the world, everything that has frames, and their named frames."""
+    frames = {"world"}
+    for _, name, thing in framed(checked):
+        frames |= {name, *(f"{name}.{frame}" for frame in thing.frame_names())}
+    return frames
 
 
-HOME = {"frame": "bodies", "coordinate": "joints", "input": "parameters"}
+HOME = {"coordinate": "joints", "input": "parameters"}
 """The collection that a kind of reference leads to, where it is not the kind's own plural."""
 
 
@@ -60,7 +70,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "input": checked.inputs,
         "output": set(flat.outputs),
     }
-    for collection in ("bodies", "joints", "rods", "links", "constraints", "loads", "outputs"):
+    for collection in collections(type(flat)):
         for name, thing in getattr(flat, collection).items():
             for leaf in leaves(thing):
                 if isinstance(leaf.marker, Reference) and _lost(checked, leaf, known[leaf.marker.kind]):
@@ -75,9 +85,11 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     """Whether a reference leads to nothing, and not only to something that could not be read."""
     assert isinstance(leaf.marker, Reference)
     kind = leaf.marker.kind
-    collection = HOME.get(kind, kind + "s")
     target = leaf.value.partition(".")[0].partition("[")[0]
-    if leaf.value in names or checked.lacks("attach") or checked.broken.touches(collection, target):
+    homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
+    if leaf.value in names or checked.lacks("attach"):
+        return False
+    if any(checked.broken.touches(home, target) for home in homes):
         return False
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
 
@@ -88,8 +100,8 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
     kind, value = leaf.marker.kind, leaf.value
     body, dot, frame = value.partition(".")
     bare = body.partition("[")[0]
-    collection = HOME.get(kind, kind + "s")
-    count = checked.origins.counts.get((collection, bare))
+    homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
+    count = next((n for home in homes if (n := checked.origins.counts.get((home, bare))) is not None), None)
     if count is not None and body not in names:
         if "[" in body:
             hint = f"it has instances 1 to {count}"
@@ -110,51 +122,56 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
 
 
 def _tree(checked: Checked) -> Iterator[Finding]:
-    """Every body is the child of exactly one joint, and every chain of joints leads to the world."""
-    if checked.lacks("bodies", "joints", "rods", "attach"):
+    """Everything with frames hangs on one thing, and every chain of parents leads to the world."""
+    carriers = ("joints", *{collection for collection, _, _ in framed(checked)})
+    if checked.lacks("attach", *carriers):
         return
-    bodies, joints, rods = checked.flat.bodies, checked.flat.joints, checked.flat.rods
-    for name in rods.keys() & bodies.keys():
-        yield "rods", name, (), f"there is a body called '{name}' too", "give one of them another name"
-    holder: dict[str, str] = {}
-    for name, joint in joints.items():
+    seat: dict[str, tuple[str, str, str]] = {}  # what carries each thing: collection, name, and the frame below
+    carried: list[str] = []
+    for collection, name, thing in framed(checked):
+        if name in seat or name in carried:
+            yield collection, name, (), f"the name '{name}' is used twice for things that have frames", "rename one"
+        parent = getattr(thing, "parent", None)
+        if parent is None:
+            carried.append(name)
+        else:
+            seat[name] = (collection, name, parent)
+    lost = False
+    for name, joint in checked.flat.joints.items():
         child = joint.child.partition(".")[0]
         if child == "world":
-            yield (
-                "joints",
-                name,
-                ("child",),
-                "the world cannot be the child of a joint",
-                "swap parent and child",
-            )
-        elif child in holder:
-            message = f"'{child}' is already the child of joint '{holder[child]}'"
+            yield "joints", name, ("child",), "the world cannot be the child of a joint", "swap parent and child"
+        elif child in seat:
+            message = f"'{child}' is already the child of joint '{seat[child][1]}'"
+            if seat[child][0] != "joints":
+                message = f"'{child}' sits on its own `parent` and cannot be carried by a joint"
             hint = "every body is the child of one joint; close a loop with a constraint"
             yield "joints", name, ("child",), message, hint
-        elif child in bodies:
-            holder[child] = name
-    lost = any(joint.child.partition(".")[0] not in bodies for joint in joints.values())
-    for name in bodies:
-        if name not in holder and not lost:
+        elif child in carried:
+            seat[child] = ("joints", name, joint.parent)
+        lost |= child not in carried
+    for collection, name, _ in framed(checked):
+        if name not in seat and not lost:
             message = f"no joint holds the body '{name}'"
             hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
-            yield "bodies", name, (), message, hint
+            yield collection, name, (), message, hint
+    yield from _circles(seat)
+
+
+def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:
+    """Chains of parents that lead back to where they began."""
     safe = {"world"}
-    for name, rod in rods.items():
-        if rod.parent.partition(".")[0] == name:
-            yield "rods", name, ("parent",), f"the rod '{name}' hangs on itself", "name another frame as its parent"
-            return
-    for name in (*holder, *rods):
-        chain: list[str] = []
-        while (name in holder or name in rods) and name not in safe and name not in chain:
+    for start in seat:
+        name, chain = start, list[str]()
+        while name in seat and name not in safe and name not in chain:
             chain.append(name)
-            held = joints[holder[name]] if name in holder else rods[name]
-            name = held.parent.partition(".")[0]
+            name = seat[name][2].partition(".")[0]
         if name in chain:
-            circle = [holder[body] for body in chain[chain.index(name) :] if body in holder]
-            message = f"the joints {', '.join(reversed(circle))} hold each other in a circle"
+            circle = [seat[thing] for thing in chain[chain.index(name) :]]
+            names = ", ".join(carrier for _, carrier, _ in reversed(circle))
+            message = f"{names} hold each other in a circle"
             hint = "let one of them hold its body to the world, and close the loop with a constraint"
-            yield "joints", circle[-1], ("parent",), message, hint
+            yield circle[-1][0], circle[-1][1], ("parent",), message, hint
         safe.update(chain)
 
 

@@ -8,8 +8,9 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from pliant.spec.base import printable
+from pliant.spec.base import Framed, printable
 from pliant.spec.body import Body
+from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.flattening import WORLD, flatten
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 WIDTH = 110
 MANY = 6
 """Up to so many instances of a repeated thing are shown, more are shortened to the first and the last."""
+
+
+OWN_TABLE = ("parameters", "bodies", "joints", "attach")
+"""Collections that are shown in a table of their own kind, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def overview(spec: RobotSpec) -> Overview:
         _bodies(flat, environment),
         _joints(flat),
         _coordinates(coordinates),
-        *(_others(flat, collection) for collection in ("rods", "links", "constraints", "loads", "inputs", "outputs")),
+        *(_others(flat, name) for name in collections(type(flat)) if name not in OWN_TABLE),
         _analyses(flat),
     )
     shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
@@ -199,6 +204,12 @@ def _tree(flat: RobotSpec) -> Branch:
         body, _, frame = joint.parent.partition(".")
         label = f"{joint.child}  ({joint.type} {name}" + (f", at {frame})" if frame else ")")
         children.setdefault(body, []).append((joint.child.partition(".")[0], label))
+    for collection in collections(type(flat)):
+        for name, thing in getattr(flat, collection).items():
+            if isinstance(thing, Framed) and (parent := getattr(thing, "parent", None)) is not None:
+                body, _, frame = parent.partition(".")
+                label = name + (f"  (at {frame})" if frame else "")
+                children.setdefault(body, []).append((name, label))
     # Children first, so that deep chains need no recursion.
     order, waiting = [], [(WORLD, WORLD)]
     while waiting:

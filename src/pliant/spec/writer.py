@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin
 from pydantic.fields import FieldInfo
 
 from pliant.spec.base import Part
-from pliant.spec.defaults import COLLECTIONS, defaults_for, kinds
+from pliant.spec.collection import kinds, with_defaults
+from pliant.spec.defaults import defaults_for
 from pliant.spec.tree import WHOLE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ WIDTH = 100
 def dump(spec: RobotSpec) -> str:
     """The spec as YAML text."""
     data = {"pliant": spec.pliant, **to_data(spec)}
-    for collection in COLLECTIONS:
+    for collection in with_defaults(type(spec)):
         for name, entry in data.get(collection, {}).items():
             default = defaults_for(type(spec), collection, data.get("defaults", {}), entry)
             data[collection][name] = _without(default, entry)
@@ -87,7 +88,7 @@ def default_kinds() -> frozenset[type[Part]]:
     """Parts that an entry without a kind stands for."""
     from pliant.spec.robot import RobotSpec
 
-    choices = [kinds(RobotSpec, collection) for collection in COLLECTIONS]
+    choices = [kinds(RobotSpec, collection) for collection in with_defaults(RobotSpec)]
     return frozenset(parts[choice.default] for choice, parts in choices if choice and choice.default)
 
 
