@@ -193,6 +193,28 @@ class Build:
                 self.signals.add_followed_input(self.system.rows + k, first + k)
         self.constraint_rows[name] = self.system.constraint(kind, nodes, constants, rows, name)
 
+    @staticmethod
+    def plan(motion: Motion, placement: Pose, constants: Sequence[Any] = ()) -> NodePlan:
+        """A node to be moved by `element`."""
+        return NodePlan(motion, placement, tuple(constants))
+
+    def nominal(self, expression: Any) -> float:
+        """The value of an expression at the model's own parameter values."""
+        values = Environment(self.robot)
+        numbers = [float(values.values[name]) for name in values.independent]
+        return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(numbers))
+
+    def signal_expression(self, scalar: Scalar) -> Any:
+        """A signal as an expression of time, inputs and parameters, for use in `add_signal_expressions`."""
+        return self.signals.expression(scalar)
+
+    def add_signal_expressions(self, expressions: Sequence[Any]) -> int:
+        """Add signals given as expressions; returns the index of the first."""
+        at = self.system.signals(len(expressions))
+        for expression in expressions:
+            self.signals.add_expression(expression)
+        return at
+
     def _add_signals(self, signals: Sequence[Scalar]) -> int:
         at = self.system.signals(len(signals))
         for scalar in signals:

@@ -97,8 +97,11 @@ def compile_model(flat: RobotSpec) -> Model:
     """The model of a flat, checked robot."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
-    for name in joint_order(flat):
-        build.add_joint(name)
+    for name in tree_order(flat):
+        if name in flat.rods:
+            flat.rods[name].apply(build, name)
+        else:
+            build.add_joint(name)
     for name, link in flat.links.items():
         link.apply(build, name)
     for name, load in flat.loads.items():
@@ -129,12 +132,16 @@ def compile_model(flat: RobotSpec) -> Model:
     )
 
 
-def joint_order(flat: RobotSpec) -> list[str]:
-    """Joints so that each parent's joint comes before those on it; siblings as they stand in the file."""
+def tree_order(flat: RobotSpec) -> list[str]:
+    """Joints and rods so that what each hangs on comes before it; siblings as they stand in the file.
+
+    Depth first, so that the coordinates of a chain are neighbours.
+    """
     carries = {name: joint.child.partition(".")[0] for name, joint in flat.joints.items()}
+    carries |= {name: name for name in flat.rods}
     on: dict[str, list[str]] = {}
-    for name, joint in flat.joints.items():
-        on.setdefault(joint.parent.partition(".")[0], []).append(name)
+    for name, thing in (*flat.joints.items(), *flat.rods.items()):
+        on.setdefault(thing.parent.partition(".")[0], []).append(name)
     order: list[str] = []
     waiting = list(reversed(on.get("world", [])))
     while waiting:

@@ -38,8 +38,16 @@ class SignalTable:
 
     def add(self, scalar: Scalar) -> None:
         """Append a signal."""
-        self._expressions.append(ca.SX(self._environment.signal(scalar, self.t)))
+        self._expressions.append(self.expression(scalar))
+
+    def expression(self, scalar: Scalar) -> Any:
+        """A signal as an expression of time, inputs and parameters; its switch times are noted."""
         self.switch_times.extend(switch_times(to_node(scalar), self._environment.values, set(self.inputs)))
+        return ca.SX(self._environment.signal(scalar, self.t))
+
+    def add_expression(self, expression: Any) -> None:
+        """Append a signal made of expressions."""
+        self._expressions.append(ca.SX(expression))
 
     def add_followed_input(self, row: int, acceleration: int) -> None:
         """Append a signal that is an input of its own: the position that a prescribed acceleration leads to.

@@ -1,8 +1,8 @@
 """Where does it rest: Newton's method on the constrained statics, made robust.
 
-The step solves `[K + mu M, -J'; J, 0]`. The mass term with mu above the lowest negative eigenvalue makes every step
-go downhill like a heavily damped motion, so the solver settles where the robot would; mu vanishes near the solution and
-Newton's quadratic convergence remains. When that fails, the missing load is applied in stages.
+Where the stiffness has negative eigenvalues on allowed motions, their sign is turned, so that every step goes downhill and the
+solver settles where the robot would. Near a stable solution there are none and Newton's quadratic convergence remains. When that
+fails, the missing load is applied in stages.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pliant.solve.independent import null_space
 from pliant.solve.state import State, assemble
 
 MAX_ITERATIONS = 200
+# No node turns further than this in one step [rad], so that no equilibrium is jumped over.
+MAX_TURN = 1.5
 # Eigenvalues are computed densely up to this many rates to keep steps downhill and to judge stability.
 DENSE_UP_TO = 600
 
@@ -189,6 +191,12 @@ def stability(at: Linearized) -> tuple[bool | None, float | None]:
     return lowest > 0, lowest
 
 
+def _largest_turn(before: np.ndarray, after: np.ndarray) -> float:
+    """Largest angle [rad] between two sets of rotation matrices."""
+    cosines = 0.5 * (np.einsum("nij,nij->n", before, after) - 1.0)
+    return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
+
+
 class _Statics:
     """Newton iterations on `F(q, multipliers) = remaining * F0, phi(q) = 0`."""
 
@@ -258,12 +266,14 @@ class _Statics:
         self, at: Linearized, force: np.ndarray, phi: np.ndarray, damping: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         engine = self.engine
-        mu = damping * (np.abs(at.stiffness.data).max(initial=1.0) / max(np.abs(at.mass.data).max(initial=1.0), 1e-300))
         if engine.nv <= DENSE_UP_TO:
-            mu = max(mu, self._uphill(at))
+            downhill = self._downhill(at, force, phi)
+            if downhill is not None:
+                return downhill
+        stiffness, mass = np.abs(at.stiffness.data).max(initial=1.0), np.abs(at.mass.data).max(initial=1e-300)
         active = sp.diags(engine.row_active.astype(float))
         J = active @ at.jacobian
-        K = at.stiffness + mu * at.mass
+        K = at.stiffness + damping * stiffness / mass * at.mass
         rhs = -np.concatenate([force, phi])
         if engine.m:
             matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - engine.row_active)]], format="csc")
@@ -280,18 +290,30 @@ class _Statics:
             return None
         return x[: engine.nv], x[engine.nv :]
 
-    def _uphill(self, at: Linearized) -> float:
-        """The least mass term that makes the stiffness positive on allowed motions."""
-        Z = null_space(at.jacobian.toarray()[self.engine.row_active.astype(bool)])
+    def _downhill(
+        self, at: Linearized, force: np.ndarray, phi: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
+        on = self.engine.row_active.astype(bool)
+        J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
+        Z = null_space(J)
         if Z.shape[1] == 0:
-            return 0.0
-        K, M = Z.T @ at.stiffness.toarray() @ Z, Z.T @ at.mass.toarray() @ Z
+            return None
+        inner, M = Z.T @ K @ Z, Z.T @ at.mass.toarray() @ Z
         try:
-            lowest = float(la.eigh(0.5 * (K + K.T), M, eigvals_only=True, subset_by_index=[0, 0])[0])
+            values, vectors = la.eigh(0.5 * (inner + inner.T), M)
         except la.LinAlgError:
-            return 0.0
-        highest = float(np.abs(K).max() / max(np.abs(M).max(), 1e-300))
-        return -2.0 * lowest + 1e-3 * abs(lowest) if lowest < -1e-9 * highest else 0.0
+            return None
+        size = np.abs(values)
+        if values[0] >= -1e-9 * size.max():
+            return None
+        particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
+        pull = -Z.T @ (force + K @ particular)
+        x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-6 * size.max())))
+        change = np.zeros(self.engine.m)
+        if on.any():
+            change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
+        return x, change
 
     def _search(
         self,
@@ -303,13 +325,16 @@ class _Statics:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Backtracking: the longest share of the step that lowers the energy or the imbalance."""
         engine = self.engine
-        largest = np.abs(step[0]).max(initial=0.0)
-        share = min(1.0, 1.0 / largest) if largest > 0 else 1.0
+        share = 1.0
+        rotations = engine.node_poses(q)[0]
         energy = engine.energies(self.t, q, self._zero)[1]
         imbalance = np.linalg.norm(force) + np.linalg.norm(phi)
         slope = float(force @ step[0])
         for _ in range(30):
             q_new = engine.increment(q, share * step[0])
+            if _largest_turn(rotations, engine.node_poses(q_new)[0]) > MAX_TURN:
+                share *= 0.5
+                continue
             multipliers_new = multipliers + share * step[1]
             try:
                 force_new, phi_new = self._residual(q_new, multipliers_new)

@@ -1,0 +1,12 @@
+"""Rods: soft parts, each in one of several models. A new model is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.rod.ebr import Ebr
+from pliant.spec.base import ByType
+
+RodModel: TypeAlias = Annotated[Ebr, ByType("rod model", key="kind")]
+
+__all__ = ["Ebr", "RodModel"]

@@ -1,0 +1,109 @@
+"""A rod in the language: where it sits, what it is made of, and which model describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from pliant.rod import RodModel
+from pliant.rod.chamber import Chamber
+from pliant.rod.ebr import Ebr
+from pliant.rod.properties import rod_properties
+from pliant.spec.base import Framed, Part, Problem, positive
+from pliant.spec.names import FrameName, MaterialName, Name, SectionName
+from pliant.spec.placement import Placement
+from pliant.spec.scalar import Length, Number, Scalar, Value
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _six(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else (value,) * 6
+
+
+Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), BeforeValidator(_as_list)]
+SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], BeforeValidator(_six)]
+SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], BeforeValidator(_six)]
+
+
+class RodFrame(Part):
+    """A frame of the rod's section at an arc length. A bare value is the arc length."""
+
+    short_form: ClassVar[str | None] = "at"
+
+    at: Length
+    """Arc length from the base [m]."""
+
+
+class Rod(Framed, Placement):
+    """A slender soft part: it bends, twists, shears and stretches. Its z axis is its tangent.
+
+    It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base), `rod.tip`
+    (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
+    """
+
+    parent: FrameName = "world"
+    """Frame that the rod's base is fixed to."""
+    length: Length
+    """Undeformed length [m]."""
+    section: Sections
+    """Cross-section by name; a list stands for equal distances from base to tip, with properties interpolated (taper)."""
+    material: MaterialName
+    """Material by name; it needs density, Young's modulus, and Poisson's ratio or shear modulus."""
+    law: Literal["linear", "neo_hookean"] = "linear"
+    """How the material answers large strains: linear, or as an incompressible neo-Hookean solid that thins and softens when
+    stretched."""
+    stiffness_factors: SixNumbers = (1,) * 6
+    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones forbid a
+    strain in effect."""
+    rest: SixValues = (0,) * 6
+    """Strains without stress: three [-], three [1/m]; the rod starts with them."""
+    damping: SixValues = (0,) * 6
+    """Damping of the six strain rates [N s, N m^2 s for power 1]."""
+    damping_power: SixNumbers = (1,) * 6
+    """Power of the strain rates, one for all or six [-]."""
+    chambers: dict[Name, Chamber] = Field(default_factory=dict)
+    """Pneumatic chambers by name."""
+    frames: dict[Name, RodFrame] = Field(default_factory=dict)
+    """Named frames along the rod, by name: the arc length of each [m]."""
+    model: RodModel = Ebr()
+    """The model that describes it, and how fine."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections:
+  wire: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: ebr, elements: 8}}
+bodies:
+  camera: {mass: 20 g}
+joints:
+  mount: {type: weld, parent: arm.tip, child: camera}
+"""
+
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of its frames besides its own, which is the base."""
+        return ("tip", *self.frames)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Length above zero; frames on the rod."""
+        yield from positive(self, value, "length")
+        for name, frame in self.frames.items():
+            if not 0 <= value(frame.at) <= value(self.length):
+                text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"
+                yield ("frames", name), text, "give an arc length between 0 and the rod's length"
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the rod to the system in its model."""
+        self.model.apply(build, rod_properties(self, name, build))

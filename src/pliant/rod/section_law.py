@@ -1,0 +1,51 @@
+"""Section laws: how a rod's section answers its six strains, per length of rod.
+
+Strains are `q` = (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to them.
+Every law comes from a stored energy, so undamped motion conserves it exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import casadi as ca
+
+from pliant.interaction.base import power_law
+
+Law = Literal["linear", "neo_hookean"]
+
+CONSTANTS = 25
+"""Length [m], then six each of stiffness, rest strain, damping coefficient, damping power."""
+
+
+@dataclass(frozen=True)
+class SectionAnswer:
+    """Forces (6), stored energy [J] and dissipated power [W] of a length of rod."""
+
+    force: Any
+    energy: Any
+    dissipation: Any
+
+
+def section_answer(strain: Any, rate: Any, c: Any, law: Law) -> SectionAnswer:
+    """The answer of a length of rod to a strain that is the same all along it."""
+    length, stiffness, rest, damping, power = c[0], c[1:7], c[7:13], c[13:19], c[19:25]
+    energy = length * _energy(strain, rest, stiffness, law)
+    friction = ca.vertcat(*[length * power_law(rate[k], damping[k], power[k]) for k in range(6)])
+    return SectionAnswer(-ca.gradient(energy, strain) - friction, energy, ca.dot(friction, rate))
+
+
+def _energy(strain: Any, rest: Any, stiffness: Any, law: Law) -> Any:
+    """Stored energy per length [J/m]."""
+    e = strain - rest
+    if law == "linear":
+        return 0.5 * ca.dot(stiffness * e, e)
+    # Incompressible neo-Hookean rod: fibres follow W = E/6 (x^2 + 2/x - 3) with x their stretch; the section's
+    # dimensions shrink by 1/sqrt(stretch). Second order in bending, exact in stretching.
+    x = 1 + strain[2] - rest[2]
+    bending = (1 + 2 / x**3) / (3 * x)
+    shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2)
+    axial = stiffness[2] / 6 * (x**2 + 2 / x - 3)
+    bend = 0.5 * bending * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2)
+    return shear + axial + bend + 0.5 * stiffness[5] / x * e[5] ** 2
