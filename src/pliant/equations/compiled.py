@@ -243,6 +243,15 @@ class CompiledEngine:
             self._view(self._head.signal, counts["n_signal"]).copy(),
         )
 
+    def signal_rates(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """First and second time derivatives of the signals at time t."""
+        self.library.pl_signals(self._work, t)
+        count = self.tables.counts["n_signal"]
+        return (
+            self._view(self._head.signal_rate, count).copy(),
+            self._view(self._head.signal_acceleration, count).copy(),
+        )
+
     def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of every interaction, added up by source."""
         out: dict[str, np.ndarray] = {}

@@ -12,13 +12,13 @@ EXPLICIT, ROSENBROCK, GENERALIZED_ALPHA, SEMI_IMPLICIT = range(4)
 
 
 class _RunStruct(ctypes.Structure):
-    """`pl_run` of runtime/integrate.h."""
+    """The members of `pl_run` (runtime/integrate.h) up to its private ones."""
 
     _fields_ = (
         [("w", ctypes.c_void_p), ("method", ctypes.c_int), ("fixed", ctypes.c_int)]
         + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol")]
         + [("option", ctypes.c_double * 8)]
-        + [(name, ctypes.c_void_p) for name in "q v a lambda_ alg work q1 v1 a1 lambda1 alg1 work1 stop".split()]
+        + [(name, ctypes.c_void_p) for name in "q v a lambda_ lead work q1 v1 a1 lambda1 lead1 work1 stop".split()]
         + [("n_stop", ctypes.c_int), ("next_stop", ctypes.c_int), ("sample_t", ctypes.c_void_p)]
         + [("n_sample", ctypes.c_int), ("next_sample", ctypes.c_int)]
         + [(f"sample_{name}", ctypes.c_void_p) for name in "q v a lambda work".split()]
@@ -38,6 +38,7 @@ class CompiledRun:
         library.pl_run_free.argtypes = [ctypes.c_void_p]
         library.pl_run_start.argtypes = [ctypes.c_void_p]
         library.pl_run_advance.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        library.pl_run_go_to.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
         self._engine = engine
         self._pointer = library.pl_run_new(engine._work, method)
         self._struct = ctypes.cast(self._pointer, ctypes.POINTER(_RunStruct)).contents
@@ -87,12 +88,20 @@ class CompiledRun:
         s.sample_work = self.sample_work.ctypes.data
 
     def start(self) -> int:
-        """Accelerations at the start; returns a status."""
+        """Accelerations at the start, a first step, samples at the start; returns a status.
+
+        To be called again between advances when inputs or constants have been changed.
+        """
         return int(self._engine.library.pl_run_start(self._pointer))
 
     def advance(self, max_steps: int) -> int:
         """Up to `max_steps` steps towards the last stop; returns a status."""
         return int(self._engine.library.pl_run_advance(self._pointer, max_steps))
+
+    def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> int:
+        """Return to a state inside the last step (an event, say): later samples are dropped; returns a status."""
+        q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
+        return int(self._engine.library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
 
     def _vector(self, address: int | None, size: int) -> np.ndarray:
         return self._engine._view(address, size)

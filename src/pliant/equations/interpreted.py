@@ -193,6 +193,11 @@ class InterpretedEngine:
         values = self._all_signals(t)[0]
         return getattr(self, "_input_values", self.held.copy()), values
 
+    def signal_rates(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """First and second time derivatives of the signals at time t."""
+        _, rates, accelerations = self._all_signals(t)
+        return rates, accelerations
+
     def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of every interaction, added up by source."""
         from dataclasses import replace

@@ -28,16 +28,13 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
       if (c == 0) continue;
       for (int i = 0; i < nq + nv; ++i) x[i] += c * kj[i];
     }
-    const double t = pl_time(r, r->t + C[s] * h);
-    if (s == 0 && !T->n_cforce && !T->n_fforce && !T->n_signal) {
-      memcpy(ks + nq, r->a, nv * sizeof(double)); /* known from the last step; nothing to integrate beside it */
-      ks[nq + nv] = ks[nq + nv + 1] = 0;
+    if (s == 0) { /* known from the step before */
+      memcpy(ks + nq, r->a, nv * sizeof(double));
+      ks[nq + nv] = r->power[0], ks[nq + nv + 1] = r->power[1];
     } else {
-      const int status = pl_forward(w, t, q, v, ks + nq);
+      const int status = pl_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
       if (status) return status;
-      ks[nq + nv] = w->dissipation, ks[nq + nv + 1] = w->supply;
-      for (int i = 0; i < T->m; ++i)
-        if (T->row_signal[i] >= 0) ks[nq + nv + 1] += w->lambda[i] * w->signal_rate[T->row_signal[i]];
+      pl_power_here(r, w->lambda, ks + nq + nv);
     }
     pl_rates(T, q, v, ks);
   }
@@ -46,13 +43,22 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
     r->work1[i] = r->work[i];
     for (int j = 0; j < 6; ++j) r->work1[i] += h * A[6][j] * k[n * j + nq + nv + i];
   }
+  if (!T->m && !T->n_quat) { /* nothing will be projected or normalized: the last stage is the new state */
+    memcpy(r->a1, k + 6 * n + nq, nv * sizeof(double));
+    memcpy(r->power1, k + 6 * n + nq + nv, 2 * sizeof(double));
+    r->complete = 1;
+  }
+  /* components of a quaternion are measured against its length */
+  double *scale = x + n;
+  for (int i = 0; i < nq; ++i) scale[i] = 1;
+  for (int i = 0; i < T->n_plain; ++i) scale[T->plain_q[i]] = fmax(fabs(r->q[T->plain_q[i]]), fabs(x[T->plain_q[i]]));
+  for (int i = 0; i < nv; ++i) scale[nq + i] = fmax(fabs(r->v[i]), fabs(x[nq + i]));
   double sum = 0;
   for (int i = 0; i < nq + nv; ++i) {
     double e = 0;
     for (int s = 0; s < 7; ++s) e += E[s] * k[n * s + i];
-    const double old = i < nq ? r->q[i] : r->v[i - nq];
-    const double scale = r->atol + r->rtol * fmax(fabs(old), fabs(x[i]));
-    sum += (h * e / scale) * (h * e / scale);
+    e *= h / (r->atol + r->rtol * scale[i]);
+    sum += e * e;
   }
   *error = sqrt(sum / (nq + nv));
   return PL_OK;

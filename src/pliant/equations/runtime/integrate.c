@@ -1,90 +1,110 @@
 /* The time loop: step size, stops, constraints, samples. Methods only supply the step. */
 #include "integrate.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static double *doubles(size_t n) { return calloc(n + 8, sizeof(double)); }
 
-typedef int (*step_function)(pl_run *, double, double *);
+typedef struct {
+  int (*step)(pl_run *, double, double *);
+  int exponent;  /* the error estimate shrinks with this power of the step */
+  int projected; /* the driver restores the constraints after the step */
+  int evaluated; /* the driver takes accelerations and multipliers from the equations at the new state */
+} method;
 
-static const step_function STEP[] = {pl_step_explicit, pl_step_rosenbrock, pl_step_generalized_alpha,
-                                     pl_step_semi_implicit};
-static const int ORDER[] = {5, 4, 2, 1};
+static const method METHODS[] = {{pl_step_explicit, 5, 1, 1},
+                                 {pl_step_rosenbrock, 4, 1, 0},
+                                 {pl_step_generalized_alpha, 3, 0, 0},
+                                 {pl_step_semi_implicit, 2, 1, 0}};
 
 pl_run *pl_run_new(pl_work *w, int method) {
   pl_run *r = calloc(1, sizeof *r);
   const pl_tables *T = w->T;
   r->w = w, r->method = method;
-  double **states[] = {&r->q, &r->q1}, **rates[] = {&r->v, &r->a, &r->alg, &r->v1, &r->a1, &r->alg1};
+  double **states[] = {&r->q, &r->q1}, **rates[] = {&r->v, &r->a, &r->lead, &r->v1, &r->a1, &r->lead1, &r->a_before};
   for (int i = 0; i < 2; ++i) *states[i] = doubles(T->nq);
-  for (int i = 0; i < 6; ++i) *rates[i] = doubles(T->nv);
+  for (int i = 0; i < 7; ++i) *rates[i] = doubles(T->nv);
   r->lambda = doubles(T->m), r->lambda1 = doubles(T->m), r->work = doubles(2), r->work1 = doubles(2);
-  r->buffer = doubles((size_t)40 * (T->nq + T->nv + T->m + 8));
+  r->buffer = doubles((size_t)40 * (T->nq + T->nv + T->m + 8) + 3 * T->n_signal);
+  if (method == PL_ROSENBROCK) {
+    const size_t inputs = (size_t)T->nv * T->n_signal, rows = (size_t)3 * T->nv * T->m + T->nnz_j;
+    r->dense = doubles(inputs > rows ? inputs : rows);
+  }
   return r;
 }
 
 void pl_run_free(pl_run *r) {
-  double *all[] = {r->q, r->v, r->a, r->lambda, r->alg, r->work, r->q1, r->v1, r->a1, r->lambda1, r->alg1, r->work1, r->buffer};
+  double *all[] = {r->q,  r->v,       r->a,     r->lambda, r->lead,   r->work,     r->q1,   r->v1,
+                   r->a1, r->lambda1, r->lead1, r->work1,  r->buffer, r->a_before, r->dense};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
   free(r);
 }
 
 double pl_time(const pl_run *r, double t) { return t < r->t_cap ? t : r->t_cap; }
 
-void pl_power(pl_run *r, double t, const double *q, const double *v, const double *lambda, double *out) {
-  pl_work *w = r->w;
-  const pl_tables *T = w->T;
-  pl_signals(w, t);
-  pl_kinematics(w, q, v);
-  pl_forces(w, q, v);
+/* -- shared by the methods ----------------------------------------------------------------------------------------- */
+
+void pl_power_here(const pl_run *r, const double *lambda, double *out) {
+  const pl_work *w = r->w;
   out[0] = w->dissipation, out[1] = w->supply;
-  for (int i = 0; i < T->m; ++i)
-    if (T->row_signal[i] >= 0) out[1] += lambda[i] * w->signal_rate[T->row_signal[i]];
+  for (int i = 0; i < w->T->m; ++i)
+    if (w->T->row_signal[i] >= 0) out[1] += lambda[i] * w->signal_rate[w->T->row_signal[i]];
 }
 
-void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v) {
+void pl_power(pl_run *r, double t, const double *q, const double *v, const double *lambda, double *out) {
+  pl_signals(r->w, t);
+  pl_kinematics(r->w, q, v);
+  pl_forces(r->w, q, v);
+  pl_power_here(r, lambda, out);
+}
+
+void pl_increment_scale(const pl_run *r, double *scale) {
   const pl_tables *T = r->w->T;
-  const int n = T->nq;
-  double *d0 = r->buffer, *d1 = d0 + n, *dd0 = d1 + n, *dd1 = dd0 + n, *qd = dd1 + n;
-  pl_rates(T, r->q, r->v, d0), pl_rates(T, r->q1, r->v1, d1);
-  pl_rates_of_rates(T, r->q, r->v, r->a, dd0), pl_rates_of_rates(T, r->q1, r->v1, r->a1, dd1);
-  const double x2 = x * x, x3 = x2 * x, x4 = x3 * x, x5 = x4 * x;
-  const double b0 = 1 - 10 * x3 + 15 * x4 - 6 * x5, b1 = 10 * x3 - 15 * x4 + 6 * x5;
-  const double c0 = x - 6 * x3 + 8 * x4 - 3 * x5, c1 = -4 * x3 + 7 * x4 - 3 * x5;
-  const double e0 = 0.5 * (x2 - 3 * x3 + 3 * x4 - x5), e1 = 0.5 * (x3 - 2 * x4 + x5);
-  const double B = -30 * x2 + 60 * x3 - 30 * x4;
-  const double C0 = 1 - 18 * x2 + 32 * x3 - 15 * x4, C1 = -12 * x2 + 28 * x3 - 15 * x4;
-  const double E0 = 0.5 * (2 * x - 9 * x2 + 12 * x3 - 5 * x4), E1 = 0.5 * (3 * x2 - 8 * x3 + 5 * x4);
-  for (int i = 0; i < n; ++i) {
-    q[i] = b0 * r->q[i] + b1 * r->q1[i] + h * (c0 * d0[i] + c1 * d1[i]) + h * h * (e0 * dd0[i] + e1 * dd1[i]);
-    qd[i] = B * (r->q[i] - r->q1[i]) / h + C0 * d0[i] + C1 * d1[i] + h * (E0 * dd0[i] + E1 * dd1[i]);
-  }
-  for (int i = 0; i < T->n_plain; ++i) v[T->plain_v[i]] = qd[T->plain_q[i]];
+  for (int i = 0; i < T->nv; ++i) scale[i] = 1;
+  for (int i = 0; i < T->n_plain; ++i)
+    scale[T->plain_v[i]] = fmax(fabs(r->q[T->plain_q[i]]), fabs(r->q1[T->plain_q[i]]));
+}
+
+/* B(x) v = v + x x v / 2 + c x x (x x v), c = (1 - a/2 cot(a/2)) / a^2 with the angle a = |x| */
+void pl_increment_rate(const pl_tables *T, const double *x, const double *v, double *out) {
+  memcpy(out, v, T->nv * sizeof(double));
   for (int i = 0; i < T->n_quat; ++i) {
-    const double *Q = q + T->quat_q[i], *D = qd + T->quat_q[i];
-    const double scale = 2 / (Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3]);
-    double *o = v + T->quat_v[i];
-    o[0] = scale * (Q[0] * D[1] - Q[1] * D[0] - Q[2] * D[3] + Q[3] * D[2]);
-    o[1] = scale * (Q[0] * D[2] + Q[1] * D[3] - Q[2] * D[0] - Q[3] * D[1]);
-    o[2] = scale * (Q[0] * D[3] - Q[1] * D[2] + Q[2] * D[1] - Q[3] * D[0]);
+    const double *p = x + T->quat_v[i], *o = v + T->quat_v[i];
+    double *z = out + T->quat_v[i];
+    const double a2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2], a = sqrt(a2);
+    const double c = a < 0.3 ? 1.0 / 12 + a2 * (1.0 / 720 + a2 * (1.0 / 30240 + a2 * (1.0 / 1209600 + a2 / 47900160)))
+                             : (1 - 0.5 * a / tan(0.5 * a)) / a2;
+    const double y[3] = {p[1] * o[2] - p[2] * o[1], p[2] * o[0] - p[0] * o[2], p[0] * o[1] - p[1] * o[0]};
+    const double yy[3] = {p[1] * y[2] - p[2] * y[1], p[2] * y[0] - p[0] * y[2], p[0] * y[1] - p[1] * y[0]};
+    for (int k = 0; k < 3; ++k) z[k] = o[k] + 0.5 * y[k] + c * yy[k];
   }
-  pl_normalize(T, q);
 }
 
-void pl_step_work(pl_run *r, double h) {
-  const pl_tables *T = r->w->T;
-  r->work1[0] = r->work[0], r->work1[1] = r->work[1];
-  if (!T->n_cforce && !T->n_fforce && !T->n_signal) return;
-  double start[2], middle[2], end[2], *q = r->buffer + 5 * T->nq, *v = q + T->nq, *l = v + T->nv;
-  pl_power(r, r->t, r->q, r->v, r->lambda, start);
-  pl_interpolate(r, h, 0.5, q, v);
-  for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->lambda[i] + r->lambda1[i]);
-  pl_power(r, pl_time(r, r->t + 0.5 * h), q, v, l, middle);
-  pl_power(r, pl_time(r, r->t + h), r->q1, r->v1, r->lambda1, end);
-  for (int k = 0; k < 2; ++k) r->work1[k] += h / 6 * (start[k] + 4 * middle[k] + end[k]);
+void pl_turn_columns(pl_work *w, double cM, double cC, const double *blocks) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_quat; ++i, blocks += 9) {
+    /* the three columns of a rotation have the same pattern */
+    const int c = T->quat_v[i], c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
+    for (int k = 0; k < c1 - c0; ++k) {
+      const double X0 = cM * w->M[c0 + k] + cC * w->C[c0 + k], X1 = cM * w->M[c1 + k] + cC * w->C[c1 + k],
+                   X2 = cM * w->M[c2 + k] + cC * w->C[c2 + k];
+      w->kkt[T->kkt_of[c0 + k]] += X0 * blocks[0] + X1 * blocks[1] + X2 * blocks[2];
+      w->kkt[T->kkt_of[c1 + k]] += X0 * blocks[3] + X1 * blocks[4] + X2 * blocks[5];
+      w->kkt[T->kkt_of[c2 + k]] += X0 * blocks[6] + X1 * blocks[7] + X2 * blocks[8];
+    }
+  }
 }
+
+void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y) {
+  memset(y, 0, T->nv * sizeof(double));
+  for (int j = 0; j < T->nv; ++j)
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) y[T->row[k]] += X[k] * x[j];
+}
+
+/* -- start and restart --------------------------------------------------------------------------------------------- */
 
 static int first_not_finite(const double *x, int n) {
   for (int i = 0; i < n; ++i)
@@ -92,50 +112,188 @@ static int first_not_finite(const double *x, int n) {
   return -1;
 }
 
-/* Accelerations at the start, and a first guess of the step. */
-int pl_run_start(pl_run *r) {
+/* Accelerations and powers of the state, with nothing remembered from steps before it. */
+static int refresh(pl_run *r) {
   const pl_tables *T = r->w->T;
   r->t_cap = INFINITY;
   const int status = pl_forward(r->w, r->t, r->q, r->v, r->a);
   if (status) return status;
   memcpy(r->lambda, r->w->lambda, T->m * sizeof(double));
-  memcpy(r->alg, r->a, T->nv * sizeof(double));
+  memset(r->lead, 0, T->nv * sizeof(double));
+  r->h_before = 0;
   r->where = first_not_finite(r->a, T->nv);
   if (r->where >= 0) return PL_NOT_FINITE;
-  r->previous_error = 1;
-  if (!r->fixed && !(r->h > 0)) {
-    double d0 = 0, d1 = 0, d2 = 0;
-    for (int i = 0; i < T->nv; ++i) {
-      const double scale = r->atol + r->rtol * (1e-3 + fabs(r->v[i]));
-      d0 += 1 / (scale * scale), d1 += r->v[i] * r->v[i] / (scale * scale), d2 += r->a[i] * r->a[i] / (scale * scale);
-    }
-    /* the step in which a constant acceleration moves the state by a hundredth of a unit at most */
-    const double span = r->stop[r->n_stop - 1] - r->t;
-    r->h = fmin(1e-3 * span, 0.01 * sqrt((d0 + 1e-300) / (d1 + d2 + 1e-300)));
-  }
+  pl_power_here(r, r->lambda, r->power);
   return PL_OK;
 }
 
-static int emit_samples(pl_run *r, double h) {
+static double norm(const pl_run *r, const double *x, const double *y, const double *y0) {
   const pl_tables *T = r->w->T;
-  while (r->next_sample < r->n_sample && r->sample_t[r->next_sample] <= r->t + h + 1e-12 * fabs(r->t + h)) {
-    const int n = r->next_sample;
-    const double x = h > 0 ? (r->sample_t[n] - r->t) / h : 1;
-    double *q = r->sample_q + (size_t)T->nq * n, *v = r->sample_v + (size_t)T->nv * n;
-    if (x >= 1 - 1e-12) {
-      memcpy(q, r->q1, T->nq * sizeof(double)), memcpy(v, r->v1, T->nv * sizeof(double));
-    } else if (x <= 1e-12) {
-      memcpy(q, r->q, T->nq * sizeof(double)), memcpy(v, r->v, T->nv * sizeof(double));
-    } else {
-      pl_interpolate(r, h, x, q, v);
-      const int status = pl_project(r->w, r->sample_t[n], q, v, r->projection_tolerance);
-      if (status) return status;
-    }
-    for (int i = 0; i < T->nv; ++i) r->sample_a[(size_t)T->nv * n + i] = (1 - x) * r->a[i] + x * r->a1[i];
-    for (int i = 0; i < T->m; ++i) r->sample_lambda[(size_t)T->m * n + i] = (1 - x) * r->lambda[i] + x * r->lambda1[i];
-    for (int k = 0; k < 2; ++k) r->sample_work[2 * n + k] = (1 - x) * r->work[k] + x * r->work1[k];
-    r->next_sample++;
+  const double *scale = r->buffer;
+  double sum = 0;
+  for (int i = 0; i < T->nv; ++i) {
+    const double a = x[i] / (r->atol + r->rtol * scale[i]);
+    const double b = (y[i] - (y0 ? y0[i] : 0)) / (r->atol + r->rtol * fabs(r->v[i]));
+    sum += a * a + b * b;
   }
+  return sqrt(sum / (2 * T->nv));
+}
+
+/* A first step from the sizes of the state and of its first two derivatives (Hairer, Norsett and Wanner, Solving ODEs I,
+ * section II.4). */
+static double first_step(pl_run *r) {
+  const pl_tables *T = r->w->T;
+  const int nv = T->nv;
+  double *scale = r->buffer, *x = scale + nv, *q = x + nv, *v = q + T->nq, *a = v + nv;
+  memcpy(r->q1, r->q, T->nq * sizeof(double));
+  pl_increment_scale(r, scale);
+  const double d0 = norm(r, scale, r->v, 0), d1 = norm(r, r->v, r->a, 0);
+  const double span = r->stop[r->next_stop] - r->t;
+  const double guess = fmin(span, d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1);
+  for (int i = 0; i < nv; ++i) x[i] = guess * r->v[i], v[i] = r->v[i] + guess * r->a[i];
+  pl_increment(T, r->q, x, q);
+  r->t_cap = r->t + 0.999 * span;
+  if (pl_forward(r->w, pl_time(r, r->t + guess), q, v, a) || first_not_finite(a, nv) >= 0) return guess;
+  for (int i = 0; i < nv; ++i) x[i] = guess * r->a[i];
+  const double d2 = norm(r, x, a, r->a) / guess, largest = fmax(d1, d2);
+  const double second = largest <= 1e-15 ? fmax(1e-6, 1e-3 * guess)
+                                         : pow(0.01 / largest, 1.0 / METHODS[r->method].exponent);
+  return fmin(100 * guess, second);
+}
+
+/* Accelerations at the start, a first guess of the step, samples at the start. May be called again between advances after
+ * the caller has changed inputs or constants. */
+int pl_run_start(pl_run *r) {
+  const int status = refresh(r);
+  if (status) return status;
+  r->previous_error = 1;
+  if (!r->fixed) {
+    if (!(r->h > 0) && r->next_stop < r->n_stop && r->stop[r->next_stop] > r->t) r->h = first_step(r);
+    r->h = fmin(r->h, r->h_max);
+  }
+  pl_sample_state(r);
+  return PL_OK;
+}
+
+/* Return to a state inside the last step (an event, say); later samples are dropped. */
+int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
+  double work[2];
+  if (r->steps) {
+    pl_interpolate_work(r->work1, r->work, r->power1, r->power, r->h_last, 1 + (t - r->t) / r->h_last, work);
+    memcpy(r->work, work, sizeof work);
+  }
+  r->t = t;
+  memcpy(r->q, q, r->w->T->nq * sizeof(double)), memcpy(r->v, v, r->w->T->nv * sizeof(double));
+  while (r->next_sample > 0 && r->sample_t[r->next_sample - 1] > t) r->next_sample--;
+  return refresh(r);
+}
+
+/* Whether constraints prescribe motions in time. */
+static int driven(const pl_run *r) {
+  for (int i = 0; i < r->w->T->m; ++i)
+    if (r->w->T->row_signal[i] >= 0 && r->w->row_active[i]) return 1;
+  return 0;
+}
+
+static int differs(double x, double y, double slack) { return fabs(x - y) > 1e-9 * (fabs(x) + fabs(y)) + slack; }
+
+/* Whether signals differ between just before the state's time (t_cap) and now; of prescribed motions also their rates. */
+static int signals_jump(pl_run *r) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int n = T->n_signal;
+  const double between = 4 * (r->t - r->t_cap);
+  double *left = r->buffer, *left_rate = left + n, *left_acceleration = left_rate + n;
+  pl_signals(w, r->t_cap);
+  memcpy(left, w->signal, n * sizeof(double)), memcpy(left_rate, w->signal_rate, n * sizeof(double));
+  memcpy(left_acceleration, w->signal_acceleration, n * sizeof(double));
+  pl_signals(w, r->t);
+  for (int i = 0; i < n; ++i)
+    if (differs(left[i], w->signal[i], between * (fabs(left_rate[i]) + fabs(w->signal_rate[i])))) return 1;
+  for (int k = 0; k < T->m; ++k) {
+    const int i = T->row_signal[k];
+    if (i < 0) continue;
+    const double slack = between * (fabs(left_acceleration[i]) + fabs(w->signal_acceleration[i]));
+    if (differs(left_rate[i], w->signal_rate[i], slack) || differs(left_acceleration[i], w->signal_acceleration[i], 0))
+      return 1;
+  }
+  return 0;
+}
+
+/* On to the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once; prescribed positions
+ * cannot. */
+static int cross_stop(pl_run *r) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  int status = PL_OK;
+  if (T->n_signal && signals_jump(r)) {
+    if (driven(r)) {
+      pl_kinematics(w, r->q, r->v);
+      pl_constraints(w, r->q, r->v);
+      for (int i = 0; i < T->m; ++i)
+        if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
+      const double before = pl_kinetic_energy(w);
+      if ((status = pl_project(w, r->t, r->q, r->v, r->projection_tolerance))) return status;
+      pl_kinematics(w, r->q, r->v);
+      r->work[1] += pl_kinetic_energy(w) - before;
+    }
+    status = refresh(r);
+  }
+  if (!status) pl_sample_state(r);
+  return status;
+}
+
+/* -- steps --------------------------------------------------------------------------------------------------------- */
+
+/* Integrals of both powers over the step: Simpson's rule on the interpolated middle. */
+static int add_work(pl_run *r, double h) {
+  const pl_tables *T = r->w->T;
+  const double half = pl_time(r, r->t + 0.5 * h);
+  double middle[2], *q = r->buffer + 6 * T->nq, *v = q + T->nq, *l = v + T->nv, *a = l + T->m;
+  int status;
+  if (r->method == PL_SEMI_IMPLICIT) {
+    for (int k = 0; k < 2; ++k) r->work1[k] = r->work[k] + 0.5 * h * (r->power[k] + r->power1[k]);
+    return PL_OK;
+  }
+  pl_interpolate(r, h, 0.5, q, v, 0);
+  if (r->method == PL_ROSENBROCK && T->m && driven(r)) { /* multipliers to the method's own order */
+    if ((status = pl_forward(r->w, half, q, v, a))) return status;
+    pl_power_here(r, r->w->lambda, middle);
+  } else {
+    for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->lambda[i] + r->lambda1[i]);
+    pl_power(r, half, q, v, l, middle);
+  }
+  for (int k = 0; k < 2; ++k)
+    r->work1[k] = r->work[k] + h / 6 * (r->power[k] + 4 * middle[k] + r->power1[k]);
+  return PL_OK;
+}
+
+/* A step of size h to a candidate that satisfies the constraints, unless its error is too large anyway. */
+static int attempt(pl_run *r, double h, double *error) {
+  const pl_tables *T = r->w->T;
+  const method *m = METHODS + r->method;
+  const double t1 = pl_time(r, r->t + h);
+  const int powered = T->n_cforce || T->n_fforce || T->n_signal;
+  r->complete = 0;
+  *error = 0;
+  int status = m->step(r, h, error);
+  if (status) return status;
+  if ((r->where = first_not_finite(r->v1, T->nv)) >= 0) return PL_NOT_FINITE;
+  if (!isfinite(*error)) return r->where = 0, PL_NOT_FINITE;
+  if (!r->fixed && *error > 1) return PL_OK;
+  if (!r->complete) {
+    pl_normalize(T, r->q1);
+    if (m->projected && (status = pl_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
+    if (m->evaluated) {
+      if ((status = pl_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
+      memcpy(r->lambda1, r->w->lambda, T->m * sizeof(double));
+      pl_power_here(r, r->lambda1, r->power1);
+    } else if (powered)
+      pl_power(r, t1, r->q1, r->v1, r->lambda1, r->power1);
+  }
+  if ((r->where = first_not_finite(r->a1, T->nv)) >= 0) return PL_NOT_FINITE;
+  if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
+  else if (r->method != PL_EXPLICIT) return add_work(r, h); /* which integrates them with its own stages */
   return PL_OK;
 }
 
@@ -144,79 +302,69 @@ static void swap(double **a, double **b) {
   *a = *b, *b = x;
 }
 
+static void accept(pl_run *r, double h, double t) {
+  double *before = r->a_before;
+  r->a_before = r->a, r->a = r->a1, r->a1 = before;
+  swap(&r->q, &r->q1), swap(&r->v, &r->v1), swap(&r->lambda, &r->lambda1), swap(&r->lead, &r->lead1);
+  swap(&r->work, &r->work1);
+  for (int k = 0; k < 2; ++k) {
+    const double old = r->power[k];
+    r->power[k] = r->power1[k], r->power1[k] = old;
+  }
+  r->h_before = r->h_last = h;
+  r->t = t;
+  r->steps++;
+}
+
 /* Advance to the last stop, or until max_steps more steps are done. */
 int pl_run_advance(pl_run *r, long max_steps) {
-  const pl_tables *T = r->w->T;
-  const int order = ORDER[r->method];
+  const int exponent = METHODS[r->method].exponent;
   const long last = r->steps + max_steps;
   int failures = 0;
   while (r->next_stop < r->n_stop) {
-    if (r->steps >= last) return PL_MAX_STEPS;
     const double stop = r->stop[r->next_stop], left = stop - r->t;
     if (left <= 1e-13 * fmax(fabs(stop), fabs(r->t))) {
-      r->t = stop;
       r->next_stop++;
       continue;
     }
+    if (r->steps >= last) return PL_MAX_STEPS;
     double h = r->h;
     int lands = 0;
-    /* stretch or shrink the last step before a stop rather than leave a sliver */
-    if (h >= left * (1 - 1e-9)) h = left, lands = 1;
-    else if (!r->fixed && 2 * h > left) h = 0.5 * left;
-    r->t_cap = lands ? stop - 1e-12 * fmax(fabs(stop), left) : INFINITY;
-    double error = 0;
-    int status = STEP[r->method](r, h, &error);
-    if (!status && (r->where = first_not_finite(r->v1, T->nv)) >= 0) status = PL_NOT_FINITE;
-    if (!status && !isfinite(error)) status = PL_NOT_FINITE, r->where = 0;
-    if (status) {
+    /* the way to a stop is cut into equal steps rather than leaving a sliver, which would spoil accelerations */
+    if (r->fixed) {
+      const double parts = fmax(1, ceil(left / h - 1e-6));
+      h = left / parts, lands = parts == 1;
+    } else if (h >= left * (1 - 1e-9))
+      h = left, lands = 1;
+    else if (2 * h > left)
+      h = 0.5 * left;
+    r->t_cap = lands ? stop - 8 * DBL_EPSILON * fmax(fabs(stop), left) : INFINITY;
+    double error;
+    int status = attempt(r, h, &error);
+    if (status || (!r->fixed && error > 1)) {
       if (r->fixed) return status;
-      r->rejected++;
-      r->h = 0.25 * h;
-      if (++failures > 60 || r->h < r->h_min) return status == PL_NO_CONVERGENCE ? PL_STEP_TOO_SMALL : status;
+      r->rejected++, failures++;
+      r->h = h * (status ? 0.25 : fmax(0.2, 0.9 * pow(error, -1.0 / exponent)));
+      if (r->h < fmax(r->h_min, 16 * DBL_EPSILON * (fabs(r->t) + left))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
     }
-    if (!r->fixed && error > 1) {
-      r->rejected++;
-      r->h = h * fmax(0.2, 0.9 * pow(error, -1.0 / order));
-      if (r->h < r->h_min) return PL_STEP_TOO_SMALL;
-      continue;
-    }
-    failures = 0;
-    pl_normalize(T, r->q1);
-    if (r->method != PL_GENERALIZED_ALPHA) { /* which satisfies the constraints by itself */
-      status = pl_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
-      if (status) return status;
-      /* accelerations of the accepted state: the next step's first stage and the interpolation's end */
-      status = pl_forward(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->a1);
-      if (status) return status;
-      memcpy(r->lambda1, r->w->lambda, T->m * sizeof(double));
-    }
-    if (r->method != PL_EXPLICIT) pl_step_work(r, h);
-    status = emit_samples(r, h);
-    if (status) return status;
-    r->t = lands ? stop : r->t + h;
-    swap(&r->q, &r->q1), swap(&r->v, &r->v1), swap(&r->a, &r->a1), swap(&r->lambda, &r->lambda1);
-    swap(&r->alg, &r->alg1), swap(&r->work, &r->work1);
-    r->steps++;
+    const int more_stops = r->next_stop + 1 < r->n_stop;
+    /* a sample on a jump shows what follows it */
+    if ((status = pl_sample_step(r, h, !(lands && more_stops)))) return status;
+    accept(r, h, lands ? stop : r->t + h);
     if (!r->fixed) {
       /* proportional-integral control of the step size */
-      const double e = fmax(error, 1e-10);
-      double factor = 0.9 * pow(e, -0.7 / order) * pow(r->previous_error, 0.4 / order);
-      factor = fmin(5, fmax(0.2, factor));
-      if (!lands || factor < 1) r->h = fmin(r->h_max, h * factor);
-      else r->h = fmin(r->h_max, fmax(r->h, h * factor));
+      const double e = fmax(error, 1e-4);
+      double factor = 0.9 * pow(fmax(error, 1e-10), -0.7 / exponent) * pow(r->previous_error, 0.4 / exponent);
+      factor = fmin(failures ? 1 : 5, fmax(0.2, factor));
+      /* a step cut short by a stop says nothing against the longer one planned */
+      r->h = fmin(r->h_max, factor < 1 || failures ? h * factor : fmax(r->h, h * factor));
       r->previous_error = e;
     }
+    failures = 0;
     if (lands) {
       r->next_stop++;
-      if (r->next_stop < r->n_stop) {
-        /* inputs may have jumped: read them anew */
-        r->t_cap = INFINITY;
-        status = pl_forward(r->w, r->t, r->q, r->v, r->a);
-        if (status) return status;
-        memcpy(r->lambda, r->w->lambda, T->m * sizeof(double));
-        memcpy(r->alg, r->a, T->nv * sizeof(double));
-      }
+      if (more_stops && (status = cross_stop(r))) return status;
     }
   }
   return PL_OK;

@@ -6,15 +6,19 @@
 
 enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMPLICIT = 3 };
 
+/* Further statuses, of runs alone. */
+enum { PL_POSITION_JUMPS = 8 /* a prescribed position jumps: no finite force can follow */ };
+
 typedef struct pl_run {
   pl_work *w;
-  int method, fixed;        /* fixed: constant step `h`, no error control */
+  int method, fixed;        /* fixed: equal steps of at most `h` between stops, no error control */
   double t, h, h_min, h_max, rtol, atol;
   double option[8];         /* coefficients of the method */
-  /* state: (q, v) at t with acceleration, multipliers and the two energy integrals (dissipated, supplied) */
-  double *q, *v, *a, *lambda, *alg, *work;
+  /* state: (q, v) at t with acceleration, multipliers and the two energy integrals (dissipated, supplied);
+   * lead: generalized-alpha's averaged acceleration is a + h lead, whatever the next step h */
+  double *q, *v, *a, *lambda, *lead, *work;
   /* candidate after a step */
-  double *q1, *v1, *a1, *lambda1, *alg1, *work1;
+  double *q1, *v1, *a1, *lambda1, *lead1, *work1;
   /* times that a step must end on (inputs jump there); the last one is the end of the run */
   const double *stop;
   int n_stop, next_stop;
@@ -28,12 +32,19 @@ typedef struct pl_run {
   int where;                /* index in v of the first number that is not finite */
   double previous_error;
   double *buffer;           /* method's own memory */
+  /* power dissipated and supplied at the state and at the candidate; after a step the latter, as work1, is the old one */
+  double power[2], power1[2];
+  double h_last;            /* the step that led to the state */
+  int complete;             /* the step has filled a1, lambda1 and power1 of the candidate */
+  double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
+  double *dense;            /* Rosenbrock's memory for derivatives by inputs and of constraints */
 } pl_run;
 
 pl_run *pl_run_new(pl_work *, int method);
 void pl_run_free(pl_run *);
 int pl_run_start(pl_run *);
 int pl_run_advance(pl_run *, long max_steps);
+int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
 
 /* Step functions fill the candidate; *error is the scaled error estimate (accept when <= 1). */
 int pl_step_explicit(pl_run *, double h, double *error);
@@ -41,12 +52,30 @@ int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
 
-/* Rates of dissipated and supplied energy at a state. */
-void pl_power(pl_run *, double t, const double *q, const double *v, const double *lambda, double *out);
-/* Integrals of both over a step by Simpson's rule on the interpolated midpoint. */
-void pl_step_work(pl_run *, double h);
-/* Quintic Hermite interpolation at fraction x of the step from the state to the candidate. */
-void pl_interpolate(const pl_run *, double h, double x, double *q, double *v);
+/* interpolate.c */
+/* Quintic Hermite interpolation at fraction x of the step from the state to the candidate; `a` may be null. */
+void pl_interpolate(const pl_run *, double h, double x, double *q, double *v, double *a);
+/* Energies at fraction x of a step, from both ends' energies and powers. */
+void pl_interpolate_work(const double *work0, const double *work1, const double *power0, const double *power1, double h,
+                         double x, double *work);
+/* Samples within the step of size h to the candidate, those at its end only when asked for. */
+int pl_sample_step(pl_run *, double h, int with_end);
+/* Samples at the state's own time. */
+void pl_sample_state(pl_run *);
+
+/* The time to read inputs at: t, but not beyond a jump at the step's end. */
 double pl_time(const pl_run *, double t);
+/* Rates of dissipated and supplied energy in the state evaluated last. */
+void pl_power_here(const pl_run *, const double *lambda, double *out);
+/* The same in any state. */
+void pl_power(pl_run *, double t, const double *q, const double *v, const double *lambda, double *out);
+/* Size that the error of each increment is measured against: |q| for plain coordinates, 1 rad for rotations. */
+void pl_increment_scale(const pl_run *, double *scale);
+/* y = B(x) v: rate of the increment coordinates x, the inverse of exp's tangent on rotations. */
+void pl_increment_rate(const pl_tables *, const double *x, const double *v, double *y);
+/* kkt += (cM M + cC C) (B - 1) on the columns of rotations; `blocks` holds B - 1, 3x3 column-major each. */
+void pl_turn_columns(pl_work *, double cM, double cC, const double *blocks);
+/* y = X x for values X on the system's pattern. */
+void pl_multiply(const pl_tables *, const double *X, const double *x, double *y);
 
 #endif

@@ -1,9 +1,15 @@
-/* Linearly implicit method RODAS of order 4(3), L-stable (Hairer and Wanner, Solving ODEs II, section IV.7), for
- * unconstrained systems, in local increments x of the step's start: q = q0 o exp(x), dx/dt = dexpinv(x) v.
+/* Linearly implicit method RODASP of order 4(3), L-stable and stiffly accurate (Steinebach 1995; the family is described in
+ * Hairer and Wanner, Solving ODEs II, sections IV.7 and VI.4), on the equations as they stand, accelerations z and
+ * multipliers y being algebraic unknowns:
+ *   dx/dt = B(x) v,   dv/dt = z,   0 = r(t, q, v, z, y),   0 = c(t, q, v, z) = J z + gamma
+ * with local increments x of the step's start, q = q0 o exp(x). A stiff force then stays in the coordinates it acts on;
+ * solved for accelerations, the equations would spread its stage errors over all of them.
  *
- * With s = 1/(gamma h) every stage solves, after elimination of its velocity part,
- *   [(s M + C)(s + Gamma/2) + K] kx = M bv + (s M + C) bx,     kv = (s + Gamma/2) kx - bx,
- * where Gamma is hat(w) on rotations: one factorization of the size of v per step. */
+ * With s = 1/(gamma h) every stage solves, after elimination of kz = s kv - bz and kv = S kx - bx, S = s + Gamma/2,
+ *   [(s M + C) S + K,   -J'] [kx]   [-r + M (bz + s bx) + C bx + h d f]
+ *   [(s J + Ev) S + Eq,  0 ] [ky] = [-c + J bz + (s J + Ev) bx + h d g],
+ * where Gamma is hat(w) on rotations, Eq and Ev are derivatives of the constraints' accelerations, f = -dr/dt and
+ * g = -dc/dt the explicit dependence on time: one factorization of the size of (v, y) per step. */
 #include <math.h>
 #include <string.h>
 
@@ -12,30 +18,23 @@
 #define STAGES 6
 static const double GAMMA = 0.25;
 static const double A[6][5] = {{0},
-                               {1.544},
-                               {0.9466785280815826, 0.2557011698983284},
-                               {3.314825187068521, 2.896124015972201, 0.9986419139977817},
-                               {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950},
-                               {1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1}};
+                               {3},
+                               {1.831036793486759, 0.4955183967433795},
+                               {2.304376582692669, -0.05249275245743001, -1.176798761832782},
+                               {-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401},
+                               {-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401, 1}};
 static const double G[6][5] = {{0},
-                               {-5.6688},
-                               {-2.430093356833875, -0.2063599157091915},
-                               {-0.1073529058151375, -9.594562251023355, -20.47028614809616},
-                               {7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160},
-                               {8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136,
-                                -6.058818238834054}};
-static const double C[6] = {0, 0.386, 0.21, 0.63, 1, 1};
-static const double D[6] = {0.25, -0.1043, 0.1035, -0.03620000000000023, 0, 0};
+                               {-12},
+                               {-8.791795173947035, -2.207865586973518},
+                               {10.81793056857153, 6.780270611428266, 19.5348594464241},
+                               {34.19095006749676, 15.49671153725963, 54.7476087596413, 14.16005392148534},
+                               {34.62605830930532, 15.30084976114473, 56.99955578662667, 18.40807009793095,
+                                -5.714285714285717}};
+static const double C[6] = {0, 0.75, 0.21, 0.63, 1, 1};
+static const double D[6] = {0.25, -0.5, -0.023504, -0.0362, 0, 0};
 
-/* y = M x on the system pattern */
-static void multiply(const pl_tables *T, const double *values, const double *x, double *y) {
-  memset(y, 0, T->nv * sizeof(double));
-  for (int j = 0; j < T->nv; ++j)
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) y[T->row[k]] += values[k] * x[j];
-}
-
-/* out = in + hat(w) in / 2 on rotations, times one elsewhere: (s + Gamma/2) x with s given */
-static void half_bracket(const pl_tables *T, const double *v, double s, const double *x, double *out) {
+/* S x = (s + Gamma/2) x */
+static void turn(const pl_tables *T, const double *v, double s, const double *x, double *out) {
   for (int i = 0; i < T->nv; ++i) out[i] = s * x[i];
   for (int i = 0; i < T->n_quat; ++i) {
     const double *o = v + T->quat_v[i], *y = x + T->quat_v[i];
@@ -46,93 +45,134 @@ static void half_bracket(const pl_tables *T, const double *v, double s, const do
   }
 }
 
-/* dx/dt of the increment coordinates: dexpinv(x) v, that is w + x x w / 2 + c x x (x x w) on rotations */
-static void increment_rate(const pl_tables *T, const double *x, const double *v, double *out) {
-  memcpy(out, v, T->nv * sizeof(double));
-  for (int i = 0; i < T->n_quat; ++i) {
-    const double *p = x + T->quat_v[i], *o = v + T->quat_v[i];
-    double *z = out + T->quat_v[i];
-    const double a2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2], a = sqrt(a2);
-    const double c = a < 1e-2 ? 1.0 / 12 + a2 / 720 : (1 - 0.5 * a * sin(a) / (1 - cos(a))) / a2;
-    const double y[3] = {p[1] * o[2] - p[2] * o[1], p[2] * o[0] - p[0] * o[2], p[0] * o[1] - p[1] * o[0]};
-    const double yy[3] = {p[1] * y[2] - p[2] * y[1], p[2] * y[0] - p[0] * y[2], p[0] * y[1] - p[1] * y[0]};
-    for (int k = 0; k < 3; ++k) z[k] = o[k] + 0.5 * y[k] + c * yy[k];
+/* S / s - 1 on rotations, column by column */
+static void turn_blocks(const pl_tables *T, const double *v, double s, double *blocks) {
+  for (int i = 0; i < T->n_quat; ++i, blocks += 9) {
+    const double *o = v + T->quat_v[i], c = 0.5 / s;
+    const double hat[9] = {0, c * o[2], -c * o[1], -c * o[2], 0, c * o[0], c * o[1], -c * o[0], 0};
+    memcpy(blocks, hat, sizeof hat);
   }
+}
+
+/* Explicit dependence on time: f = -dr/dt and g, minus the constraints' d(gamma)/dt, which is the third derivative of their
+ * signals and comes from a difference. Inputs are read from t on, so a jump just passed does not count. */
+static int time_derivatives(pl_run *r, double h, double *f, double *g) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  memset(f, 0, T->nv * sizeof(double)), memset(g, 0, T->m * sizeof(double));
+  if (!T->n_signal) return 0;
+  pl_input_tangent(w, r->q, r->v, r->dense);
+  for (int j = 0; j < T->n_signal; ++j)
+    for (int i = 0; i < T->nv; ++i) f[i] -= r->dense[(size_t)T->nv * j + i] * w->signal_rate[j];
+  int driven = 0;
+  for (int i = 0; i < T->m; ++i)
+    if (T->row_signal[i] >= 0) g[i] = w->signal_acceleration[T->row_signal[i]], driven = 1;
+  if (driven) {
+    const double later = pl_time(r, r->t + 1e-5 * h);
+    pl_signals(w, later);
+    for (int i = 0; i < T->m; ++i)
+      if (T->row_signal[i] >= 0) g[i] = (w->signal_acceleration[T->row_signal[i]] - g[i]) / (later - r->t);
+    pl_signals(w, r->t);
+  }
+  return 1;
+}
+
+/* The lower left block: L = s J + Ev kept dense (column-major) for the right-hand sides, L S + Eq into the matrix. */
+static void constraint_block(pl_run *r, double s, double *L, double *Eq) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  const int m = T->m;
+  double *LS = Eq + (size_t)m * T->nv;
+  pl_constraint_acceleration_tangent(w, Eq, L);
+  for (int n = 0; n < T->nnz_j; ++n) L[(size_t)m * T->j_col[n] + T->j_row[n]] += s * w->Jval[n];
+  for (size_t n = 0; n < (size_t)m * T->nv; ++n) LS[n] = Eq[n] + s * L[n];
+  for (int i = 0; i < T->n_quat; ++i) {
+    const double *o = r->v + T->quat_v[i], *L0 = L + (size_t)m * T->quat_v[i], *L1 = L0 + m, *L2 = L1 + m;
+    double *z = LS + (size_t)m * T->quat_v[i];
+    for (int k = 0; k < m; ++k) {
+      z[k] += 0.5 * (L1[k] * o[2] - L2[k] * o[1]);
+      z[m + k] += 0.5 * (L2[k] * o[0] - L0[k] * o[2]);
+      z[2 * m + k] += 0.5 * (L0[k] * o[1] - L1[k] * o[0]);
+    }
+  }
+  for (int n = 0; n < T->nnz_j; ++n)
+    if (w->row_active[T->j_row[n]]) w->kkt[T->kkt_of_j[n]] = LS[(size_t)m * T->j_col[n] + T->j_row[n]];
+}
+
+/* Residuals of the equations and of the constraints' accelerations. */
+static void residuals(pl_run *r, double t, const double *q, const double *v, const double *a, const double *lambda,
+                      double *force, double *acceleration) {
+  pl_work *w = r->w;
+  pl_signals(w, t);
+  pl_kinematics(w, q, v);
+  pl_forces(w, q, v);
+  if (w->T->m) {
+    pl_constraints(w, q, v);
+    pl_constraint_wrenches(w, lambda);
+    pl_constraint_product(w, a, acceleration);
+    for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
+  }
+  pl_residual(w, v, a, force);
+  w->evaluations++;
 }
 
 int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
-  const int nq = T->nq, nv = T->nv;
-  if (T->m) return PL_SINGULAR;
-  double *kx = r->buffer + 8 * (nq + nv), *kv = kx + STAGES * nv, *x = kv + STAGES * nv, *v = x + nv, *a = v + nv,
-         *bx = a + nv, *bv = bx + nv, *y = bv + nv, *z = y + nv, *dt = z + nv, *q = dt + nv;
+  const int nq = T->nq, nv = T->nv, m = T->m, n = 3 * nv + m;
+  /* per stage kx, kv, kz, ky */
+  double *k = r->buffer + 7 * (nq + nv + m), *x = k + STAGES * n, *v = x + nv, *z = v + nv, *y = z + nv, *bx = y + m,
+         *bz = bx + nv, *f = bz + nv, *g = f + nv, *force = g + m, *row = force + nv, *q = row + m, *L = r->dense,
+         *J = L + (size_t)3 * m * nv, *rhs = w->rhs;
   const double s = 1 / (GAMMA * h);
   pl_linearized(w, r->t, r->q, r->v, r->a, r->lambda);
-  /* explicit dependence on time, by a difference: inputs are data, not formulas */
-  int moving = 0;
-  if (T->n_signal) {
-    const double step = fmin(1e-6 * fmax(1e-3, h), 0.01 * h), later = pl_time(r, r->t + step);
-    if (later > r->t) {
-      if (pl_forward(w, later, r->q, r->v, dt)) return PL_SINGULAR;
-      for (int i = 0; i < nv; ++i) dt[i] = (dt[i] - r->a[i]) / (later - r->t), moving |= dt[i] != 0;
-    }
-  }
-  /* w->M, C, K survive pl_forward of an unconstrained system (articulated bodies touch none of them) */
-  memset(w->kkt, 0, T->nnz_kkt * sizeof(double));
-  for (int n = 0; n < T->nnz; ++n) w->kkt[T->kkt_of[n]] = s * (s * w->M[n] + w->C[n]) + w->K[n];
-  for (int i = 0; i < T->n_quat; ++i) {
-    const int c = T->quat_v[i];
-    const double *o = r->v + c;
-    const int c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
-    for (int k = 0; k < c1 - c0; ++k) {
-      const double X0 = s * w->M[c0 + k] + w->C[c0 + k], X1 = s * w->M[c1 + k] + w->C[c1 + k],
-                   X2 = s * w->M[c2 + k] + w->C[c2 + k];
-      w->kkt[T->kkt_of[c0 + k]] += 0.5 * (X1 * o[2] - X2 * o[1]);
-      w->kkt[T->kkt_of[c1 + k]] += 0.5 * (X2 * o[0] - X0 * o[2]);
-      w->kkt[T->kkt_of[c2 + k]] += 0.5 * (X0 * o[1] - X1 * o[0]);
-    }
-  }
+  memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
+  const int moving = time_derivatives(r, h, f, g);
+  pl_assemble(w, s * s, s, 1);
+  turn_blocks(T, r->v, s, x);
+  pl_turn_columns(w, s * s, s, x);
+  if (m) constraint_block(r, s, L, L + (size_t)m * nv);
   w->factorizations++;
   if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
   for (int i = 0; i < STAGES; ++i) {
-    memset(x, 0, nv * sizeof(double)), memcpy(v, r->v, nv * sizeof(double));
-    for (int j = 0; j < i; ++j)
-      for (int n = 0; n < nv; ++n) x[n] += A[i][j] * kx[nv * j + n], v[n] += A[i][j] * kv[nv * j + n];
-    if (i == 0) {
-      memcpy(a, r->a, nv * sizeof(double));
-    } else {
-      pl_increment(T, r->q, x, q);
-      if (pl_forward(w, pl_time(r, r->t + C[i] * h), q, v, a)) return PL_SINGULAR;
-    }
-    increment_rate(T, x, v, bx);
-    memcpy(bv, a, nv * sizeof(double));
+    double *kx = k + n * i, *kv = kx + nv, *kz = kv + nv, *ky = kz + nv;
+    memset(x, 0, nv * sizeof(double)), memcpy(v, r->v, nv * sizeof(double)), memcpy(z, r->a, nv * sizeof(double));
+    memcpy(y, r->lambda, m * sizeof(double));
+    for (int j = 0; j < i; ++j) /* x, v, z, y follow each other as kx, kv, kz, ky do */
+      for (int l = 0; l < n; ++l) x[l] += A[i][j] * k[n * j + l];
+    pl_increment(T, r->q, x, q);
+    residuals(r, pl_time(r, r->t + C[i] * h), q, v, z, y, force, row);
+    pl_increment_rate(T, x, v, bx);
+    memcpy(bz, z, nv * sizeof(double));
     for (int j = 0; j < i; ++j) {
-      const double c = G[i][j] / h;
-      for (int n = 0; n < nv; ++n) bx[n] += c * kx[nv * j + n], bv[n] += c * kv[nv * j + n];
+      const double c = G[i][j] / h, *kj = k + n * j;
+      for (int l = 0; l < nv; ++l) bx[l] += c * kj[l], bz[l] += c * kj[nv + l];
     }
-    if (moving)
-      for (int n = 0; n < nv; ++n) bv[n] += h * D[i] * dt[n];
-    /* right-hand side M (bv + s bx) + C bx */
-    for (int n = 0; n < nv; ++n) y[n] = bv[n] + s * bx[n];
-    multiply(T, w->M, y, w->rhs);
-    multiply(T, w->C, bx, z);
-    for (int n = 0; n < nv; ++n) w->rhs[n] += z[n];
-    pl_linear_solve(w->linear, w->rhs);
-    memcpy(kx + nv * i, w->rhs, nv * sizeof(double));
-    half_bracket(T, r->v, s, w->rhs, kv + nv * i);
-    for (int n = 0; n < nv; ++n) kv[nv * i + n] -= bx[n];
+    for (int l = 0; l < nv; ++l) kv[l] = bz[l] + s * bx[l];
+    pl_multiply(T, w->M, kv, rhs), pl_multiply(T, w->C, bx, kz);
+    for (int l = 0; l < nv; ++l) rhs[l] += kz[l] - force[l] + (moving ? h * D[i] * f[l] : 0);
+    for (int l = 0; l < m; ++l) rhs[nv + l] = -row[l] + (moving ? h * D[i] * g[l] : 0);
+    for (int l = 0; l < T->nnz_j; ++l)
+      rhs[nv + T->j_row[l]] += J[l] * bz[T->j_col[l]] + L[(size_t)m * T->j_col[l] + T->j_row[l]] * bx[T->j_col[l]];
+    for (int l = 0; l < m; ++l)
+      if (!w->row_active[l]) rhs[nv + l] = 0;
+    pl_linear_solve(w->linear, rhs);
+    memcpy(kx, rhs, nv * sizeof(double)), memcpy(ky, rhs + nv, m * sizeof(double));
+    turn(T, r->v, s, kx, kv);
+    for (int l = 0; l < nv; ++l) kv[l] -= bx[l], kz[l] = s * kv[l] - bz[l];
   }
-  for (int n = 0; n < nv; ++n) x[n] += kx[nv * 5 + n], r->v1[n] = v[n] + kv[nv * 5 + n];
+  /* the last stage's own contribution is the error of the embedded method of order 3 */
+  const double *ex = k + n * (STAGES - 1), *ev = ex + nv;
+  for (int l = 0; l < n; ++l) x[l] += ex[l];
+  memcpy(r->v1, v, nv * sizeof(double)), memcpy(r->a1, z, nv * sizeof(double));
+  memcpy(r->lambda1, y, m * sizeof(double));
   pl_increment(T, r->q, x, r->q1);
-  /* rotations are measured in radians, plain coordinates against their own size */
-  for (int n = 0; n < nv; ++n) z[n] = 1;
-  for (int i = 0; i < T->n_plain; ++i) z[T->plain_v[i]] = fmax(fabs(r->q[T->plain_q[i]]), fabs(r->q1[T->plain_q[i]]));
+  pl_increment_scale(r, z);
   double sum = 0;
-  for (int n = 0; n < nv; ++n) {
-    const double ex = kx[nv * 5 + n] / (r->atol + r->rtol * z[n]);
-    const double ev = kv[nv * 5 + n] / (r->atol + r->rtol * fmax(fabs(r->v[n]), fabs(r->v1[n])));
-    sum += ex * ex + ev * ev;
+  for (int l = 0; l < nv; ++l) {
+    const double a = ex[l] / (r->atol + r->rtol * z[l]);
+    const double b = ev[l] / (r->atol + r->rtol * fmax(fabs(r->v[l]), fabs(r->v1[l])));
+    sum += a * a + b * b;
   }
   *error = sqrt(sum / (2 * nv));
   return PL_OK;

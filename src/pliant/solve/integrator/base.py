@@ -1,0 +1,172 @@
+"""What an integration method is: a few options, its number in C, and one step in Python."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from pliant.solve.integrator.status import Status
+
+if TYPE_CHECKING:
+    from pliant.solve.integrator.driver import PythonRun
+
+# An adaptive run looks at its inputs at least this often, so that a pulse during rest is not stepped over.
+LEAST_STEPS = 50
+
+
+class StepFailure(Exception):
+    """A step that cannot be taken; `status` says why."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.meaning)
+        self.status = status
+
+
+@dataclass
+class Trial:
+    """Where a step leads.
+
+    Attributes:
+        q, v: positions and rates at its end.
+        error: estimated error over the tolerance; the step is accepted up to 1.
+        a, multipliers: as far as the step gives them; the driver asks the equations for the rest.
+        lead: what generalized-alpha remembers, see there.
+        power: dissipated and supplied power [W] at the end, where the step has met it.
+        work: dissipated and supplied energy [J] since the start of the run, if the step integrates them itself.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    error: float = 0.0
+    a: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
+    lead: np.ndarray | None = None
+    power: np.ndarray | None = None
+    work: np.ndarray | None = None
+
+
+class Method(ABC):
+    """An integration method. Final classes are frozen dataclasses of options.
+
+    Class attributes:
+        name: what it is called on the command line and in model files.
+        code: its number in runtime/integrate.h.
+        order: order of convergence of positions and rates.
+        error_exponent: power of the step with which its error estimate shrinks.
+        projected: the driver restores the constraints after its step.
+        evaluated: the driver asks the equations for the accelerations after its step.
+        follows_equations: states between steps may be given accelerations by the equations themselves, because the
+            method is for motions that are not stiff.
+        smooth: the second derivative of the interpolation between steps is as accurate as the accelerations.
+    """
+
+    name: ClassVar[str]
+    code: ClassVar[int]
+    order: ClassVar[int]
+    error_exponent: ClassVar[int]
+    projected: ClassVar[bool]
+    evaluated: ClassVar[bool]
+    follows_equations: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
+
+    step: float | None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether steps are equal, without error control."""
+        return self.step is not None
+
+    @property
+    def relative_tolerance(self) -> float:
+        """Error per step relative to the size of positions and rates [-]."""
+        return 1e-6
+
+    @property
+    def absolute_tolerance(self) -> float:
+        """Error per step below which size does not count, in SI units of positions and rates."""
+        return self.relative_tolerance / 100
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Numbers that its step in C needs."""
+        return ()
+
+    def largest_step(self, duration: float) -> float:
+        """Largest step [s] in a run of that duration [s]."""
+        return duration / LEAST_STEPS
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The method and its options in words."""
+
+    @abstractmethod
+    def take_step(self, run: PythonRun, h: float) -> Trial:
+        """One step of size h [s] from the state of the run; raises StepFailure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Method):
+    """Options of methods that can choose their step.
+
+    Attributes:
+        step: fixed step [s]; the run is cut into equal steps of at most this size. None: adaptive.
+        rtol: error per step relative to the size of positions (rotations: 1 rad) and rates [-].
+        atol: error per step below which size does not count, in SI units; a hundredth of rtol when None.
+        max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
+    """
+
+    step: float | None = None
+    rtol: float = 1e-6
+    atol: float | None = None
+    max_step: float | None = None
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        for option in ("step", "atol", "max_step"):
+            if getattr(self, option) is not None:
+                check_positive(name, option, getattr(self, option))
+        if not (is_number(self.rtol) and 1e-14 <= self.rtol <= 0.1):
+            raise ValueError(
+                f"{name}: rtol must be between 1e-14 (round-off) and 0.1, not {self.rtol!r}; 1e-6 is usual"
+            )
+        if self.step is not None and self.max_step is not None:
+            raise ValueError(f"{name}: give either a fixed step or a largest step (max_step), not both")
+
+    @property
+    def relative_tolerance(self) -> float:
+        """Error per step relative to the size of positions and rates [-]."""
+        return self.rtol
+
+    @property
+    def absolute_tolerance(self) -> float:
+        """Error per step below which size does not count, in SI units of positions and rates."""
+        return self.rtol / 100 if self.atol is None else self.atol
+
+    def largest_step(self, duration: float) -> float:
+        """Largest step [s] in a run of that duration [s]."""
+        return super().largest_step(duration) if self.max_step is None else self.max_step
+
+    def _stepping(self) -> str:
+        return f"rtol {self.rtol:g}" if self.step is None else f"fixed step {self.step:g} s"
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number (and not a truth value)."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_positive(owner: str, option: str, value: object) -> None:
+    """Refuse an option that is not a positive number."""
+    if not (is_number(value) and value > 0):  # type: ignore[operator]
+        raise ValueError(f"{owner}: {option} must be a positive number, not {value!r}")
+
+
+def error_norm(run: PythonRun, q: np.ndarray, v: np.ndarray, e_q: np.ndarray, e_v: np.ndarray) -> float:
+    """Root mean square of errors of increments and rates at the end (q, v) of a step, each over its tolerance."""
+    x = e_q / (run.atol + run.rtol * run.group.scale(run.q, q))
+    y = e_v / (run.atol + run.rtol * np.maximum(np.abs(run.v), np.abs(v)))
+    return float(np.sqrt(np.mean(np.concatenate([x, y]) ** 2)))

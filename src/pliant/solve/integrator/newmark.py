@@ -1,0 +1,63 @@
+"""Newmark's method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pliant.solve.integrator.base import Adaptive, Trial, is_number
+from pliant.solve.integrator.generalized_alpha import newmark_family_step
+
+if TYPE_CHECKING:
+    from pliant.solve.integrator.driver import PythonRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Newmark(Adaptive):
+    """For comparison with structural codes; generalized-alpha without its averages, and with the same treatment of
+    constraints and rotations.
+
+    beta = 1/4, gamma = 1/2 (constant average acceleration): order 2, stable for any step, nothing damped.
+    gamma > 1/2: order 1, damped. beta < gamma/2: stable for small steps only (1/6: linear acceleration).
+
+    Attributes:
+        beta: weight of the new acceleration in the new positions, above 0 and at most 1/2.
+        gamma: weight of the new acceleration in the new rates, from 1/2 to 1.
+
+    Reference: Newmark, A method of computation for structural dynamics, ASCE J. Eng. Mech. 85 (1959).
+    """
+
+    beta: float = 0.25
+    gamma: float = 0.5
+
+    name: ClassVar[str] = "newmark"
+    code: ClassVar[int] = 2
+    order: ClassVar[int] = 2
+    error_exponent: ClassVar[int] = 3
+    projected: ClassVar[bool] = False
+    evaluated: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (is_number(self.gamma) and 0.5 <= self.gamma <= 1):
+            raise ValueError(
+                f"Newmark: gamma must be between 0.5 and 1, not {self.gamma!r}; below 0.5 oscillations would grow"
+            )
+        if not (is_number(self.beta) and 0 < self.beta <= 0.5):
+            raise ValueError(
+                f"Newmark: beta must be above 0 (which would be explicit: use ExplicitRungeKutta) and at most 0.5, "
+                f"not {self.beta!r}"
+            )
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """alpha_m, alpha_f, beta, gamma."""
+        return 0.0, 0.0, self.beta, self.gamma
+
+    def describe(self) -> str:
+        """The method and its options in words."""
+        return f"Newmark, beta {self.beta:g}, gamma {self.gamma:g}, {self._stepping()}"
+
+    def take_step(self, run: PythonRun, h: float) -> Trial:
+        """One step of size h [s] from the state of the run."""
+        return newmark_family_step(run, h, *self.coefficients)
