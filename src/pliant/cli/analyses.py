@@ -390,23 +390,29 @@ def _print_result(result: Any, out: str | None) -> None:
         f"{timing.compile_s:.2g} s, run {timing.run_s:.2g} s",
         markup=False,
     )
-    coordinates = [str(x) for x in result.dataset["coordinate"].values][:6]
-    outputs = [n for n in result.output_names if result.dataset[f"output.{n}"].ndim == 1][:4]
-    table = Table("t [s]", *coordinates, *outputs, "energy [J]", "constraint error", box=None)
-    rows = (
-        range(len(result.time))
-        if len(result.time) <= 12
-        else range(0, len(result.time), max(1, len(result.time) // 10))
-    )
-    total = result.energy["total"].values
-    for k in rows:
-        values = [result.dataset["q"].values[k][i] for i in range(len(coordinates))]
-        values += [result.dataset[f"output.{n}"].values[k] for n in outputs]
-        cells = [f"{result.time[k]:.4g}", *(f"{x:.6g}" for x in values), f"{total[k]:.9g}"]
-        table.add_row(*cells, f"{result.constraint_error[k]:.1g}")
+    data = result.dataset
+    columns: dict[str, Any] = {"t [s]": (result.time, ".4g")}
+    constrained = data.sizes["constraint"] > 0
+    room = max(3, printer.width // 13 - (3 if constrained else 2))
+    shown = [n for n in result.output_names if data[f"output.{n}"].ndim == 1][: room - 1]
+    names = [str(x) for x in data["coordinate"].values]
+    for i, name in enumerate(names[: room - len(shown)]):
+        columns[name] = (data["q"].values[:, i], ".6g")
+    for name in shown:
+        columns[f"{name} (output)"] = (data[f"output.{name}"].values, ".6g")
+    columns["energy [J]"] = (result.energy["total"].values, ".9g")
+    if constrained:
+        columns["constraint error"] = (result.constraint_error, ".1e")
+    table = Table(*columns, box=None)
+    count = len(result.time)
+    for k in range(count) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1}):
+        table.add_row(*(format(values[k], style) for values, style in columns.values()))
     printer.print(table)
     for note in result.warnings:
         say(note)
+    hidden = len(names) - sum(name in columns for name in names)
+    if hidden:
+        say(f"{hidden} more coordinates are not shown; --json or --out has them all")
     if out:
         say(f"saved to {out}")
 

@@ -11,7 +11,7 @@ import time as clock
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import DOP853
 
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.solve.independent import PartitionError, partition
@@ -22,6 +22,8 @@ from pliant.solve.result import Result, Timing
 from pliant.solve.state import Assembled
 
 CONDITION_LIMIT = 1e10
+# Independent coordinates are moved no further than this at once [m or rad] when the loops are closed behind them.
+LONGEST_REACH = 0.05
 NEWTON_TOLERANCE = 1e-13
 
 
@@ -39,8 +41,27 @@ class _Reduction:
     def close(self, t: float, y: np.ndarray) -> np.ndarray:
         """Full coordinates for independent values y, on the branch of the last call."""
         q = self.q.copy()
-        q[self.independent] = y
         zero = np.zeros(self.engine.nv)
+        # go there along the tangent, so that a long way does not end on another branch
+        change = y - q[self.independent]
+        pieces = max(1, int(np.ceil(np.abs(change).max(initial=0.0) / LONGEST_REACH)))
+        for piece in range(pieces):
+            goal = self.q[self.independent] + change * (piece + 1) / pieces
+            q = self._correct(t, q + self._tangent(t, q) @ (goal - q[self.independent]), goal, zero)
+        self.q = q
+        return q
+
+    def _tangent(self, t: float, q: np.ndarray) -> np.ndarray:
+        """G: how all coordinates move with the independent ones."""
+        dense = self.engine.constraints(t, q, np.zeros(self.engine.nv))[3].toarray()[self.on]
+        G = np.zeros((self.engine.nv, len(self.independent)))
+        G[self.independent] = np.eye(len(self.independent))
+        G[self.dependent] = -np.linalg.solve(dense[:, self.dependent], dense[:, self.independent])
+        return G
+
+    def _correct(self, t: float, q: np.ndarray, y: np.ndarray, zero: np.ndarray) -> np.ndarray:
+        """Newton's method for the dependent coordinates."""
+        q[self.independent] = y
         for _ in range(50):
             phi, _, _, J = self.engine.constraints(t, q, zero)
             error = np.abs(phi[self.on]).max(initial=0.0)
@@ -59,20 +80,15 @@ class _Reduction:
                 f"at t = {t:.6g} s the mechanism is in a dead position for {chosen}: two branches meet. Choose other "
                 "independent coordinates, or use the multiplier formulation."
             )
-        self.q = q
         return q
 
     def rates(self, t: float, q: np.ndarray, y_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v and G at a closed configuration."""
+        G = self._tangent(t, q)
         _, rate, _, J = self.engine.constraints(t, q, np.zeros(self.engine.nv))
-        dense = J.toarray()[self.on]
-        G = np.zeros((self.engine.nv, len(self.independent)))
-        G[self.independent] = np.eye(len(self.independent))
-        block = dense[:, self.dependent]
-        G[self.dependent] = -np.linalg.solve(block, dense[:, self.independent])
         v = G @ y_dot
         # prescribed signals move the dependent coordinates on their own
-        v[self.dependent] -= np.linalg.solve(block, rate[self.on])
+        v[self.dependent] -= np.linalg.solve(J.toarray()[self.on][:, self.dependent], rate[self.on])
         return v, G
 
     def acceleration(self, t: float, y: np.ndarray, y_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -123,15 +139,30 @@ def simulate_reduced(
     start = clock.perf_counter()
     rtol, atol = method.relative_tolerance, method.absolute_tolerance
     x0 = np.concatenate([made.q[chosen], made.v[chosen]])
+    status, message, steps = "completed", f"simulated to t = {end:g} s", 0
+    saved: list[tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]]] = []
+    waiting = list(times)
     try:
-        found = solve_ivp(rate, (begin, end), x0, method="DOP853", t_eval=times, rtol=max(rtol, 1e-13), atol=atol)
-        status, message = ("completed", f"simulated to t = {end:g} s") if found.success else ("failed", found.message)
-        saved_t, saved_x, steps = found.t, found.y.T, found.nfev // 12
+        solver = DOP853(rate, begin, x0, end, rtol=max(rtol, 1e-13), atol=atol)
+        if waiting and waiting[0] <= begin:
+            saved.append((waiting.pop(0), reduction.acceleration(begin, x0[:f], x0[f:])))
+        while solver.status == "running":
+            here = reduction.close(solver.t, solver.y[:f])
+            problem = solver.step()
+            if solver.status == "failed":
+                status, message = "failed", f"{problem} at t = {solver.t:.6g} s"
+                break
+            steps += 1
+            between = solver.dense_output()
+            reduction.q = here
+            while waiting and waiting[0] <= solver.t:
+                t = waiting.pop(0)
+                x = between(t)
+                saved.append((t, reduction.acceleration(t, x[:f], x[f:])))
     except (PartitionError, np.linalg.LinAlgError) as reason:
         status, message = "failed", str(reason)
-        saved_t, saved_x, steps = times[:1], x0[None, :], 0
-    reduction.q = made.q.copy()
-    states = [reduction.acceleration(t, x[:f], x[f:]) for t, x in zip(saved_t, saved_x, strict=True)]
+    saved_t = np.array([t for t, _ in saved])
+    states = [state for _, state in saved]
     q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
     multipliers = np.array([engine.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
     motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), engine.m), _work(engine, saved_t, q, v))

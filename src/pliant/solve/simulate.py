@@ -68,6 +68,7 @@ def simulate(
     clock = time.perf_counter()
     engine = eqs.bind(inputs, parameters)
     state = _start_state(eqs, start, parameters, begin)
+    engine = with_prescribed_accelerations(eqs, engine, state.q, state.v, begin, end)
     made = assemble(eqs, engine, begin, state.q, state.v)
     if formulation == "reduced":
         return simulate_reduced(
@@ -84,7 +85,6 @@ def simulate(
             progress,
         )
     notes = list(made.messages)
-    engine = with_prescribed_accelerations(eqs, engine, made.q, made.v, begin, end)
     if method is None:
         method, why = choose_method(engine, begin, end, made.q, made.v, rtol=rtol, atol=atol)
     else:
