@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pliant.solve.result import Result
@@ -22,25 +23,28 @@ class ResultFileError(RuntimeError):
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a result as netCDF. The file appears complete or not at all; an older one is replaced only then."""
     target = Path(path)
-    dataset = result.dataset.assign_attrs(format=FORMAT)
-    handle = None
+    # made in memory first: the HDF5 library does not survive a disk that fills up under it
+    content = result.dataset.assign_attrs(format=FORMAT).to_netcdf(engine="h5netcdf")
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.", suffix=".part")
-        os.close(handle)
-        dataset.to_netcdf(name, engine="h5netcdf")
-        with open(name, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(name, target)
+        write_whole(target, bytes(content))
     except OSError as reason:
-        if handle is not None:
-            Path(name).unlink(missing_ok=True)
         raise ResultFileError(
             f"cannot write {target}: {reason.strerror or reason}. An earlier file of that name is unchanged; choose "
             "another place or free some space."
         ) from None
+
+
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file so that it is complete or not there; an older one is replaced only at the end."""
+    handle, name = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
     except BaseException:
-        if handle is not None:
-            Path(name).unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
         raise
 
 
@@ -78,7 +82,7 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
     """Write time, coordinates, energies and named outputs as a CSV table (all or nothing)."""
     target = Path(path)
     data = result.dataset
-    columns: dict[str, object] = {"time_s": data["time"].values}
+    columns: dict[str, Any] = {"time_s": data["time"].values}
     for name in map(str, data["coordinate"].values):
         columns[name] = data["q"].sel(coordinate=name).values
     for name in ("kinetic", "potential", "dissipated", "supplied"):
@@ -89,13 +93,11 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
             columns[name] = values
         else:
             columns.update({f"{name}.{k}": values[:, k] for k in range(values.shape[1])})
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.", suffix=".part")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     try:
-        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        write_whole(target, text.getvalue().encode())
+    except OSError as reason:
+        raise ResultFileError(f"cannot write {target}: {reason.strerror or reason}") from None

@@ -1,0 +1,142 @@
+"""Results on disk: complete or absent, and the same when read back."""
+
+import csv
+import errno
+import json
+
+import numpy as np
+import pytest
+
+import pliant.io.results as results
+from pliant import Every, derive, load, load_result, load_text, simulate
+from pliant.io.results import ResultFileError, write_csv
+
+
+@pytest.fixture(scope="module")
+def run():
+    return simulate(derive(load("four_bar")), 0.5, save=Every(0.05))
+
+
+def test_a_saved_result_reads_back_the_same(run, tmp_path):
+    path = tmp_path / "run.nc"
+    run.save(path)
+    again = load_result(path)
+    np.testing.assert_array_equal(again.q, run.q)
+    np.testing.assert_array_equal(again["bar1.tip"].position, run["bar1.tip"].position)
+    np.testing.assert_array_equal(again["bar1.tip"].quaternion, run["bar1.tip"].quaternion)
+    np.testing.assert_array_equal(again["pin"].values, run["pin"].values)
+    assert again.status == run.status
+    assert again.timing == run.timing
+    assert again.method == run.method
+    assert again.frame_names == run.frame_names
+
+
+def test_the_file_carries_model_settings_and_versions(run, tmp_path):
+    run.save(tmp_path / "run.nc")
+    attributes = load_result(tmp_path / "run.nc").dataset.attrs
+    spec = load_text(attributes["model_text"])
+    assert spec.bodies.keys() == load("four_bar").bodies.keys()
+    assert "pliant" in json.loads(attributes["versions"])
+    assert json.loads(attributes["parameters"])["length2"] == 0.5
+
+
+def test_named_access(run):
+    fine = simulate(derive(load("four_bar")), 0.1, rtol=1e-9, save=Every(1e-3))
+    tip = fine["bar1.tip"]
+    assert tip.position.shape == (len(fine.time), 3)
+    speed = np.gradient(tip.position, fine.time, axis=0, edge_order=2)
+    np.testing.assert_allclose(tip.velocity[1:-1], speed[1:-1], atol=2e-3)
+    with pytest.raises(KeyError, match=r"did you mean 'bar1\.tip'"):
+        run["bar1.top"]
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_rubbish(run, tmp_path, monkeypatch):
+    path = tmp_path / "run.nc"
+    run.save(path)
+    before = path.read_bytes()
+
+    def no_space(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", no_space)
+    with pytest.raises(ResultFileError, match=r"No space left on device.*unchanged"):
+        run.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
+
+
+def test_a_real_full_device_is_reported(run, tmp_path):
+    """A file-size limit stands in for a full disk: the write itself fails half-way."""
+    resource = pytest.importorskip("resource")
+    import signal
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(ResultFileError, match="cannot write"):
+            run.save(tmp_path / "run.nc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, previous)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_reported(run, tmp_path):
+    with pytest.raises(ResultFileError, match="cannot write"):
+        run.save(tmp_path / "nowhere" / "run.nc")
+
+
+def test_an_interrupted_run_leaves_a_readable_file(tmp_path):
+    path = tmp_path / "run.nc"
+
+    def interrupt(t, end, steps):
+        if t > 0.2:
+            raise KeyboardInterrupt
+
+    from pliant import ExplicitRungeKutta
+
+    done = simulate(
+        derive(load("four_bar")),
+        100.0,
+        method=ExplicitRungeKutta(step=1e-4),
+        save=Every(0.01),
+        progress=interrupt,
+        out=path,
+    )
+    again = load_result(path)
+    assert done.status == again.status == "stopped"
+    assert len(again.time) > 10
+
+
+@pytest.mark.parametrize("content", [b"", b"not a netCDF file", b"\x89HDF\r\n\x1a\n" + bytes(100)])
+def test_files_that_are_no_results_are_refused(tmp_path, content):
+    path = tmp_path / "x.nc"
+    path.write_bytes(content)
+    with pytest.raises(ResultFileError, match=r"x\.nc"):
+        load_result(path)
+    with pytest.raises(ResultFileError, match="there is no file"):
+        load_result(tmp_path / "missing.nc")
+
+
+def test_another_netcdf_file_is_refused(tmp_path):
+    import xarray
+
+    xarray.Dataset({"x": ("t", [1.0, 2.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    with pytest.raises(ResultFileError, match="not a result"):
+        load_result(tmp_path / "other.nc")
+
+
+def test_csv_has_time_coordinates_energies_and_outputs(run, tmp_path):
+    write_csv(run, tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(run.time)
+    assert float(rows[-1]["q1"]) == run["q1"].value[-1]
+    assert float(rows[-1]["pin.1"]) == run["pin"].values[-1, 1]
+    assert "kinetic_J" in rows[0]
+
+
+def test_format_name_is_part_of_the_file(run, tmp_path):
+    run.save(tmp_path / "run.nc")
+    assert load_result(tmp_path / "run.nc").dataset.attrs["format"] == results.FORMAT
