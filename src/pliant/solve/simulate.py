@@ -236,7 +236,9 @@ def _verdict(job: Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
         return "completed", f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
     if status == NOT_FINITE:
-        name = job.eqs.rates[run.where] if 0 <= run.where < len(job.eqs.rates) else "unknown"
+        # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
+        known = 0 <= run.where < len(job.eqs.rates)
+        name = job.eqs.rates[run.where if known else int(np.argmax(np.abs(run.v)))]
         return "failed", (
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate."

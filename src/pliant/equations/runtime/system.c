@@ -76,6 +76,9 @@ static int factor(pl_work *w) {
 /* Accelerations (and multipliers in w->lambda) in the state (q, v) at time t. */
 int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
   const pl_tables *T = w->T;
+  /* a diverged state would come out as a singular matrix further down: tell the two apart here */
+  for (int i = 0; i < T->nv; ++i)
+    if (!isfinite(v[i])) return PL_NOT_FINITE;
   evaluate(w, t, q, v);
   if (!T->m) return pl_articulated(w, v, a);
   double *zero = w->scratch;
