@@ -72,7 +72,7 @@ static int cholesky(double *D, int k) {
   for (int j = 0; j < k; ++j) {
     double d = D[k * j + j];
     for (int m = 0; m < j; ++m) d -= D[k * m + j] * D[k * m + j];
-    if (!(d > 0)) return PL_SINGULAR;
+    if (!(d > 0)) return isnan(d) ? PL_NOT_FINITE : PL_SINGULAR;
     d = sqrt(d);
     D[k * j + j] = d;
     for (int i = j + 1; i < k; ++i) {
@@ -103,7 +103,7 @@ static inline int articulate_single(pl_work *w, int e, int g, int b) {
   double U[6], pc[6];
   matvec6(IA, S, U);
   const double D = dot6(S, U);
-  if (!(D > 0)) return PL_SINGULAR;
+  if (!(D > 0)) return isnan(D) ? PL_NOT_FINITE : PL_SINGULAR;
   matvec6(IA, c, pc);
   for (int i = 0; i < 6; ++i) pc[i] += pA[i];
   const int at = w->T->elem_v[e];
@@ -142,7 +142,8 @@ static int articulate(pl_work *w, int e, int b) {
       u[j] -= dot6(S + 6 * j, pc);
     }
   }
-  if (cholesky(D, k)) return PL_SINGULAR;
+  const int status = cholesky(D, k);
+  if (status) return status;
   if (!b) return PL_OK;
   double *IAb = w->IA + 36 * b, *pb = w->pA + 6 * b, y[PL_MAX_K];
   for (int j = 0; j < k; ++j) y[j] = u[j];
