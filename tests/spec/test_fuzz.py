@@ -1,6 +1,6 @@
 """Thousands of damaged models: each is accepted or refused in good order, and quickly.
 
-PLIANT_FUZZ sets the number of mutants; the seed is fixed.
+The bundled robots and the examples of the reference are damaged, with a fixed seed; PLIANT_FUZZ sets how often.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pliant.cli import run
 from pliant.spec.faults import SpecError
 from pliant.spec.flattening import flatten
 from pliant.spec.reader import load
+from pliant.spec.reference import PAGE, examples
 from pliant.spec.source import MODEL_FOLDER, bundled
 from pliant.spec.writer import dump
 
@@ -31,6 +32,7 @@ BLOCKS = 4
 def test_damaged_models(block: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance = random.Random(f"pliant {block}")
     texts = [(MODEL_FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in bundled()]
+    texts += examples(PAGE.read_text(encoding="utf-8"))
     path = tmp_path / "model.yaml"
     sound = 0
     for number in range(MUTANTS // BLOCKS):

@@ -10,12 +10,14 @@ from pliant.spec.base import Framed, Path, nearest
 from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.spec.environment import is_finite
 from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.names import Reference
 from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
 from pliant.spec.series import read_series
 from pliant.spec.source import FileProblem
+from pliant.spec.syntax import ExpressionError
 from pliant.spec.walk import Leaf, leaves
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _inputs(checked)
     yield from _outputs(checked)
     yield from _same_ends(checked)
+    yield from _masses(checked)
 
 
 def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
@@ -295,3 +298,24 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
             if first == second:
                 message = f"both ends are the same frame '{first.frame}'"
                 yield collection, name, ("between",), message, "name two different frames"
+
+
+def _masses(checked: Checked) -> Iterator[Finding]:
+    """A body whose mass comes from its material needs a density."""
+    for name, body in checked.flat.bodies.items():
+        if body.mass is not None or body.shape is None or body.material not in checked.flat.materials:
+            continue
+        density = checked.flat.materials[body.material].density
+        if density is None:
+            if not checked.broken.touches("materials", body.material):
+                message = f"the mass of '{name}' is unknown: its material '{body.material}' has no density"
+                yield "bodies", name, ("material",), message, "add `mass`, or `density` to the material"
+            continue
+        try:
+            finite = is_finite(checked.number(density) * body.shape.volume(checked.number))
+        except ExpressionError:
+            continue  # reported where the value stands
+        except OverflowError:
+            finite = False
+        if not finite:
+            yield "bodies", name, ("shape",), f"the mass of '{name}' is not a finite number", "check the sizes"

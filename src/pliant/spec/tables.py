@@ -225,10 +225,12 @@ def _tree(flat: RobotSpec) -> Branch:
 def _chain(branch: Branch) -> Branch:
     """A long chain of instances, each hanging on the one before, cut down to the first two and the last."""
     base = branch.label.partition("[")[0]
+    if "[1]" not in branch.label.partition(" ")[0]:
+        return branch
     chain = [branch]
     while len(chain[-1].children) == 1 and chain[-1].children[0].label.partition("[")[0] == base:
         chain.append(chain[-1].children[0])
-    if len(chain) <= MANY or "[1]" not in branch.label.partition(" ")[0]:
+    if len(chain) <= MANY:
         return branch
     between = Branch(f"... {len(chain) - 3} more", (chain[-1],))
     return Branch(branch.label, (Branch(chain[1].label, (between,)),))

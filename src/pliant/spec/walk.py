@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Annotated, Any, TypeAlias, get_args, get_origin
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pliant.spec.base import Part, Path
 from pliant.spec.names import NameMarker, Reference
@@ -76,67 +76,73 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: Path) -> Part:
     return part.model_copy(update=changed) if changed else part
 
 
-def _map(value: Any, hint: Any, function: Callable[[Leaf], Any], path: Path, owner: Part, field: Path) -> Any:
+def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: Path, owner: Part, field: Path) -> Any:
     if value is None:
         return None
     if isinstance(value, Part) and not isinstance(value, Each):
         return _map_part(value, function, path + field)
     if isinstance(value, dict):
-        inner = _inner(hint, dict)
-        mapped = {
-            key: _map(child, inner[1] if inner else Any, function, path, owner, (*field, key))
-            for key, child in value.items()
-        }
+        inner = hint.values or _NOTHING
+        mapped = {key: _map(child, inner, function, path, owner, (*field, key)) for key, child in value.items()}
         return mapped if any(mapped[key] is not value[key] for key in value) else value
     if isinstance(value, tuple):
-        hints = _element_hints(hint, len(value))
+        hints = hint.elements if len(hint.elements) == len(value) else (hint.every or _NOTHING,) * len(value)
         new = tuple(
             _map(child, hints[index], function, path, owner, (*field, index)) for index, child in enumerate(value)
         )
         return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
-    marker = _marker(hint)
-    return value if marker is None else function(Leaf(value, marker, path + field, owner, field))
+    return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
+
+
+@dataclass(frozen=True)
+class _Hint:
+    """What an annotation says about a value: the marker of a leaf, and the hints of what it holds.
+
+    elements: of a list of fixed length. every: of all entries of any other list. values: of a mapping.
+    """
+
+    marker: Marker | None = None
+    elements: tuple[_Hint, ...] = ()
+    every: _Hint | None = None
+    values: _Hint | None = None
+
+
+_NOTHING = _Hint()
 
 
 @cache
-def _field_hints(part: type[Part]) -> tuple[tuple[str, Any], ...]:
-    """Name and annotation of the fields, with the outer annotations that the schema library keeps apart."""
-    found: list[tuple[str, Any]] = []
+def _field_hints(part: type[Part]) -> tuple[tuple[str, _Hint], ...]:
+    """Name and hint of the fields, with the outer annotations that the schema library keeps apart."""
+    found: list[tuple[str, _Hint]] = []
     for name, field in part.model_fields.items():
-        hint: Any = field.annotation
+        annotation: Any = field.annotation
         for extra in field.metadata:
-            hint = Annotated[hint, extra]
-        found.append((name, hint))
+            annotation = Annotated[annotation, extra]
+        found.append((name, _read(annotation)))
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
-def _alternatives(hint: Any) -> tuple[tuple[Any, Marker | None], ...]:
-    """The members of a union behind a hint, each with the marker on it."""
-    marker: Marker | None = None
-    while get_origin(hint) is Annotated:
-        for extra in get_args(hint)[1:]:
+def _read(annotation: Any) -> _Hint:
+    """The hint of an annotation; the members of a union are joined, as they differ in form."""
+    while get_origin(annotation) is Annotated:
+        for extra in get_args(annotation)[1:]:
             if isinstance(extra, (Quantity, CountMarker, Reference, NameMarker)):
-                marker = extra
-        hint = get_args(hint)[0]
-    if marker is not None:
-        return ((hint, marker),)
-    if get_origin(hint) not in (tuple, dict, list) and type(None) not in (hint,) and len(get_args(hint)) > 1:
-        return tuple(found for member in get_args(hint) for found in _alternatives(member))
-    return ((hint, None),)
-
-
-def _marker(hint: Any) -> Marker | None:
-    return next((marker for _, marker in _alternatives(hint) if marker is not None), None)
-
-
-def _inner(hint: Any, origin: type) -> tuple[Any, ...]:
-    found = (member for member, _ in _alternatives(hint) if get_origin(member) is origin)
-    return get_args(next(found, None))
-
-
-def _element_hints(hint: Any, length: int) -> tuple[Any, ...]:
-    inner = _inner(hint, tuple)
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        return (inner[0],) * length
-    return inner if len(inner) == length else (Any,) * length
+                return _Hint(extra)
+        annotation = get_args(annotation)[0]
+    arguments = get_args(annotation)
+    if get_origin(annotation) is dict:
+        return _Hint(values=_read(arguments[1]))
+    if get_origin(annotation) is tuple:
+        if arguments[1:] == (Ellipsis,):
+            return _Hint(every=_read(arguments[0]))
+        return _Hint(elements=tuple(map(_read, arguments)))
+    hint = _NOTHING
+    for member in arguments if get_origin(annotation) is not Literal else ():
+        other = _read(member)
+        hint = _Hint(
+            hint.marker or other.marker,
+            hint.elements or other.elements,
+            hint.every or other.every,
+            hint.values or other.values,
+        )
+    return hint
