@@ -1,0 +1,143 @@
+"""The analysis commands as a person or a script calls them."""
+
+import json
+
+import pytest
+
+from pliant.cli import run
+
+
+def call(capsys, *arguments):
+    code = run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def call_json(capsys, *arguments):
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def test_simulate_prints_one_json_object_with_all_it_promises(capsys):
+    code, answer = call_json(capsys, "simulate", "four_bar", "--until", "2", "--at", "0.5,1,2")
+    assert code == 0
+    assert answer["status"] == "completed"
+    assert answer["coordinates"] == ["q1", "q2", "q3"]
+    assert [sample["t"] for sample in answer["samples"]] == [0.5, 1.0, 2.0]
+    sample = answer["samples"][-1]
+    assert set(sample) >= {"t", "q", "v", "frames", "energy", "constraint_error", "outputs"}
+    assert set(sample["energy"]) >= {"kinetic", "potential", "total", "dissipated"}
+    assert len(sample["frames"]["bar1.tip"]["position"]) == 3
+    assert len(sample["frames"]["bar1.tip"]["quaternion"]) == 4
+    assert sample["q"]["q1"] == pytest.approx(-0.007104, abs=1e-3)
+    assert set(answer["timing"]) == {"derive_s", "compile_s", "run_s", "steps", "evaluations"}
+
+
+def test_simulate_takes_method_tolerances_and_parameters(capsys):
+    code, answer = call_json(
+        capsys,
+        "simulate",
+        "four_bar",
+        "--until",
+        "0.1",
+        "--method",
+        "generalized_alpha",
+        "--dt",
+        "1e-3",
+        "--set",
+        "length1=120 mm",
+    )
+    assert code == 0
+    assert "generalized-alpha" in answer["method"]
+    # the same length in another unit
+    _, other = call_json(
+        capsys, "simulate", "four_bar", "--until", "0.1", "--method", "generalized_alpha", "--dt", "1e-3"
+    )
+    assert answer["samples"][-1]["q"]["q1"] == pytest.approx(other["samples"][-1]["q"]["q1"], abs=1e-9)
+
+
+def test_equilibrium_prints_what_it_promises(capsys):
+    code, answer = call_json(capsys, "equilibrium", "four_bar")
+    assert code == 0
+    assert set(answer) >= {"status", "message", "q", "frames", "outputs", "residual", "stable", "multipliers"}
+    assert answer["status"] == "converged"
+    assert answer["stable"] is True
+    assert answer["residual"] < 1e-9
+    assert [name.rpartition(".")[2] for name in answer["multipliers"]] == ["x", "y"]
+
+
+def test_several_equilibria(capsys):
+    code, answer = call_json(capsys, "equilibrium", "four_bar", "--starts", "12")
+    assert code == 0
+    assert len(answer["others"]) >= 1
+
+
+def test_modes_prints_what_it_promises(capsys):
+    code, answer = call_json(capsys, "modes", "spring_mass_chain", "--count", "3")
+    assert code == 0
+    assert len(answer["frequencies_hz"]) == len(answer["damping_ratios"]) == 3
+    assert answer["stable"] is True
+
+
+def test_linearize_prints_matrices_and_names(capsys):
+    code, answer = call_json(capsys, "linearize", "cart_pole", "--at-state", "start")
+    assert code == 0
+    n = len(answer["states"])
+    assert len(answer["A"]) == len(answer["A"][0]) == n == 4
+    assert len(answer["B"][0]) == len(answer["inputs"])
+    assert len(answer["C"]) == len(answer["outputs"])
+
+
+def test_run_does_the_listed_analyses_and_saves(capsys, tmp_path):
+    code, answer = call_json(capsys, "run", "pendulum", "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert [a["analysis"] for a in answer["analyses"]]
+    assert list((tmp_path / "out").glob("*.nc"))
+
+
+def test_equations_are_printed(capsys):
+    code, out, _ = call(capsys, "equations", "cart_pole")
+    assert code == 0
+    assert "cos(" in out
+    code, out, _ = call(capsys, "equations", "cart_pole", "--latex")
+    assert r"\begin{aligned}" in out
+    code, _, err = call(capsys, "equations", "spring_mass_chain", "--set", "number=30")
+    assert code == 2
+    assert "printed up to" in err
+
+
+@pytest.mark.parametrize("command", ["equilibrium", "modes", "linearize", "simulate", "run", "equations"])
+def test_every_command_is_readable_without_json(capsys, command):
+    code, out, _ = call(capsys, command, "pendulum")
+    assert code == 0
+    assert out.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "four_bar", "--until", "-1"], "go forward"),
+        (["simulate", "four_bar", "--until", "nan"], "finite"),
+        (["simulate", "four_bar", "--at", "1,zwei"], "cannot read the times"),
+        (["simulate", "four_bar", "--method", "explicitt"], "did you mean 'explicit'"),
+        (["simulate", "four_bar", "--rtol", "7"], "rtol"),
+        (["simulate", "four_bar", "--out", "x.txt"], "end it in .nc or .csv"),
+        (["simulate", "four_bar", "--out", "/nowhere/x.nc"], "cannot write"),
+        (["simulate", "four_bar", "--start", "somewhere"], "unknown start"),
+        (["simulate", "four_bar", "--formulation", "reduced", "--independent", "q9"], "unknown coordinate 'q9'"),
+        (["simulate", "four_bar", "--set", "length2=5 cm"], "cannot be closed"),
+        (["simulate", "nowhere"], "nowhere"),
+        (["modes", "four_bar", "--at-state", "moon"], "unknown state"),
+        (["modes", "four_bar", "--count", "0"], "count"),
+        (["linearize", "four_bar", "--independent", "q1,q2"], "1 independent"),
+        (["equilibrium", "four_bar", "--set", "length1=abc"], "abc"),
+    ],
+)
+def test_bad_input_gets_a_message_and_exit_code_two(capsys, arguments, message):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, (out, err)
+    assert message in err
+    assert "Traceback" not in err + out
+    code, answer = call_json(capsys, *arguments)
+    assert code == 2
+    assert answer["status"] in ("error", "faults", "failed")
