@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ EXPLICIT, ROSENBROCK, GENERALIZED_ALPHA, SEMI_IMPLICIT = range(4)
 class _RunStruct(ctypes.Structure):
     """The members of `pl_run` (runtime/integrate.h) up to its private ones."""
 
-    _fields_ = (
+    _fields_: ClassVar[Any] = (
         [("w", ctypes.c_void_p), ("method", ctypes.c_int), ("fixed", ctypes.c_int)]
         + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol")]
         + [("option", ctypes.c_double * 8)]

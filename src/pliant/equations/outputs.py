@@ -186,7 +186,7 @@ class _Context:
         f = self.model.system.frame_forces[self.model.link_forces[spec.link]]
         constants = self.theta[f.constants : f.constants + f.kind.constants]
         symbols = [(ca.SX.sym(f"R{i}", 3, 3), ca.SX.sym(f"p{i}", 3)) for i in range(2)]
-        deformation = link.deformation(symbols, constants)  # type: ignore[union-attr]
+        deformation = link.deformation(symbols, constants)
         jacobian = world_jacobian(deformation, symbols)
         where = [x for pair in symbols for x in pair]
         poses = [self.tree.poses[n] for n in f.nodes]

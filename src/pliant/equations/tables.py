@@ -168,14 +168,14 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
             ("stride", stride),
         ):
             integers[f"cforce_{name}"].append(value)
-    for f in system.frame_forces:
-        integers["fforce_kind"].append(fforces.number(f.kind))
+    for applied in system.frame_forces:
+        integers["fforce_kind"].append(fforces.number(applied.kind))
         integers["fforce_begin"].append(len(integers["fforce_nodes"]))
-        integers["fforce_nodes"].extend(f.nodes)
-        integers["fforce_theta"].append(f.constants)
-        integers["fforce_signal"].append(f.signals)
-        integers["fforce_signals"].append(f.kind.signals)
-        _pairs(system, positions, f.nodes, integers, "fpair")
+        integers["fforce_nodes"].extend(applied.nodes)
+        integers["fforce_theta"].append(applied.constants)
+        integers["fforce_signal"].append(applied.signals)
+        integers["fforce_signals"].append(applied.kind.signals)
+        _pairs(system, positions, applied.nodes, integers, "fpair")
     integers["fforce_begin"].append(len(integers["fforce_nodes"]))
     integers["fpair_begin"].append(len(integers["fpair_a"]))
     jacobian = _constraints(system, positions, integers, constraints)
@@ -260,7 +260,7 @@ def _maxima(system: System) -> dict[str, int]:
         return size
 
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
-    signals = [f.kind.signals for f in (*system.frame_forces, *system.coordinate_forces)]
+    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
     return {
         "PL_MAX_K": up(max((e.v_size for e in system.elements), default=1), 6),
         "PL_MAX_FRAMES": up(max(frames, default=1), 3),
@@ -321,8 +321,8 @@ def _pattern(system: System) -> sp.csc_matrix:
         for other in _element_path(system, element.base):
             pairs.add((index, other))
             pairs.add((other, index))
-    for applied in (*system.frame_forces, *system.constraints):
-        touched = sorted({e for node in applied.nodes for e in _element_path(system, node)})
+    for nodes in [f.nodes for f in system.frame_forces] + [c.nodes for c in system.constraints]:
+        touched = sorted({e for node in nodes for e in _element_path(system, node)})
         for a in touched:
             for b in touched:
                 pairs.add((a, b))

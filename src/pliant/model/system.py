@@ -171,8 +171,8 @@ class System:
         for c in self.constraints:
             for i, s in enumerate(c.signals):
                 out[c.row + i] = s
-        for c in self.linear_constraints:
-            out[c.row] = c.signal
+        for line in self.linear_constraints:
+            out[line.row] = line.signal
         return out
 
 

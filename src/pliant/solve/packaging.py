@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
+from importlib.metadata import version
 
-import casadi
 import numpy as np
 
 from pliant._version import __version__
@@ -44,7 +44,7 @@ def _attributes(
     """What is needed to understand and repeat a run, as text."""
     versions = {
         "pliant": __version__,
-        "casadi": casadi.__version__,
+        "casadi": version("casadi"),
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
