@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
 from pliant.spec.base import ByKey, ByType, Framed, Part, Path, Problem, fault, positive
+from pliant.spec.library import Material
 from pliant.spec.names import MaterialName, Name
 from pliant.spec.placement import AxisLetter, Placement, Rotations
 from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
@@ -211,6 +212,15 @@ joints:
   elbow: {type: revolute, child: forearm, axis: y}
   wrist: {type: universal, parent: forearm.wrist, child: hand}
 """
+
+    def total_mass(self, value: Callable[[Scalar], Any], materials: Mapping[str, Material]) -> Any:
+        """Mass [kg]: given, or density times volume, or zero; a number or a symbolic expression."""
+        if self.mass is not None:
+            return value(self.mass)
+        density = materials[self.material].density if self.material is not None else None
+        if self.shape is None or density is None:
+            return 0.0
+        return value(density) * self.shape.volume(value)
 
     def frame_names(self) -> tuple[str, ...]:
         """Names of its frames besides its own."""

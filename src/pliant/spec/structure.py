@@ -312,7 +312,7 @@ def _masses(checked: Checked) -> Iterator[Finding]:
                 yield "bodies", name, ("material",), message, "add `mass`, or `density` to the material"
             continue
         try:
-            finite = is_finite(checked.number(density) * body.shape.volume(checked.number))
+            finite = is_finite(body.total_mass(checked.number, checked.flat.materials))
         except ExpressionError:
             continue  # reported where the value stands
         except OverflowError:

@@ -9,7 +9,6 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from pliant.spec.base import Framed, printable
-from pliant.spec.body import Body
 from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.environment import Environment
@@ -89,16 +88,6 @@ def number(value: float, unit: str = "") -> str:
     return f"{value:.4g} {unit}".strip()
 
 
-def mass_of(body: Body, flat: RobotSpec, environment: Environment) -> float:
-    """Mass of a body [kg]: given, or density times volume."""
-    if body.mass is not None:
-        return float(environment.value(body.mass))
-    density = flat.materials[body.material].density if body.material is not None else None
-    if body.shape is None or density is None:
-        return 0.0
-    return float(environment.value(density) * body.shape.volume(environment.value))
-
-
 def _parameters(flat: RobotSpec, environment: Environment) -> Sheet:
     rows = [
         (
@@ -123,7 +112,7 @@ def _bodies(flat: RobotSpec, environment: Environment) -> Sheet:
     for name, body in flat.bodies.items():
         center = ", ".join(number(environment.value(entry)) for entry in body.center_of_mass)
         shape = body.shape.type if body.shape is not None else "given" if body.inertia is not None else "point"
-        mass = mass_of(body, flat, environment)
+        mass = float(body.total_mass(environment.value, flat.materials))
         inertia = shape if mass else "massless"
         rows.append((name, number(mass, "kg"), f"[{center}] m", inertia, ", ".join(body.frames)))
     return Sheet("bodies", ("name", "mass", "center of mass", "inertia", "frames"), shorten(rows))
@@ -179,7 +168,7 @@ def _analyses(flat: RobotSpec) -> Sheet:
 
 
 def _totals(flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry]) -> dict[str, str]:
-    mass = sum(mass_of(body, flat, environment) for body in flat.bodies.values())
+    mass = sum(float(body.total_mass(environment.value, flat.materials)) for body in flat.bodies.values())
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
     gravity = ", ".join(number(environment.value(entry)) for entry in flat.world.gravity)
