@@ -85,3 +85,15 @@ def test_four_bar_mode_is_that_of_its_reduced_motion():
     curvature = (V[0] - 2 * V[1] + V[2]) / h**2
     assert found.frequencies[0] == pytest.approx(np.sqrt(curvature / mass) / (2 * np.pi), rel=1e-5)
     assert assemble(eqs, engine, 0.0, rest.q, np.zeros(3)).messages == ()
+
+
+def test_two_unstable_directions_both_grow():
+    """A ball on a hilltop: an upside-down spherical pendulum falls both ways at the same rate."""
+    eqs = derive(load_text("""
+pliant: 1
+bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, 0.5 m]}}
+joints: {gimbal: {type: universal, child: rod}}
+"""))
+    found = modes(eqs)
+    assert len(found.warnings) == 2
+    np.testing.assert_allclose(found.eigenvalues, np.sqrt(9.81 / 0.5), rtol=1e-9)

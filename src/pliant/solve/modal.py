@@ -128,7 +128,9 @@ def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarra
     taken: set[int] = set()
     eigenvalues = np.zeros(count, dtype=complex)
     for k in range(count):
-        best = next(int(j) for j in np.argsort(-share[k]) if int(j) not in taken)
+        # an unstable direction has a growing and a decaying eigenvalue: the growing one is the news
+        order = np.argsort(-share[k] - (values.real > 0) * (squares[k] < 0))
+        best = next(int(j) for j in order if int(j) not in taken)
         taken.add(best)
         eigenvalues[k] = values[best]
     return squares, Z @ shapes, eigenvalues
