@@ -51,7 +51,7 @@ def test_check_of_a_broken_model(capsys: pytest.CaptureFixture[str], broken: str
         "line": 2,
         "path": "bodies.rod.mass",
         "message": "expected a mass, got a length: '5 mm'",
-        "hint": "write it as 28 g",
+        "hint": "give a mass such as 28 g",
     }
     assert [fault["path"] for fault in answer["faults"]] == ["bodies.rod.mass", "joints.hinge.axis"]
 

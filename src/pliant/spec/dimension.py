@@ -37,7 +37,9 @@ class Dimension:
 
     @property
     def unit(self) -> str:
-        """The SI unit in base units, such as `kg*m/s^2`; `1` for a number."""
+        """The SI unit: by its usual name (`N`), otherwise in base units (`kg*m/s^3`); `1` for a number."""
+        if self in USUAL_UNITS:
+            return USUAL_UNITS[self]
         above = [_power(unit, exponent) for unit, exponent in self._factors() if exponent > 0]
         below = [_power(unit, -exponent) for unit, exponent in self._factors() if exponent < 0]
         return "/".join(["*".join(above) or "1", *below])
@@ -103,6 +105,16 @@ NAMES: dict[Dimension, str] = {
     DAMPING: "damping",
     ANGULAR_DAMPING: "angular damping",
 }
+
+USUAL_UNITS: dict[Dimension, str] = {
+    FORCE: "N",
+    TORQUE: "N*m",
+    PRESSURE: "Pa",
+    STIFFNESS: "N/m",
+    DAMPING: "N*s/m",
+    ANGULAR_DAMPING: "N*m*s",
+}
+"""SI units that are not written in base units."""
 
 EXAMPLES: dict[Dimension, str] = {
     NUMBER: "0.5 or 30 deg",

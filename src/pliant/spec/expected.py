@@ -26,7 +26,7 @@ def wrong_dimension(
         return None
     wanted = f"a value in {expected.unit}" if by_unit else _named(expected)
     shown = node.text if isinstance(node, Number) and node.text else to_text(node)
-    hint = f"write it as {EXAMPLES[expected]}" if expected in EXAMPLES and not by_unit else ""
+    hint = f"give {_named(expected)} such as {EXAMPLES[expected]}" if expected in EXAMPLES and not by_unit else ""
     return f"expected {wanted}, got {_named(found)}: '{shown}'", hint
 
 

@@ -141,7 +141,7 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
         start = given.pop("initial", 0 if kind != "rotation" else "none")
         rate = given.pop("rate", 0)
         given.pop("name", None)
-        rest = ", ".join(f"{key}: {flow(value)}" for key, value in given.items())
+        rest = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in given.items())
         rows.append((entry.name, entry.joint, kind, _written(start), _written(rate), rest))
     return Sheet("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
 
@@ -156,14 +156,14 @@ def _others(flat: RobotSpec, collection: str) -> Sheet:
         data = to_data(thing)
         if isinstance(data, dict):
             data.pop("count", None)
-            data = ", ".join(f"{key}: {flow(value)}" for key, value in data.items())
-        rows.append((name, data if isinstance(data, str) else flow(data)))
+            data = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in data.items())
+        rows.append((name, data if isinstance(data, str) else flow(data, quotes=False)))
     return Sheet(collection, ("name", ""), shorten(rows))
 
 
 def _analyses(flat: RobotSpec) -> Sheet:
     pairs = [pair for analysis in flat.analyses for pair in to_data(analysis).items()]
-    rows = tuple((str(index), name, flow(settings)) for index, (name, settings) in enumerate(pairs, 1))
+    rows = tuple((str(index), name, flow(settings, quotes=False)) for index, (name, settings) in enumerate(pairs, 1))
     return Sheet("analyses", ("", "name", "settings"), rows)
 
 
@@ -240,7 +240,7 @@ def shorten(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _written(value: Any) -> str:
-    return flow(to_data(value))
+    return flow(to_data(value), quotes=False)
 
 
 def print_tables(spec: RobotSpec, console: Console) -> None:

@@ -132,15 +132,18 @@ def _item(value: Any, indent: int) -> list[str]:
     return [f"{' ' * indent}- {lines[0].lstrip()}", *lines[1:]]
 
 
-def flow(value: Any) -> str:
-    """A value on one line."""
+def flow(value: Any, *, quotes: bool = True) -> str:
+    """A value on one line; without `quotes` it is for people and cannot be read back."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_text(key)}: {flow(child)}" for key, child in value.items()) + "}"
+        pairs = (f"{_text(key)}: {flow(child, quotes=quotes)}" for key, child in value.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(flow, value)) + "]"
+        return "[" + ", ".join(flow(child, quotes=quotes) for child in value) + "]"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _text(value) if isinstance(value, str) else repr(value)
+    if isinstance(value, str):
+        return _text(value) if quotes else value
+    return repr(value)
 
 
 _WORDS = r"[A-Za-z0-9_./*^+=<>()-]+"
