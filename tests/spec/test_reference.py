@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,3 +32,19 @@ def test_every_part_has_an_example() -> None:
         assert title in EXAMPLES or any(part.example for part in parts), title
         if title in ("Joints", "Links", "Constraints", "Loads"):
             assert all(part.example for part in parts)
+
+
+def test_the_python_example_says_the_same_as_the_first_one() -> None:
+    code = TEXT.split("```python\n")[1].partition("```")[0]
+    names: dict[str, Any] = {}
+    exec(code.replace("print(", "str("), names)
+    assert names["robot"] == load_text(next(iter(examples(TEXT))))
+
+
+def test_all_parts_can_be_imported_from_one_place() -> None:
+    import pliant.parts
+
+    for title, parts in SECTIONS:
+        for part in parts:
+            if part.model_fields:
+                assert getattr(pliant.parts, part.__name__) is part, title

@@ -16,7 +16,7 @@ from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Each, Quantity, Scalar
-from pliant.spec.syntax import ExpressionError, Number, symbols
+from pliant.spec.syntax import ExpressionError, Number, symbols, unit_names
 from pliant.spec.walk import Leaf, leaves, parts
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Checked:
         self.inputs = {name for name, parameter in flat.parameters.items() if parameter.input}
         self.dimensions, self.errors = parameter_dimensions(flat.parameters)
         self.numbers = self._numbers()
+        self.parameter_words = {name.rpartition("/")[2] for name in flat.parameters}
         self._seen: set[tuple[str | None, Path]] = set()
 
     def _numbers(self) -> dict[str, float]:
@@ -163,6 +164,10 @@ class Checked:
             named = f"the input parameter '{min(varying)}'" if varying != {TIME} else "the time t"
             hint = "inputs, motions, loads and prescribed values of constraints may vary in time"
             return f"`{what}` cannot vary in time, but it uses {named}", hint
+        meant = {name for name in unit_names(node) if name in self.parameter_words}
+        if meant and str(leaf.value).startswith("="):
+            message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but there is a parameter of that name too"
+            return message, f"write a space before it (* {min(meant)}) if the parameter is meant, or rename that"
         if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
             return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
         known: Mapping[str, Dimension | Loose] = self.dimensions

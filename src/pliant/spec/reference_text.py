@@ -20,10 +20,26 @@ joints:
   hinge: {{type: revolute, child: rod, axis: y, angle: {{initial: 30 deg}}}}
 ```
 
-`pliant check FILE` says everything that is wrong with it, `pliant show FILE` shows it as tables. The
-same keys, names and defaults build a robot in Python: `pliant.RobotSpec(bodies={{"rod": Body(mass="200
-g", ...)}}, ...)`, and `pliant.dump(robot)` writes it back as text. `pliant schema` prints a JSON Schema
-that editors use for completion.
+`pliant check FILE` says everything that is wrong with it, `pliant show FILE` shows it as tables. `pliant
+schema` prints a JSON Schema that editors use for completion. The same keys, names and defaults build a
+robot in Python, with parts or with plain mappings, and `pliant.dump` writes it back as text:
+
+```python
+import pliant
+from pliant.parts import AngleCoordinate, Body, Revolute, SlenderRod
+
+robot = pliant.RobotSpec(
+    bodies={{
+        "rod": Body(
+            mass="200 g",
+            center_of_mass=(0, 0, "-25 cm"),
+            shape=SlenderRod(length="50 cm", axis="z"),
+        )
+    }},
+    joints={{"hinge": Revolute(child="rod", axis="y", angle=AngleCoordinate(initial="30 deg"))}},
+)
+print(pliant.dump(robot))
+```
 
 ## Values
 

@@ -78,6 +78,7 @@ class Call:
 
 Node: TypeAlias = Number | Symbol | Negative | Binary | Call
 
+_UNCLOSED = "add the closing one; inside { } or [ ], text with commas needs quotes"
 _KNOWN = "an expression has numbers with units, parameters, + - * / ^ and functions such as sqrt(...)"
 
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
@@ -221,11 +222,7 @@ class _Parser:
         if self.accept("("):
             node = self.comparison()
             if not self.accept(")"):
-                raise (
-                    self.error("a bracket is not closed", "add the closing one")
-                    if self.kind == "end"
-                    else self.unexpected()
-                )
+                raise (self.error("a bracket is not closed", _UNCLOSED) if self.kind == "end" else self.unexpected())
             return node
         if self.kind == "number":
             return self.number()
@@ -283,11 +280,7 @@ class _Parser:
         while self.accept(","):
             arguments.append(self.comparison())
         if not self.accept(")"):
-            raise (
-                self.error("a bracket is not closed", "add the closing one")
-                if self.kind == "end"
-                else self.unexpected()
-            )
+            raise (self.error("a bracket is not closed", _UNCLOSED) if self.kind == "end" else self.unexpected())
         least, most = ARGUMENTS.get(name, (1, 1))
         if not least <= len(arguments) <= most:
             wanted = str(least) if least == most else f"{least} to {most}"
@@ -300,6 +293,13 @@ def symbols(node: Node) -> frozenset[str]:
     if isinstance(node, Symbol):
         return frozenset({node.name})
     return frozenset().union(*(symbols(child) for child in children(node)))
+
+
+def unit_names(node: Node) -> frozenset[str]:
+    """Names in compound units after the first one, such as the `m` in `5 N*m`, which might be meant as parameters."""
+    if isinstance(node, Number):
+        return frozenset(re.findall(rf"[*/]({WORD})", node.text))
+    return frozenset().union(*(unit_names(child) for child in children(node)))
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -1,0 +1,143 @@
+"""The parts of a robot, for building one in Python: the same names and defaults as in a model file."""
+
+from __future__ import annotations
+
+from pliant.constraint.frames import Frames
+from pliant.external_load.wrench import Wrench
+from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
+from pliant.joint.chain import (
+    AxisAngleTurn,
+    AxisTurn,
+    QuaternionTurn,
+    QuaternionVectorTurn,
+    Rotate,
+    Translate,
+    VectorTurn,
+)
+from pliant.link import Axial, Beam
+from pliant.link.axial import AxialSpring
+from pliant.spec.analyses import (
+    EquilibriumAnalysis,
+    EquilibriumSettings,
+    LinearizeAnalysis,
+    LinearizeSettings,
+    ModesAnalysis,
+    ModesSettings,
+    SimulateAnalysis,
+    SimulateSettings,
+)
+from pliant.spec.attach import Attach
+from pliant.spec.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInertia, SlenderRod, Sphere, Tube
+from pliant.spec.coordinate import (
+    AngleCoordinate,
+    AngleDamper,
+    AngleSpring,
+    EqualTo,
+    LengthCoordinate,
+    LengthDamper,
+    LengthSpring,
+    Orientation,
+)
+from pliant.spec.inputs import (
+    Piece,
+    PiecewiseInput,
+    Ramp,
+    RampInput,
+    Series,
+    SeriesInput,
+    Sine,
+    SineInput,
+    Step,
+    StepInput,
+)
+from pliant.spec.library import Annulus, Circle, Material, Rectangle
+from pliant.spec.outputs import ConstraintOutput, CoordinateOutput, EnergyOutput, FrameOutput, LinkOutput
+from pliant.spec.parameter import Parameter, World
+from pliant.spec.placement import (
+    Attachment,
+    AxisRotation,
+    EulerRotation,
+    Placement,
+    QuaternionRotation,
+    VectorRotation,
+)
+from pliant.spec.robot import RobotSpec
+from pliant.spec.scalar import Each
+
+__all__ = [
+    "AngleCoordinate",
+    "AngleDamper",
+    "AngleSpring",
+    "Annulus",
+    "Attach",
+    "Attachment",
+    "Axial",
+    "AxialSpring",
+    "AxisAngleTurn",
+    "AxisRotation",
+    "AxisTurn",
+    "Beam",
+    "Body",
+    "Box",
+    "Chain",
+    "Circle",
+    "ConstraintOutput",
+    "CoordinateOutput",
+    "Cylinder",
+    "Cylindrical",
+    "Each",
+    "EnergyOutput",
+    "EqualTo",
+    "EquilibriumAnalysis",
+    "EquilibriumSettings",
+    "EulerRotation",
+    "FrameOutput",
+    "Frames",
+    "Free",
+    "InertiaMatrix",
+    "LengthCoordinate",
+    "LengthDamper",
+    "LengthSpring",
+    "LinearizeAnalysis",
+    "LinearizeSettings",
+    "LinkOutput",
+    "Material",
+    "ModesAnalysis",
+    "ModesSettings",
+    "Orientation",
+    "Parameter",
+    "Piece",
+    "PiecewiseInput",
+    "Placement",
+    "Planar",
+    "PrincipalInertia",
+    "Prismatic",
+    "QuaternionRotation",
+    "QuaternionTurn",
+    "QuaternionVectorTurn",
+    "Ramp",
+    "RampInput",
+    "Rectangle",
+    "Revolute",
+    "RobotSpec",
+    "Rotate",
+    "Series",
+    "SeriesInput",
+    "SimulateAnalysis",
+    "SimulateSettings",
+    "Sine",
+    "SineInput",
+    "SlenderRod",
+    "Sphere",
+    "Spherical",
+    "Step",
+    "StepInput",
+    "Translate",
+    "Tube",
+    "Universal",
+    "VectorRotation",
+    "VectorTurn",
+    "Weld",
+    "World",
+    "Wrench",
+]
