@@ -21,7 +21,7 @@ def export(
         typer.Option("--c", metavar="DIR", help="Write standalone C into this new or empty folder."),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", help="semi_implicit, generalized_alpha or explicit (Runge-Kutta).")
+        str, typer.Option("--method", help="semi_implicit, generalized_alpha, newmark, explicit or implicit.")
     ] = "semi_implicit",
     dt: Annotated[float, typer.Option("--dt", metavar="SECONDS", help="Step of the exported main.")] = 1e-3,
     force: Annotated[

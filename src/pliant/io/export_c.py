@@ -24,6 +24,14 @@ from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPla
 from pliant.io import c_text
 from pliant.model.inputs import SERIES
 from pliant.model.model import Model
+from pliant.solve.integrator import (
+    ExplicitRungeKutta,
+    GeneralizedAlpha,
+    Method,
+    Newmark,
+    Rosenbrock,
+    SemiImplicit,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 RUNTIME = "runtime"
@@ -37,25 +45,8 @@ class ExportError(RuntimeError):
         self.message, self.hint = message, hint
 
 
-@dataclass(frozen=True)
-class _Method:
-    """A method of the runtime: its number there and its coefficients."""
-
-    number: int
-    options: tuple[float, ...] = ()
-
-
-def _generalized_alpha(spectral_radius: float) -> tuple[float, float, float, float]:
-    """alpha_m, alpha_f, beta, gamma for a spectral radius at infinite frequency (Chung and Hulbert 1993)."""
-    alpha_m = (2 * spectral_radius - 1) / (spectral_radius + 1)
-    alpha_f = spectral_radius / (spectral_radius + 1)
-    return alpha_m, alpha_f, 0.25 * (1 - alpha_m + alpha_f) ** 2, 0.5 - alpha_m + alpha_f
-
-
-METHODS: Mapping[str, _Method] = {
-    "semi_implicit": _Method(3),
-    "generalized_alpha": _Method(2, _generalized_alpha(0.9)),
-    "explicit": _Method(0),
+METHODS: Mapping[str, type[Method]] = {
+    kind.name: kind for kind in (SemiImplicit, GeneralizedAlpha, Newmark, ExplicitRungeKutta, Rosenbrock)
 }
 """Methods that a robot can be exported with."""
 
@@ -70,8 +61,9 @@ def export_c(
 ) -> list[Path]:
     """Write a robot as standalone C11 and return the files written.
 
-    method: `semi_implicit` (first order, one linear solve per step: for fast loops), `generalized_alpha` (second order,
-    implicit, constraints at position level) or `explicit` (Runge-Kutta of order 5, for robots that are not stiff).
+    method: `semi_implicit` (order 1, one linear solve per step: for fast loops), `generalized_alpha` or `newmark` (order
+    2, iterations, constraints at position level), `explicit` (Runge-Kutta of order 5, for robots that are not stiff) or
+    `implicit` (Rosenbrock of order 4, for stiff ones).
     step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
     empty; only files of the export's own names are replaced, nothing is removed.
 
@@ -106,7 +98,7 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
         "followed": str(len(model.prescribed_accelerations)),
         "own_times": str(len(tables.numbers["series_time"]) if model.prescribed_accelerations else 0),
         "method": method,
-        "method_number": str(METHODS[method].number),
+        "method_number": str(METHODS[method].code),
         "step": f"{step:g}",
         "library_sources": "".join(f"  {file}\n" for file in library).rstrip(),
         "sources": " ".join(["main.c", *library]),
@@ -218,7 +210,8 @@ def _equations(model: Model, tables: Tables, name: str, method: str, step: float
     start = _assembled_start(model)
     lower, upper = factor_bounds(tables)
     options = np.zeros(8)
-    options[: len(METHODS[method].options)] = METHODS[method].options
+    coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
+    options[: len(coefficients)] = coefficients
     counts = dict(tables.counts)
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)

@@ -20,7 +20,7 @@ struct robot_robot {
   double input_value[ROBOT_INPUTS + 1];
   int switch_count;
   double switches[ROBOT_SWITCHES + 1]; /* times at which expressions of inputs jump or bend */
-  double stop;                         /* end of the stretch that is being integrated */
+  double stops[2];                     /* where the step being taken ends, and a time after it */
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
   /* recorded series, with two times at the end for each position that a prescribed acceleration leads to */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[4 * ROBOT_OWN_TIMES + 1];
@@ -50,7 +50,7 @@ robot_robot *robot_new(void) {
   robot->run->fixed = 1;
   robot->run->rtol = robot->run->atol = 1; /* for the error estimate, which a fixed step does not use */
   robot->run->projection_tolerance = PROJECTION_TOLERANCE;
-  robot->run->stop = &robot->stop;
+  robot->run->stop = robot->stops;
   robot->stale = 1;
   /* a start that cannot be assembled is told by the caller's own robot_initial_state or robot_step */
   (void)robot_initial_state(robot);
@@ -74,6 +74,7 @@ const char *robot_message(int status) {
     case ROBOT_NO_CONVERGENCE: return "the step's equations could not be solved: take a smaller step";
     case ROBOT_STEP_TOO_SMALL: return "the step became too small";
     case ROBOT_PROJECTION: return "the constraints cannot be satisfied near this state: a loop does not close";
+    case ROBOT_POSITION_JUMPS: return "a prescribed position jumps, and no finite force can follow";
     case ROBOT_BAD_ARGUMENT: return "an index, a value or a step is outside what is allowed";
     default: return "unknown status";
   }
@@ -411,19 +412,18 @@ int robot_step(robot_robot *robot, double dt) {
   if (!(dt > 0 && end > r->t && isfinite(end))) return ROBOT_BAD_ARGUMENT;
   int status;
   do {
-    status = update(robot);
-    if (status) return status;
-    robot->stop = next_jump(robot, r->t + near);
-    const int jumps = robot->stop <= end + near;
-    if (!jumps) robot->stop = end;
-    follow(robot, robot->stop);
-    status = start(robot);
-    if (status) return status;
-    r->n_stop = 1, r->next_stop = 0;
+    if ((status = update(robot))) return status;
+    const double jump = next_jump(robot, r->t + near);
+    const int jumps = jump <= end + near;
+    /* a second stop, which is not reached, makes the run read its inputs anew at the first */
+    robot->stops[0] = jumps ? jump : end, robot->stops[1] = end + 2 * dt;
+    r->n_stop = jumps ? 2 : 1, r->next_stop = 0;
     r->h = 2 * dt; /* more than is left, so that the whole stretch is one step */
-    status = pl_run_advance(r, 2);
-    /* at a jump, the accelerations are those of before it */
-    robot->started = !status && !jumps;
+    follow(robot, robot->stops[0]);
+    if ((status = start(robot))) return status;
+    status = pl_run_advance(r, 1);
+    if (status == PL_MAX_STEPS) status = PL_OK;
+    robot->started = !status && !(jumps && ROBOT_FOLLOWED);
   } while (!status && r->t < end - near);
   return status;
 }

@@ -1,0 +1,173 @@
+"""Robots to export, and what tests do with exported C: compile, run, compare with the engine here."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pliant.equations.equations import Equations, derive
+from pliant.io.c_text import robot_identifier
+from pliant.io.export_c import METHODS, export_c
+from pliant.solve.simulate import Every, simulate
+from pliant.spec import load_text
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+WARNINGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+STEP = 1e-3
+
+FOUR_BAR = """
+pliant: 1
+name: four_bar
+world: {gravity: [0, -9.81, 0]}
+parameters: {crank: 0.12, rocker: 0.19, mass: 1}
+bodies:
+  bar1: {mass: =mass, center_of_mass: [=crank/2, 0, 0], shape: {type: slender_rod, length: =crank},
+         frames: {tip: {position: [=crank, 0, 0]}}}
+  bar2: {mass: 1, center_of_mass: [0.25, 0, 0], shape: {type: slender_rod, length: 0.5},
+         frames: {tip: {position: [0.5, 0, 0]}}}
+  bar3: {mass: 1, center_of_mass: [=rocker/2, 0, 0], shape: {type: slender_rod, length: =rocker},
+         frames: {tip: {position: [=rocker, 0, 0]}}}
+joints:
+  j1: {type: revolute, child: bar1, axis: z, position: [0.15, 0, 0], angle: {name: q1}}
+  j2: {type: revolute, parent: bar1.tip, child: bar2, axis: z, angle: {name: q2, initial: 1.776960}}
+  j3: {type: revolute, child: bar3, axis: z, position: [0, 0.4, 0], angle: {name: q3, initial: 0.489957}}
+constraints:
+  pin: {between: [bar2.tip, bar3.tip], components: [x, y, z], expressed_in: world}
+"""
+
+FLIER = """
+pliant: 1
+name: flier
+parameters:
+  mass: 2 kg
+  length: 0.5 m
+  stiffness: 100 N/m
+  switch: 0.05 s
+  torque: {value: 0 N*m, input: true}
+  pull: {value: 0 N, input: true}
+  wind: {value: 0 N, input: true}
+  lift: {value: =stiffness*length/10, input: true}
+bodies:
+  base: {mass: =mass, inertia: {principal: [0.1, 0.2, 0.15]}, frames: {hook: {position: [=length, 0, 0]}}}
+  arm: {mass: 1 kg, center_of_mass: [0.2, 0, 0], inertia: {principal: [0.01, 0.02, 0.02]},
+        frames: {tip: {position: [0.4, 0, 0], rotation: {axis: y, angle: 130 deg}}}}
+joints:
+  fly: {type: free, child: base, z: {initial: -0.9 m}, orientation: {rate: [0.3, -0.2, 0.5]}}
+  elbow: {type: revolute, parent: base.hook, child: arm, axis: y, angle: {input: =torque, damper: 0.05}}
+links:
+  rope: {type: axial, between: [world, base.hook], spring: {coefficient: =stiffness, rest: 1 m}, damper: 1,
+         direction: tension, input: =pull, smoothing: 1 mm}
+loads:
+  gust: {frame: arm.tip, force: [=wind, 0, =lift]}
+inputs:
+  torque: {step: {at: =switch, before: 0.3 N*m, after: -0.2 N*m}}
+  pull: =2 N * sin(3 * t / 1 s)
+  wind: {series: {file: wind.csv, column: w, interpolation: previous}}
+"""
+WIND = "t,w\n0,0\n0.02,1\n0.07,-1\n0.3,0\n"
+
+CHAIN = """
+pliant: 1
+name: chain
+parameters: {count_of_links: 12, mass: 0.1, stiffness: 2}
+bodies:
+  link: {count: =count_of_links, mass: =mass*(1 + i/10), center_of_mass: [0.05, 0, 0],
+         inertia: {principal: [1e-4, 2e-4, 3e-4]}, frames: {tip: {position: [0.1, 0, 0]}}}
+joints:
+  hinge: {type: universal, parent: "link[i-1].tip", first_parent: world, child: link, axis1: y, axis2: z,
+          angle1: {initial: 0.1, spring: =stiffness, damper: 0.01}, angle2: {spring: =stiffness, damper: 0.01}}
+constraints:
+  anchor: {between: ["link[12].tip", world], components: [y], expressed_in: world}
+"""
+
+NET = """
+pliant: 1
+name: net
+parameters: {stiffness: 300}
+bodies: {knot: {count: 40, mass: 0.02}}
+joints: {pole: {type: prismatic, child: knot, axis: z, position: ["=0.1*i", 0, 0], displacement: {initial: "=0.01*i"}}}
+links:
+  along: {count: 39, type: axial, between: ["knot[i]", "knot[i+1]"], spring: {coefficient: =stiffness, rest: 0.09}}
+  across: {count: 33, type: axial, between: ["knot[i]", "knot[i+7]"], spring: {coefficient: =stiffness, rest: 0.69}}
+constraints: {hold: {between: [world, "knot[40]"], components: [z], holds: as at start}}
+"""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A robot, its export, and the name its C has."""
+
+    equations: Equations
+    folder: Path
+    name: str
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files of the library."""
+        return sorted(x for x in (*self.folder.glob("*.c"), *self.folder.glob("runtime/*.c")) if x.name != "main.c")
+
+    @cached_property
+    def objects(self) -> list[Path]:
+        """The library, compiled."""
+        place = self.folder / "objects"
+        place.mkdir()
+        gcc(*WARNINGS, "-c", *self.sources, cwd=place)
+        return sorted(place.glob("*.o"))
+
+    def build(self, source: Path | None = None, *flags: str) -> Path:
+        """A program of the library and a file, by default the export's own main."""
+        program = self.folder / f"program_{len(list(self.folder.glob('program_*')))}"
+        file = source or self.folder / "main.c"
+        gcc(*WARNINGS, *flags, f"-I{self.folder}", "-o", program, file, *self.objects, "-lm")
+        return program
+
+    def write(self, text: str) -> Path:
+        """A C file that uses the robot; `robot_` in it stands for the robot's own prefix."""
+        text = text.replace("robot_.h", f"{self.name}.h")
+        text = text.replace("ROBOT_", f"{self.name.upper()}_").replace("robot_", f"{self.name}_")
+        place = self.folder / "tests"
+        place.mkdir(exist_ok=True)
+        path = place / f"extra_{len(list(place.iterdir()))}.c"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+def gcc(*arguments: str | Path, cwd: Path | None = None) -> None:
+    """Run the compiler, which must have nothing to say."""
+    done = subprocess.run(["gcc", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+
+
+def numbers(program: Path, *arguments: str) -> np.ndarray:
+    """The table of numbers that a program prints."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    return np.array([[float(x) for x in row] for row in rows])
+
+
+def exported(text: str, folder: Path, method: str = "semi_implicit") -> Export:
+    """A robot from text, exported into a folder."""
+    equations = derive(load_text(text, folder=folder.parent))
+    export_c(equations.model, folder, method=method, step=STEP)
+    return Export(equations, folder, robot_identifier(equations.model.spec.title))
+
+
+PYTHON_METHODS = {name: kind(step=STEP) for name, kind in METHODS.items()}
+
+
+def reference(export: Export, times: np.ndarray, method: str = "semi_implicit", **options: object) -> np.ndarray:
+    """The same motion by the engine here, at equal intervals: rows of t, q, kinetic and potential energy."""
+    end = round(float(times[-1]), 9)
+    save = Every(end / (len(times) - 1))
+    run = simulate(export.equations, end, method=PYTHON_METHODS[method], save=save, **options)  # type: ignore[arg-type]
+    assert run.status == "completed", run.message
+    energy = run.energy
+    return np.column_stack([run.time, run.q, energy["kinetic"], energy["potential"]])

@@ -1,0 +1,136 @@
+"""Steps of exported C take no memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from c_export import FOUR_BAR, NET, Export, exported, needs_gcc, numbers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pliant.equations.equations import derive
+from pliant.equations.tables import build_tables
+from pliant.io.c_text import integers
+from pliant.io.export_c import factor_bounds, pivoting_bounds
+from pliant.spec import load_text
+
+COUNT_MEMORY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "robot_.h"
+static long calls;
+void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
+void *__wrap_malloc(size_t n) { return ++calls, __real_malloc(n); }
+void *__wrap_calloc(size_t n, size_t m) { return ++calls, __real_calloc(n, m); }
+void *__wrap_realloc(void *p, size_t n) { return ++calls, __real_realloc(p, n); }
+int main(void) {
+  robot_robot *robot = robot_new();
+  const long creation = calls;
+  int bad = 0;
+  double q[ROBOT_POSITIONS], v[ROBOT_RATES] = {0}, a[ROBOT_RATES];
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 50; ++i) bad |= robot_step(robot, robot_default_step);
+    bad |= robot_set_parameter(robot, 0, 300 + 1e4 * round) | robot_initial_state(robot);
+    /* far apart, so that pivots have to be found anew */
+    for (int i = 0; i < ROBOT_POSITIONS; ++i)
+      q[i] = robot_q(robot)[i] + (i < ROBOT_POSITIONS - 1) * 5.0 * ((i * round) % 7);
+    bad |= robot_set_state(robot, 0.1 * round, q, v) | robot_forward_dynamics(robot, 0, q, v, a, NULL);
+  }
+  const long later = calls - creation;
+  robot_free(robot);
+  printf("%ld %ld %d\\n", creation, later, bad);
+  return 0;
+}
+"""
+
+
+@needs_gcc
+def test_steps_take_no_memory(tmp_path: Path) -> None:
+    export = exported(NET, tmp_path / "c")
+    wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
+    program = export.build(export.write(COUNT_MEMORY), *wrap)
+    creation, later, bad = numbers(program)[0]
+    assert creation > 20
+    assert later == 0
+    assert bad == 0
+
+
+FACTOR = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "runtime/pliant.h"
+static long calls;
+void *__real_realloc(void *, size_t);
+void *__wrap_realloc(void *p, size_t n) { return ++calls, __real_realloc(p, n); }
+@arrays@
+int main(void) {
+  double values[ENTRIES];
+  for (int reserve = 0; reserve < 2; ++reserve) {
+    pl_linear *f = pl_linear_new(SIZE, colptr, row, order, 0);
+    if (reserve) pl_linear_reserve(f, LOWER, UPPER);
+    calls = 0;
+    srand(1);
+    int solved = 0;
+    for (int round = 0; round < 200; ++round) {
+      /* of very different sizes, so that other rows become pivots every time */
+      for (int i = 0; i < ENTRIES; ++i) values[i] = 1.0 / (1 + (rand() % 1000) * (rand() % 1000) * (rand() % 1000));
+      solved += pl_linear_factor(f, values) == PL_OK;
+    }
+    printf("%ld %d\\n", calls, solved);
+    pl_linear_free(f);
+  }
+  return 0;
+}
+"""
+
+
+@needs_gcc
+def test_reserved_room_is_enough_for_any_pivots(flier: Export) -> None:
+    size, random = 200, np.random.default_rng(5)
+    pattern = sp.csc_matrix((random.random((size, size)) < 0.02) | np.eye(size, dtype=bool))
+    pattern.sort_indices()
+    lower, upper = pivoting_bounds(pattern)
+    counts = {"SIZE": size, "ENTRIES": pattern.nnz, "LOWER": lower, "UPPER": upper}
+    arrays = [integers("static const int colptr", pattern.indptr), integers("static const int row", pattern.indices)]
+    arrays += [integers("static const int order", range(size))]
+    text = FACTOR.replace("@arrays@", "\n".join([*(f"#define {k} {v}" for k, v in counts.items()), *arrays]))
+    without, reserved = numbers(flier.build(flier.write(text), "-Wl,--wrap=realloc"))
+    assert without[0] > 0, "the test needs factors that outgrow the room they start with"
+    assert reserved[0] == 0
+    assert reserved[1] == without[1] > 100
+
+
+def test_a_sparse_robot_gets_room_and_a_dense_one_needs_none() -> None:
+    for text, dense in ((NET, False), (FOUR_BAR, True)):
+        model = derive(load_text(text)).model
+        tables = build_tables(model.system, model.plan)
+        assert bool(tables.counts["kkt_dense"]) is dense
+        assert (factor_bounds(tables) == (0, 0)) is dense
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_the_bounds_hold_for_any_pivots(size: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pattern = (random.random((size, size)) < 0.25) | np.eye(size, dtype=bool)
+    lower, upper = pivoting_bounds(sp.csc_matrix(pattern))
+    structure = pattern.copy()
+    for k in range(size):
+        candidates = k + np.flatnonzero(structure[k:, k])
+        if not len(candidates):
+            break
+        pivot = random.choice(candidates)
+        structure[[k, pivot]] = structure[[pivot, k]]
+        for i in range(k + 1, size):
+            if structure[i, k]:
+                structure[i, k + 1 :] |= structure[k, k + 1 :]
+    else:
+        assert np.tril(structure, -1).sum() <= lower
+        assert np.triu(structure, 1).sum() <= upper
+
+
+def test_the_bounds_are_those_of_a_dense_and_of_a_diagonal_matrix() -> None:
+    assert pivoting_bounds(sp.csc_matrix(np.ones((6, 6)))) == (15, 15)
+    assert pivoting_bounds(sp.identity(6, format="csc")) == (0, 0)

@@ -1,0 +1,109 @@
+"""Exported robots move as the simulation here."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_export import FLIER, FOUR_BAR, Export, exported, needs_gcc, numbers, reference
+
+from pliant.equations.equations import derive
+from pliant.io.export_c import METHODS
+from pliant.spec import load_text
+
+
+@needs_gcc
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_the_main_moves_as_the_engine_here(method: str, tmp_path: Path) -> None:
+    export = exported(FOUR_BAR, tmp_path / "c", method)
+    found = numbers(export.build(), "0.5", "5")
+    np.testing.assert_allclose(found, reference(export, found[:, 0], method), rtol=0, atol=1e-10)
+    assert np.ptp(found[:, 1]) > 1, "the crank turns"
+
+
+@needs_gcc
+def test_a_free_body_on_a_rope_with_every_kind_of_input(flier: Export) -> None:
+    found = numbers(flier.build(), "0.1", "10")
+    expected = reference(flier, found[:, 0])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    without_wind = derive(load_text(FLIER.replace("=wind, 0, =lift", "0, 0, =lift"), folder=flier.folder.parent))
+    calm = reference(Export(without_wind, flier.folder, flier.name), found[:, 0])
+    assert np.max(np.abs(calm[:, 1:-2] - expected[:, 1:-2])) > 1e-6, "the recorded wind moves it"
+
+
+@needs_gcc
+def test_a_repeated_chain(chain: Export) -> None:
+    found = numbers(chain.build(), "0.2", "4")
+    np.testing.assert_allclose(found, reference(chain, found[:, 0]), rtol=0, atol=1e-10)
+
+
+@needs_gcc
+def test_cmake_builds_the_library_and_the_main(flier: Export, tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("needs cmake")
+    for command in (
+        ["cmake", "-S", flier.folder, "-B", tmp_path, "-DCMAKE_C_FLAGS_RELEASE=-O1"],
+        ["cmake", "--build", tmp_path],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "warning" not in (done.stdout + done.stderr).lower()
+    found = numbers(tmp_path / "flier_main", "0.1", "2")
+    np.testing.assert_allclose(found, reference(flier, found[:, 0]), rtol=0, atol=1e-10)
+    assert (tmp_path / "libflier.a").exists()
+
+
+@needs_gcc
+def test_the_command_in_the_readme_builds_it(four_bar: Export, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(four_bar.folder, copy)
+    command = re.search(r"^  (gcc .*)$", (copy / "README.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert command
+    subprocess.run(command[1].split(), cwd=copy, check=True)
+    assert numbers(copy / "four_bar_main", "0.01", "1").shape == (2, 6)
+
+
+@needs_gcc
+def test_inputs_that_jump_within_a_step_are_met_exactly(tmp_path: Path) -> None:
+    (tmp_path / "force.csv").write_text("t,f\n0,1\n0.0105,-3\n0.0217,2\n", encoding="utf-8")
+    text = """
+pliant: 1
+name: slider
+world: {gravity: [0, 0, 0]}
+parameters: {force: {value: 0 N, input: true}, kick: {value: 0 N, input: true}, late: 7.3 ms}
+bodies: {block: {mass: 2 kg}}
+joints: {slide: {type: prismatic, child: block, axis: x, displacement: {input: =force + kick}}}
+inputs:
+  force: {series: {file: force.csv, column: f, interpolation: previous}}
+  kick: {step: {at: =late, before: 0 N, after: 5 N}}
+"""
+    export = exported(text, tmp_path / "c", "explicit")
+    t, x = numbers(export.build(), "0.04", "1")[-1][:2]
+    changes = {0.0: 1.0, 0.0073: 5.0, 0.0105: -4.0, 0.0217: 5.0}
+    assert x == pytest.approx(sum(force / 2 * (t - at) ** 2 / 2 for at, force in changes.items()), abs=1e-15)
+
+
+@needs_gcc
+def test_a_prescribed_acceleration_is_followed(tmp_path: Path) -> None:
+    text = """
+pliant: 1
+name: table
+parameters: {shake: {value: 0 m/s^2, input: true}, jerk: 4}
+bodies: {plate: {mass: 1 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
+joints:
+  rail: {type: prismatic, child: plate, axis: x}
+  hinge: {type: revolute, parent: plate, child: mast, axis: y}
+constraints:
+  drive: {between: [world, plate], components: [x], acceleration: =shake}
+inputs: {shake: =jerk*t}
+"""
+    export = exported(text, tmp_path / "c", "generalized_alpha")
+    found = numbers(export.build(), "0.3", "3")
+    t = found[:, 0]
+    expected = reference(export, t, "generalized_alpha")
+    np.testing.assert_allclose(found[:, 1], 4 * t**3 / 6, atol=1e-10)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
