@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeAlias, get_args
 
@@ -39,6 +40,12 @@ def nearest(word: object, choices: Iterable[str]) -> str | None:
     """The choice most like `word`, or None when nothing is similar."""
     found = difflib.get_close_matches(str(word)[:80], list(choices)[:2000], n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str:
+    """A hint that names the choice most like `word`, or `otherwise` when nothing is similar."""
+    match = nearest(word, choices)
+    return f"did you mean '{match}'?" if match else otherwise
 
 
 def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
@@ -108,8 +115,7 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
         kind: Any = item["type"]
         if kind == "extra_forbidden" and len(location) == 1:
             known = ", ".join(part.model_fields)
-            match = nearest(location[0], part.model_fields)
-            hint = f"did you mean '{match}'?" if match else f"known here: {known}"
+            hint = suggestion(location[0], part.model_fields, f"known here: {known}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
         elif "text" in context:
             kind = fault(kind, context["text"], hint=context["hint"], key=context["key"])
@@ -123,12 +129,12 @@ class Framed(Part):
     With a key `parent`, it sits on that frame; otherwise a joint carries it.
     """
 
+    @abstractmethod
     def frame_names(self) -> tuple[str, ...]:
         """Names of its frames besides its own."""
-        raise NotImplementedError
 
 
-class Choice:
+class Choice(ABC):
     """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.
 
     The chosen tag appears in the locations of faults as `<tag>`, so that it can be told from a real key.
@@ -137,12 +143,13 @@ class Choice:
     def __init__(self, what: str) -> None:
         self.what = what
 
+    @abstractmethod
     def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
-        raise NotImplementedError
+        """The tag of each member."""
 
+    @abstractmethod
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         """The tag of `data`, or raise a fault that names the choices."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         members: tuple[type[Part], ...] = get_args(source) or (source,)
@@ -187,8 +194,7 @@ class ByType(Choice):
             message = f"the {self.what} has no `{self.key}`"
             raise fault("no_type", message, hint=f"add `{self.key}:` with one of {known}")
         if not isinstance(tag, str) or tag not in tags:
-            match = nearest(tag, tags)
-            hint = f"did you mean '{match}'?" if match else f"known: {known}"
+            hint = suggestion(tag, tags, f"known: {known}")
             raise fault("unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key)
         return tag
 

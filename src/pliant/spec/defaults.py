@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pliant.spec.base import Part, Path, Problem, describe, nearest
+from pliant.spec.base import Part, Path, Problem, describe, suggestion
 from pliant.spec.collection import kinds, with_defaults
 from pliant.spec.tree import Tree, from_plain, merge
 
@@ -22,8 +22,7 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
     for collection, section in given.value.items():
         path: Path = ("defaults", collection)
         if collection not in known:
-            match = nearest(collection, known)
-            hint = f"did you mean '{match}'?" if match else f"known: {', '.join(known)}"
+            hint = suggestion(collection, known, f"known: {', '.join(known)}")
             problems.append((path, f"there are no defaults for {describe(collection)}", hint))
         elif not isinstance(section.value, dict):
             problems.append((path, f"expected a mapping (key: value), got {describe(section.value)}", ""))
@@ -53,9 +52,7 @@ def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: Pa
 
 
 def _unknown(key: object, known: Any) -> tuple[str, str]:
-    match = nearest(key, known)
-    hint = f"did you mean '{match}'?" if match else f"known here: {', '.join(sorted(known))}"
-    return f"unknown key {describe(key)}", hint
+    return f"unknown key {describe(key)}", suggestion(key, known, f"known here: {', '.join(sorted(known))}")
 
 
 def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:

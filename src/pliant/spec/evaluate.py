@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from pliant.spec import dimension as dim
-from pliant.spec.base import nearest, with_article
+from pliant.spec.base import suggestion, with_article
 from pliant.spec.dimension import Dimension
 from pliant.spec.syntax import (
     COMPARISONS,
@@ -89,11 +89,8 @@ def _lookup(name: str, values: Mapping[str, Any]) -> Any:
 
 def unknown_name(name: str, known: Mapping[str, Any]) -> ExpressionError:
     """The fault of an expression that uses a name nobody defined."""
-    match = nearest(name, known)
-    if match is None and known:
-        hint = "known parameters: " + ", ".join(list(known)[:12])
-    else:
-        hint = f"did you mean '{match}'?" if match else f"define it: parameters: {{{name}: ...}}"
+    listed = "known parameters: " + ", ".join(list(known)[:12])
+    hint = suggestion(name, known, listed if known else f"define it: parameters: {{{name}: ...}}")
     return ExpressionError(f"unknown parameter '{name}'", hint, name=name)
 
 

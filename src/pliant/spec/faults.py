@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pliant.spec.base import Path, describe, nearest, printable
+from pliant.spec.base import Path, describe, printable, suggestion
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,8 @@ def _words(kind: str, value: Any, path: Path, context: dict[str, Any], fallback:
         return f"`{last}` is missing", f"add `{last}: ...`"
     if kind == "literal_error":
         choices = [choice.strip("'") for choice in _choices(context["expected"])]
-        match = nearest(value, choices) if isinstance(value, str) else None
         expected = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
-        return f"expected {expected}, got {describe(value)}", f"did you mean '{match}'?" if match else ""
+        return f"expected {expected}, got {describe(value)}", suggestion(value, choices)
     if kind == "too_short":
         return f"the list is too short: it needs at least {context['min_length']}", ""
     if kind == "too_long":

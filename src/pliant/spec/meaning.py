@@ -167,7 +167,7 @@ class Checked:
         meant = {name for name in unit_names(node) if name in self.parameter_words}
         if meant and str(leaf.value).startswith("="):
             message = f"in {leaf.value}, '{min(meant)}' is read as a unit, but there is a parameter of that name too"
-            return message, f"write a space before it (* {min(meant)}) if the parameter is meant, or rename that"
+            return message, "put spaces around the star if the parameter is meant, otherwise rename the parameter"
         if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
             return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
         known: Mapping[str, Dimension | Loose] = self.dimensions

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pliant.spec.base import describe, nearest
+from pliant.spec.base import describe, suggestion
 from pliant.spec.inputs import Series
 from pliant.spec.source import FileProblem, Source
 from pliant.spec.units import UnitError, parse_unit
@@ -56,8 +56,7 @@ def read_series(series: Series, source: Source) -> Recording:
 def _column(name: str, header: list[str], file: str) -> int:
     if name in header:
         return header.index(name)
-    match = nearest(name, header)
-    hint = f"did you mean '{match}'?" if match else f"its columns: {', '.join(header)[:200]}"
+    hint = suggestion(name, header, f"its columns: {', '.join(header)[:200]}")
     raise FileProblem(f"{file} has no column {describe(name)}", hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from pliant.spec.base import Path, describe, nearest
+from pliant.spec.base import Path, describe, nearest, suggestion
 from pliant.spec.faults import Fault, Place, SpecError, path_text
 from pliant.spec.tree import MAX_BYTES, Tree, from_plain, merge, parse_yaml
 
@@ -55,8 +55,7 @@ class Source:
             raise FileProblem(f"{describe(name)} is outside the folder of the model", hint)
         if not exists:
             names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
-            match = nearest(path.name, names)
-            hint = f"did you mean '{match}'?" if match else "it is looked for in the folder of the model"
+            hint = suggestion(path.name, names, "it is looked for in the folder of the model")
             raise FileProblem(f"there is no file {describe(name)}", hint)
         return path
 
@@ -187,9 +186,8 @@ def with_variant(source: Source, variant: str | None) -> Source:
     variants = tree.value.get("variants")
     known = variants.value if variants is not None and isinstance(variants.value, dict) else {}
     if variant not in known:
-        match = nearest(variant, map(str, known))
         names = ", ".join(map(str, known)) or "none"
-        hint = f"did you mean '{match}'?" if match else f"known variants: {names}"
+        hint = suggestion(variant, map(str, known), f"known variants: {names}")
         message = f"the model has no variant {describe(variant)}"
         raise SpecError([source.fault(("variants",), message, hint)], source.file)
     rest = Tree({key: value for key, value in tree.value.items() if key != "variants"}, tree.place)
@@ -214,9 +212,8 @@ def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
         known = section.value if section is not None and isinstance(section.value, dict) else {}
         if prefix not in known:
             what = "attached model" if slash else "parameter"
-            match = nearest(prefix, map(str, known))
             names = ", ".join(map(str, known)) or "none"
-            hint = f"did you mean '{match}'?" if match else f"known: {names}"
+            hint = suggestion(prefix, map(str, known), f"known: {names}")
             faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
             continue
         new = from_plain(value, Place("set", None))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.link.axial import Axial
-from pliant.spec.base import Framed, Path, nearest
+from pliant.spec.base import Framed, Path, suggestion
 from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
@@ -114,11 +114,9 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
         return f"'{bare}' is repeated: say which instance", f"write {bare}[1] to {bare}[{count}]"
     if kind == "frame" and dot and body in names:
         own = [name.partition(".")[2] for name in names if name.startswith(body + ".")]
-        match = nearest(frame, own)
         listed = f"it has: {', '.join(sorted(own))}" if own else "it has no named frames"
-        return f"'{body}' has no frame '{frame}'", f"did you mean '{match}'?" if match else listed
-    match = nearest(value, names)
-    hint = f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(names)[:12]) or 'none'}"
+        return f"'{body}' has no frame '{frame}'", suggestion(frame, own, listed)
+    hint = suggestion(value, names, f"known: {', '.join(sorted(names)[:12]) or 'none'}")
     if kind == "input" and value in checked.flat.parameters:
         return f"parameter '{value}' is not an input", "mark it with `input: true`"
     return f"there is no {kind} '{value}'", hint
@@ -239,8 +237,7 @@ def _inputs(checked: Checked) -> Iterator[Finding]:
     for name, signal in checked.flat.inputs.items():
         if name not in checked.flat.parameters:
             if not checked.lacks("parameters"):
-                match = nearest(name, checked.inputs)
-                hint = f"did you mean '{match}'?" if match else f"add parameters: {{{name}: {{value: 0, input: true}}}}"
+                hint = suggestion(name, checked.inputs, f"add parameters: {{{name}: {{value: 0, input: true}}}}")
                 yield "inputs", name, (), f"there is no parameter '{name}' to drive", hint
         elif name not in checked.inputs:
             yield "inputs", name, (), f"parameter '{name}' is not an input", "mark it with `input: true`"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from pliant.spec.base import describe, nearest
+from pliant.spec.base import describe, suggestion
 from pliant.spec.names import FUNCTIONS, WORD
 from pliant.spec.units import UNITS, Unit, UnitError, atom, parse_unit
 
@@ -273,8 +273,7 @@ class _Parser:
                 raise self.error(f"the function {name} has no arguments", f"write {name}(...)")
             return Symbol(name)
         if name not in FUNCTIONS:
-            match = nearest(name, FUNCTIONS)
-            known = f"did you mean '{match}'?" if match else f"known functions: {', '.join(FUNCTIONS)}"
+            known = suggestion(name, FUNCTIONS, f"known functions: {', '.join(FUNCTIONS)}")
             raise self.error(f"unknown function {describe(name)}", known)
         arguments = [self.comparison()]
         while self.accept(","):
