@@ -1,14 +1,15 @@
-"""Reusable materials and cross-sections, referred to by name."""
+"""Reusable materials, referred to by name; cross-sections stand in `section.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from pliant.spec.base import ByType, Part, Problem, fault, positive
-from pliant.spec.scalar import Density, Length, Number, Pressure, Scalar
+from pliant.spec.base import Part, Problem, fault, positive
+from pliant.spec.scalar import Density, Number, Pressure, Scalar
+from pliant.spec.section import Section
 
 
 class Material(Part):
@@ -50,49 +51,4 @@ joints:
         return self
 
 
-class Circle(Part):
-    """A full circle."""
-
-    shape: Literal["circle"] = "circle"
-    radius: Length
-    """Radius [m]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes are above zero."""
-        yield from positive(self, value, "radius")
-
-
-class Annulus(Part):
-    """A circular ring."""
-
-    shape: Literal["annulus"] = "annulus"
-    outer_radius: Length
-    """Outer radius [m]."""
-    inner_radius: Length
-    """Inner radius, smaller than the outer one [m]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes are above zero."""
-        yield from positive(self, value, "outer_radius")
-        if not 0 <= value(self.inner_radius) < value(self.outer_radius):
-            text = (
-                f"inner_radius must be between 0 and outer_radius, but it is {value(self.inner_radius):g} m"
-            )
-            yield ("inner_radius",), text, ""
-
-
-class Rectangle(Part):
-    """A full rectangle."""
-
-    shape: Literal["rectangle"] = "rectangle"
-    width: Length
-    """Edge along the section's x axis [m]."""
-    height: Length
-    """Edge along the section's y axis [m]."""
-
-    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes are above zero."""
-        yield from positive(self, value, "width", "height")
-
-
-Section: TypeAlias = Annotated[Circle | Annulus | Rectangle, ByType("section", key="shape")]
+__all__ = ["Material", "Section"]
