@@ -32,7 +32,8 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
       memcpy(ks + nq, r->a, nv * sizeof(double));
       ks[nq + nv] = r->power[0], ks[nq + nv + 1] = r->power[1];
     } else {
-      const int status = pl_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
+      int status = pl_check_finite(r, v);
+      if (!status) status = pl_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
       if (status) return status;
       pl_power_here(r, w->lambda, ks + nq + nv);
     }

@@ -43,7 +43,23 @@ void pl_run_free(pl_run *r) {
   free(r);
 }
 
-double pl_time(const pl_run *r, double t) { return t < r->t_cap ? t : r->t_cap; }
+double pl_time(const pl_run *r, double t) { return fmin(fmax(t, r->t_floor), r->t_cap); }
+
+/* A few units in the last place of times around t, the width of a jump. */
+static double instant(double t, double span) { return 8 * DBL_EPSILON * fmax(fabs(t), fabs(span)); }
+
+/* From here on inputs are read as they are after the state's time. */
+static void pass_jump(pl_run *r) {
+  r->t_floor = r->t + instant(r->t, r->next_stop < r->n_stop ? r->stop[r->next_stop] - r->t : 0);
+}
+
+/* Numbers whose fourth power overflows count: forces and inertias of such a state are no longer finite. */
+int pl_check_finite(pl_run *r, const double *v) {
+  r->where = -1;
+  for (int i = 0; i < r->w->T->nv; ++i)
+    if (!(fabs(v[i]) < 1e75)) return r->where = i, PL_NOT_FINITE;
+  return PL_OK;
+}
 
 /* -- shared by the methods ----------------------------------------------------------------------------------------- */
 
@@ -106,25 +122,18 @@ void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y
 
 /* -- start and restart --------------------------------------------------------------------------------------------- */
 
-static int first_not_finite(const double *x, int n) {
-  for (int i = 0; i < n; ++i)
-    if (!isfinite(x[i])) return i;
-  return -1;
-}
-
 /* Accelerations and powers of the state, with nothing remembered from steps before it. */
 static int refresh(pl_run *r) {
   const pl_tables *T = r->w->T;
   r->t_cap = INFINITY;
-  const int status = pl_forward(r->w, r->t, r->q, r->v, r->a);
+  pass_jump(r);
+  const int status = pl_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
   if (status) return status;
   memcpy(r->lambda, r->w->lambda, T->m * sizeof(double));
   memset(r->lead, 0, T->nv * sizeof(double));
   r->h_before = 0;
-  r->where = first_not_finite(r->a, T->nv);
-  if (r->where >= 0) return PL_NOT_FINITE;
   pl_power_here(r, r->lambda, r->power);
-  return PL_OK;
+  return pl_check_finite(r, r->a);
 }
 
 static double norm(const pl_run *r, const double *x, const double *y, const double *y0) {
@@ -153,7 +162,7 @@ static double first_step(pl_run *r) {
   for (int i = 0; i < nv; ++i) x[i] = guess * r->v[i], v[i] = r->v[i] + guess * r->a[i];
   pl_increment(T, r->q, x, q);
   r->t_cap = r->t + 0.999 * span;
-  if (pl_forward(r->w, pl_time(r, r->t + guess), q, v, a) || first_not_finite(a, nv) >= 0) return guess;
+  if (pl_forward(r->w, pl_time(r, r->t + guess), q, v, a) || pl_check_finite(r, a)) return guess;
   for (int i = 0; i < nv; ++i) x[i] = guess * r->a[i];
   const double d2 = norm(r, x, a, r->a) / guess, largest = fmax(d1, d2);
   const double second = largest <= 1e-15 ? fmax(1e-6, 1e-3 * guess)
@@ -197,17 +206,17 @@ static int driven(const pl_run *r) {
 
 static int differs(double x, double y, double slack) { return fabs(x - y) > 1e-9 * (fabs(x) + fabs(y)) + slack; }
 
-/* Whether signals differ between just before the state's time (t_cap) and now; of prescribed motions also their rates. */
+/* Whether signals differ between just before the state's time (t_cap) and after it; of prescribed motions also their rates. */
 static int signals_jump(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int n = T->n_signal;
-  const double between = 4 * (r->t - r->t_cap);
+  const double between = 4 * (r->t_floor - r->t_cap);
   double *left = r->buffer, *left_rate = left + n, *left_acceleration = left_rate + n;
   pl_signals(w, r->t_cap);
   memcpy(left, w->signal, n * sizeof(double)), memcpy(left_rate, w->signal_rate, n * sizeof(double));
   memcpy(left_acceleration, w->signal_acceleration, n * sizeof(double));
-  pl_signals(w, r->t);
+  pl_signals(w, r->t_floor);
   for (int i = 0; i < n; ++i)
     if (differs(left[i], w->signal[i], between * (fabs(left_rate[i]) + fabs(w->signal_rate[i])))) return 1;
   for (int k = 0; k < T->m; ++k) {
@@ -226,6 +235,7 @@ static int cross_stop(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   int status = PL_OK;
+  pass_jump(r);
   if (T->n_signal && signals_jump(r)) {
     if (driven(r)) {
       pl_kinematics(w, r->q, r->v);
@@ -233,7 +243,7 @@ static int cross_stop(pl_run *r) {
       for (int i = 0; i < T->m; ++i)
         if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
       const double before = pl_kinetic_energy(w);
-      if ((status = pl_project(w, r->t, r->q, r->v, r->projection_tolerance))) return status;
+      if ((status = pl_project(w, r->t_floor, r->q, r->v, r->projection_tolerance))) return status;
       pl_kinematics(w, r->q, r->v);
       r->work[1] += pl_kinetic_energy(w) - before;
     }
@@ -278,7 +288,7 @@ static int attempt(pl_run *r, double h, double *error) {
   *error = 0;
   int status = m->step(r, h, error);
   if (status) return status;
-  if ((r->where = first_not_finite(r->v1, T->nv)) >= 0) return PL_NOT_FINITE;
+  if ((status = pl_check_finite(r, r->v1))) return status;
   if (!isfinite(*error)) return r->where = 0, PL_NOT_FINITE;
   if (!r->fixed && *error > 1) return PL_OK;
   if (!r->complete) {
@@ -291,7 +301,7 @@ static int attempt(pl_run *r, double h, double *error) {
     } else if (powered)
       pl_power(r, t1, r->q1, r->v1, r->lambda1, r->power1);
   }
-  if ((r->where = first_not_finite(r->a1, T->nv)) >= 0) return PL_NOT_FINITE;
+  if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
   else if (r->method != PL_EXPLICIT) return add_work(r, h); /* which integrates them with its own stages */
   return PL_OK;
@@ -338,7 +348,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       h = left, lands = 1;
     else if (2 * h > left)
       h = 0.5 * left;
-    r->t_cap = lands ? stop - 8 * DBL_EPSILON * fmax(fabs(stop), left) : INFINITY;
+    r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     double error;
     int status = attempt(r, h, &error);
     if (status || (!r->fixed && error > 1)) {

@@ -35,6 +35,7 @@ typedef struct pl_run {
   /* power dissipated and supplied at the state and at the candidate; after a step the latter, as work1, is the old one */
   double power[2], power1[2];
   double h_last;            /* the step that led to the state */
+  double t_floor;           /* inputs are never read before this time: just after a jump at the state's time */
   int complete;             /* the step has filled a1, lambda1 and power1 of the candidate */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   double *dense;            /* Rosenbrock's memory for derivatives by inputs and of constraints */
@@ -63,8 +64,10 @@ int pl_sample_step(pl_run *, double h, int with_end);
 /* Samples at the state's own time. */
 void pl_sample_state(pl_run *);
 
-/* The time to read inputs at: t, but not beyond a jump at the step's end. */
+/* The time to read inputs at: t, but on this side of jumps at both ends of the step. */
 double pl_time(const pl_run *, double t);
+/* PL_NOT_FINITE, and where, when a rate or acceleration is no finite number. */
+int pl_check_finite(pl_run *, const double *v);
 /* Rates of dissipated and supplied energy in the state evaluated last. */
 void pl_power_here(const pl_run *, const double *lambda, double *out);
 /* The same in any state. */

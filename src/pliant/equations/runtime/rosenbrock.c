@@ -68,11 +68,11 @@ static int time_derivatives(pl_run *r, double h, double *f, double *g) {
   for (int i = 0; i < T->m; ++i)
     if (T->row_signal[i] >= 0) g[i] = w->signal_acceleration[T->row_signal[i]], driven = 1;
   if (driven) {
-    const double later = pl_time(r, r->t + 1e-5 * h);
+    const double now = pl_time(r, r->t), later = pl_time(r, r->t + 1e-5 * h);
     pl_signals(w, later);
     for (int i = 0; i < T->m; ++i)
-      if (T->row_signal[i] >= 0) g[i] = (w->signal_acceleration[T->row_signal[i]] - g[i]) / (later - r->t);
-    pl_signals(w, r->t);
+      if (T->row_signal[i] >= 0) g[i] = (w->signal_acceleration[T->row_signal[i]] - g[i]) / (later - now);
+    pl_signals(w, now);
   }
   return 1;
 }
@@ -125,7 +125,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
          *bz = bx + nv, *f = bz + nv, *g = f + nv, *force = g + m, *row = force + nv, *q = row + m, *L = r->dense,
          *J = L + (size_t)3 * m * nv, *rhs = w->rhs;
   const double s = 1 / (GAMMA * h);
-  pl_linearized(w, r->t, r->q, r->v, r->a, r->lambda);
+  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->lambda);
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
   pl_assemble(w, s * s, s, 1);
@@ -140,6 +140,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
     memcpy(y, r->lambda, m * sizeof(double));
     for (int j = 0; j < i; ++j) /* x, v, z, y follow each other as kx, kv, kz, ky do */
       for (int l = 0; l < n; ++l) x[l] += A[i][j] * k[n * j + l];
+    if (pl_check_finite(r, v)) return PL_NOT_FINITE;
     pl_increment(T, r->q, x, q);
     residuals(r, pl_time(r, r->t + C[i] * h), q, v, z, y, force, row);
     pl_increment_rate(T, x, v, bx);

@@ -70,8 +70,8 @@ class PythonRun:
     # -- what steps need ---------------------------------------------------------------------------------------------
 
     def input_time(self, t: float) -> float:
-        """The time to read inputs at: t, but not beyond a jump at the step's end."""
-        return min(t, self._cap)
+        """The time to read inputs at: t, but on this side of jumps at both ends of the step."""
+        return min(max(t, self._floor), self._cap)
 
     def power_at(self, t: float, q: np.ndarray, v: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Dissipated and supplied power [W] in a state."""
@@ -87,6 +87,14 @@ class PythonRun:
         """Largest constraint error [m or rad] of positions."""
         phi = self.engine.constraints(t, q, np.zeros(self.engine.nv))[0]
         return float(np.max(np.abs(phi) * self.engine.row_active, initial=0.0))
+
+    def check_finite(self, v: np.ndarray) -> None:
+        """Refuse a step through rates or accelerations that are not finite. Numbers whose fourth power overflows count:
+        forces and inertias of such a state are no longer finite."""
+        bad = np.flatnonzero(~(np.abs(v) < 1e75))
+        self.where = int(bad[0]) if len(bad) else -1
+        if len(bad):
+            raise StepFailure(Status.NOT_FINITE)
 
     # -- start and restart -------------------------------------------------------------------------------------------
 
@@ -110,20 +118,24 @@ class PythonRun:
     def _refresh(self) -> Status:
         """Accelerations and powers of the state, with nothing remembered from steps before it."""
         self._cap = np.inf
+        t = self._pass_jump()
         try:
-            self.a, self.multipliers = self.engine.forward(self.t, self.q, self.v)
+            self.a, self.multipliers = self.engine.forward(t, self.q, self.v)
         except EvaluationError:
             return Status.SINGULAR
         self.lead, self.a_before, self.h_before = np.zeros_like(self.a), np.zeros_like(self.a), 0.0
-        if not self._finite(self.a):
-            return Status.NOT_FINITE
-        self.power = self.power_at(self.t, self.q, self.v, self.multipliers)
+        try:
+            self.check_finite(self.a)
+        except StepFailure as failure:
+            return failure.status
+        self.power = self.power_at(t, self.q, self.v, self.multipliers)
         return Status.OK
 
-    def _finite(self, x: np.ndarray) -> bool:
-        bad = np.flatnonzero(~np.isfinite(x))
-        self.where = int(bad[0]) if len(bad) else -1
-        return not len(bad)
+    def _pass_jump(self) -> float:
+        """From here on inputs are read as they are after the state's time; the time to read them at."""
+        left = self._stops[self._next_stop] - self.t if self._next_stop < len(self._stops) else 0.0
+        self._floor = self.t + _instant(self.t, left)
+        return self._floor
 
     def _first_step(self) -> float:
         """From the sizes of the state and of its first two derivatives (Hairer, Norsett and Wanner, Solving ODEs I,
@@ -162,30 +174,28 @@ class PythonRun:
     def _cross_stop(self) -> Status:
         """On to the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once;
         prescribed positions cannot."""
-        status = Status.OK
+        status, t = Status.OK, self._pass_jump()
         if self.engine.system.signal_count and self._signals_jump():
             if np.any(self.engine.row_active[self.driven_rows]):
-                if self.violation(self.t, self.q) > JUMP_TOLERANCE:
+                if self.violation(t, self.q) > JUMP_TOLERANCE:
                     return Status.POSITION_JUMPS
-                before = self.engine.energies(self.t, self.q, self.v)[0]
+                before = self.engine.energies(t, self.q, self.v)[0]
                 try:
-                    self.q, self.v = self.engine.project(self.t, self.q, self.v, PROJECTION_TOLERANCE)
+                    self.q, self.v = self.engine.project(t, self.q, self.v, PROJECTION_TOLERANCE)
                 except EvaluationError:
                     return Status.PROJECTION
-                self.work[1] += self.engine.energies(self.t, self.q, self.v)[0] - before
+                self.work[1] += self.engine.energies(t, self.q, self.v)[0] - before
             status = self._refresh()
         if not status:
             self._sample_state()
         return status
 
     def _signals_jump(self) -> bool:
-        """Whether signals differ between just before the state's time and now; of prescribed motions also their
+        """Whether signals differ between just before the state's time and after it; of prescribed motions also their
         rates."""
-        between = 4 * (self.t - self._cap)
-        levels = []
-        for t in (self._cap, self.t):
-            levels.append([self.engine.signals(t)[1], *self.engine.signal_rates(t)])
-        left, right = levels
+        between = 4 * (self._floor - self._cap)
+        times = (self._cap, self._floor)
+        left, right = ((self.engine.signals(t)[1], *self.engine.signal_rates(t)) for t in times)
 
         def differ(level: int, chosen: np.ndarray | slice, slack: np.ndarray | float) -> bool:
             x, y = left[level][chosen], right[level][chosen]
@@ -240,23 +250,18 @@ class PythonRun:
         """A step of size h, and its end on the constraints unless its error is too large anyway."""
         try:
             trial = self.method.take_step(self, h)
+            self.check_finite(trial.v)
+            if not np.isfinite(trial.error):
+                self.where = 0
+                raise StepFailure(Status.NOT_FINITE)
+            if not self.fixed and trial.error > 1:
+                return Status.OK, trial, None
+            end = self._end(trial, h)
+            self.check_finite(end.a)
         except StepFailure as failure:
             return failure.status, None, None
         except EvaluationError:
             return Status.SINGULAR, None, None
-        if not self._finite(trial.v):
-            return Status.NOT_FINITE, None, None
-        if not np.isfinite(trial.error):
-            self.where = 0
-            return Status.NOT_FINITE, None, None
-        if not self.fixed and trial.error > 1:
-            return Status.OK, trial, None
-        try:
-            end = self._end(trial, h)
-        except StepFailure as failure:
-            return failure.status, None, None
-        if not self._finite(end.a):
-            return Status.NOT_FINITE, None, None
         return Status.OK, trial, end
 
     def _end(self, trial: Trial, h: float) -> Ends:
@@ -271,10 +276,7 @@ class PythonRun:
                 except EvaluationError:
                     raise StepFailure(Status.PROJECTION) from None
             if self.method.evaluated:
-                try:
-                    a, multipliers = self.engine.forward(t, q, v)
-                except EvaluationError:
-                    raise StepFailure(Status.SINGULAR) from None
+                a, multipliers = self.engine.forward(t, q, v)
         assert a is not None, "a step that is not evaluated gives accelerations"
         assert multipliers is not None, "a step that is not evaluated gives multipliers"
         if power is None:
@@ -319,7 +321,7 @@ class PythonRun:
             if self.steps >= last:
                 return Status.MAX_STEPS
             h, lands = self._next_step(left)
-            self._cap = stop - 8 * EPSILON * max(abs(stop), left) if lands else np.inf
+            self._cap = stop - _instant(stop, left) if lands else np.inf
             status, trial, end = self._attempt(h)
             if trial is None or end is None:
                 if self.fixed:
@@ -366,3 +368,8 @@ class PythonRun:
         longer = h * factor if factor < 1 or failures else max(self.step, h * factor)
         self.step = min(self._max_step, longer)
         self._previous_error = max(error, 1e-4)
+
+
+def _instant(t: float, span: float) -> float:
+    """A few units in the last place of times around t, the width of a jump [s]."""
+    return 8 * EPSILON * max(abs(t), abs(span))

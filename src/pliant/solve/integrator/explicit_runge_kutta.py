@@ -56,6 +56,7 @@ class ExplicitRungeKutta(Adaptive):
                 k_v[0], k_work[0] = run.a, run.power
             else:
                 q, v = run.q + h * (A[s, :s] @ k_q[:s]), run.v + h * (A[s, :s] @ k_v[:s])
+                run.check_finite(v)
                 t = run.input_time(run.t + NODES[s] * h)
                 k_v[s], multipliers = run.engine.forward(t, q, v)
                 k_work[s] = run.power_at(t, q, v, multipliers)

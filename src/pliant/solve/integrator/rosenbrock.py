@@ -65,7 +65,7 @@ class Rosenbrock(Adaptive):
         """
         engine, group, nv = run.engine, run.group, run.group.nv
         s = 1 / (GAMMA * h)
-        at = engine.linearized(run.t, run.q, run.v, run.a, run.multipliers)
+        at = engine.linearized(run.input_time(run.t), run.q, run.v, run.a, run.multipliers)
         c_q, c_v = engine.acceleration_tangent() if engine.m else (np.zeros((0, nv)), np.zeros((0, nv)))
         f, g = _time_derivatives(run, h)
         M, C, K, J = (handy(matrix) for matrix in (at.mass, at.damping, at.stiffness, at.jacobian))
@@ -77,6 +77,7 @@ class Rosenbrock(Adaptive):
         for i in range(STAGES):
             x, v = A[i, :i] @ k_x[:i], run.v + A[i, :i] @ k_v[:i]
             z, y = run.a + A[i, :i] @ k_z[:i], run.multipliers + A[i, :i] @ k_y[:i]
+            run.check_finite(v)
             r, c = _residuals(run, run.input_time(run.t + NODES[i] * h), group.increment(run.q, x), v, z, y)
             b_x = group.increment_rate(x, v) + G[i, :i] @ k_x[:i] / h
             b_z = z + G[i, :i] @ k_v[:i] / h
@@ -109,11 +110,12 @@ def _time_derivatives(run: PythonRun, h: float) -> tuple[np.ndarray, np.ndarray]
     engine = run.engine
     f, g = np.zeros(engine.nv), np.zeros(engine.m)
     if engine.system.signal_count:
-        rates, accelerations = engine.signal_rates(run.t)
-        f = -engine.input_tangent(run.t, run.q, run.v) @ rates
+        now = run.input_time(run.t)
+        rates, accelerations = engine.signal_rates(now)
+        f = -engine.input_tangent(now, run.q, run.v) @ rates
         rows = run.driven_rows
         if len(rows):
             later = run.input_time(run.t + 1e-5 * h)
             change = engine.signal_rates(later)[1] - accelerations
-            g[rows] = change[run.row_signals[rows]] / (later - run.t)
+            g[rows] = change[run.row_signals[rows]] / (later - now)
     return f, g

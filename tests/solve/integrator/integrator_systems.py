@@ -1,0 +1,180 @@
+"""Small systems with known behaviour, their engines, and runs of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pliant import load_text
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.interpreted import InterpretedEngine
+from pliant.model.model import compile_model
+from pliant.solve.integrator import Method, PythonRun, make_run
+from pliant.spec import flatten
+
+BAR = (
+    "mass: 1, center_of_mass: [{half}, 0, 0], shape: {{type: slender_rod, length: {length}}}, "
+    "frames: {{tip: {{position: [{length}, 0, 0]}}}}"
+)
+
+FOUR_BAR = "\n".join(
+    [
+        "world: {gravity: [0, -9.81, 0]}",
+        "bodies:",
+        *(f"  bar{i}: {{{BAR.format(half=x / 2, length=x)}}}" for i, x in ((1, 0.12), (2, 0.5), (3, 0.19))),
+        "joints:",
+        "  j1: {type: revolute, child: bar1, axis: z, position: [0.15, 0, 0], angle: {%s}}",
+        "  j2: {type: revolute, parent: bar1.tip, child: bar2, axis: z, angle: {initial: 1.7}}",
+        "  j3: {type: revolute, child: bar3, axis: z, position: [0, 0.4, 0], angle: {initial: 0.5}}",
+        "constraints:",
+        "  pin: {between: [bar2.tip, bar3.tip], components: [x, y], expressed_in: world}",
+    ]
+)
+
+TEXTS = {
+    "pendulum": """
+bodies: {bob: {mass: 1, center_of_mass: [0.5, 0, 0], inertia: {principal: [0, 0.02, 0.02]}}}
+joints: {hinge: {type: revolute, axis: y, child: bob, angle: {initial: 1.0, rate: 1.0}}}
+""",
+    "double_pendulum": """
+bodies:
+  upper: {mass: 1, center_of_mass: [0.5, 0, 0], inertia: {principal: [0, 0.05, 0.05]}}
+  lower: {mass: 0.8, center_of_mass: [0.4, 0, 0], inertia: {principal: [0, 0.03, 0.03]}}
+joints:
+  shoulder: {type: revolute, axis: y, child: upper, angle: {initial: 0.2}}
+  elbow: {type: revolute, axis: y, parent: upper, child: lower, position: [1, 0, 0], angle: {initial: -0.9}}
+""",
+    "tumbling": """
+world: {gravity: [0, 0, 0]}
+bodies: {block: {mass: 2, inertia: {principal: [0.1, 0.25, 0.3]}}}
+joints: {base: {type: free, child: block, x: {rate: 0.3}, orientation: {rate: [0.5, 6, 0.4]}}}
+""",
+    "ball": """
+bodies: {arm: {mass: 2, center_of_mass: [0.1, 0, -0.3], inertia: {principal: [0.1, 0.2, 0.25]}}}
+joints: {socket: {type: spherical, child: arm, orientation: {rate: [1, 2, 5], damper: 0.3, spring: 2}}}
+""",
+    "driven": """
+parameters: {u: {value: 0 N, input: true}}
+inputs: {u: {sine: {amplitude: 10 N, frequency: 0.7 Hz}}}
+bodies: {m: {mass: 1}}
+joints:
+  slide: {type: prismatic, axis: x, child: m, displacement: {initial: 0.2, spring: 30, damper: 0.8, input: =u}}
+""",
+    "stiff": """
+parameters: {k: 1e6 N/m, c: 3e3 N*s/m, reach: 0.1 m, u: {value: 0 N, input: true}}
+inputs: {u: {sine: {amplitude: =reach * k, frequency: 0.7 Hz}}}
+bodies: {m: {mass: 1}, p: {mass: 1, center_of_mass: [0.4, 0, 0]}}
+joints:
+  slide: {type: prismatic, axis: x, child: m, displacement: {rate: 0.44, spring: =k, damper: =c, input: =u}}
+  hinge: {type: revolute, parent: m, child: p, axis: y, angle: {initial: 1}}
+""",
+    "spring": """
+parameters: {k: 1e4 N/m, c: 0 N*s/m}
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 1}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {initial: 1, spring: =k, damper: =c}}}
+""",
+    "pushed": """
+parameters: {u: {value: 0 N, input: true}}
+inputs: {u: {step: {at: 0.35 s, before: 0 N, after: 3 N}}}
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: =u}}}
+""",
+    "held": """
+parameters: {u: {value: 0 N, input: true}}
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: =u}}}
+""",
+    "crank": """
+parameters: {w: {value: 0, input: true}}
+inputs: {w: {ramp: {start: 0.4 s, end: 1.2 s, before: 0, after: 1.6}}}
+world: {gravity: [0, 0, 0]}
+bodies: {rod: {mass: 1, center_of_mass: [1, 0, 0], inertia: {principal: [0, 0.1, 0.1]}}}
+joints: {hinge: {type: revolute, axis: z, child: rod, angle: {motion: =w}}}
+""",
+    "jerked": """
+parameters: {w: {value: 0, input: true}}
+inputs: {w: {step: {at: 0.4 s, before: 0, after: 0.1}}}
+bodies: {rod: {mass: 1, center_of_mass: [1, 0, 0], inertia: {principal: [0, 0.1, 0.1]}}}
+joints: {hinge: {type: revolute, axis: z, child: rod, angle: {motion: =w}}}
+""",
+    "pulse": """
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: "=3 N * exp(-((t - 5 s) / 0.2 s)^2)"}}}
+""",
+    "massless": """
+bodies: {m: {mass: 1}, ghost: {}}
+joints:
+  slide: {type: prismatic, axis: x, child: m}
+  hinge: {type: revolute, axis: x, parent: m, child: ghost}
+""",
+    "four_bar": FOUR_BAR % "initial: 0.3",
+    "driven_four_bar": FOUR_BAR % "motion: =0.3 + 0.5*sin(6*t), damper: 0.1",
+    "overdriven": FOUR_BAR % "motion: =0.3 + 3*t",
+    "top": """
+bodies: {top: {mass: 15, inertia: {principal: [0.234375, 0.46875, 0.234375]}, frames: {foot: {position: [0, -1, 0]}}}}
+joints:
+  base: {type: free, child: top, y: {initial: 1}, x: {rate: 4.61538}, orientation: {rate: [0, 150, -4.61538]}}
+constraints: {foot: {between: [world, top.foot], components: [x, y, z]}}
+""",
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A system ready to run: its engine and its start on the constraints."""
+
+    engine: Any
+    q: np.ndarray
+    v: np.ndarray
+
+
+@cache
+def _model(text: str) -> Any:
+    return compile_model(flatten(load_text("pliant: 1\n" + text)))
+
+
+def setup(name: str, *, interpreted: bool = False, **parameters: float) -> Setup:
+    """An engine of its own for the named system, with parameters changed."""
+    model = _model(TEXTS[name])
+    engine = (InterpretedEngine if interpreted else CompiledEngine)(model.system, model.plan)
+    values = model.parameter_vector(parameters)
+    engine.theta[:], engine.parameters[:] = model.system.constants.values(values), values
+    q, v = (np.asarray(x).ravel() for x in model.initial(values))
+    return Setup(engine, *engine.project(0.0, q, v))
+
+
+def prepare(
+    system: Setup,
+    method: Method,
+    until: float,
+    *,
+    samples: Any = None,
+    stops: tuple[float, ...] = (),
+    in_python: bool = False,
+    min_step: float = 0.0,
+) -> Any:
+    """A run from 0 to `until`, configured but not started."""
+    run = PythonRun(system.engine, method) if in_python else make_run(system.engine, method)
+    run.configure(
+        t=0.0, q=system.q, v=system.v, stops=np.array([*stops, until]),
+        samples=np.array([until] if samples is None else samples), step=method.step, fixed=method.fixed,
+        rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(until),
+        min_step=min_step,
+    )  # fmt: skip
+    return run
+
+
+def complete(system: Setup, method: Method, until: float, **options: Any) -> Any:
+    """A run from 0 to `until` that must succeed."""
+    run = prepare(system, method, until, **options)
+    assert run.start() == 0
+    assert run.advance(10**7) == 0
+    assert run.t == until
+    return run
