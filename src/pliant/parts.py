@@ -16,6 +16,9 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
+from pliant.rod.chamber import Chamber
+from pliant.rod.ebr import Ebr
+from pliant.rod.rod import Rod, RodFrame
 from pliant.spec.analyses import (
     EquilibriumAnalysis,
     EquilibriumSettings,
@@ -50,7 +53,7 @@ from pliant.spec.inputs import (
     Step,
     StepInput,
 )
-from pliant.spec.library import Annulus, Circle, Material, Rectangle
+from pliant.spec.library import Material
 from pliant.spec.outputs import ConstraintOutput, CoordinateOutput, EnergyOutput, FrameOutput, LinkOutput
 from pliant.spec.parameter import Parameter, World
 from pliant.spec.placement import (
@@ -63,6 +66,7 @@ from pliant.spec.placement import (
 )
 from pliant.spec.robot import RobotSpec
 from pliant.spec.scalar import Each
+from pliant.spec.section import Annulus, Circle, Holes, Rectangle
 
 __all__ = [
     "AngleCoordinate",
@@ -80,12 +84,14 @@ __all__ = [
     "Body",
     "Box",
     "Chain",
+    "Chamber",
     "Circle",
     "ConstraintOutput",
     "CoordinateOutput",
     "Cylinder",
     "Cylindrical",
     "Each",
+    "Ebr",
     "EnergyOutput",
     "EqualTo",
     "EquilibriumAnalysis",
@@ -94,6 +100,7 @@ __all__ = [
     "FrameOutput",
     "Frames",
     "Free",
+    "Holes",
     "InertiaMatrix",
     "LengthCoordinate",
     "LengthDamper",
@@ -120,6 +127,8 @@ __all__ = [
     "Rectangle",
     "Revolute",
     "RobotSpec",
+    "Rod",
+    "RodFrame",
     "Rotate",
     "Series",
     "SeriesInput",

@@ -88,6 +88,7 @@ inputs:
   torque: {sine: {amplitude: 1 N*m, frequency: 1 Hz}}
 outputs:
   tip: {frame: rod.tip}
+  energy: {energy: total}
 variants:
   damped: {joints: {hinge: {angle: {damper: 5}}}}
 """
@@ -128,6 +129,7 @@ def test_attached_models(folder: Path) -> None:
     assert set(environment.names) == {"reach", "drive", "left/length", "left/half", "left/torque", "right/half"}
     assert set(environment.inputs) == {"drive", "left/torque"}
     assert set(flat.inputs) == {"left/torque"}
+    assert set(flat.outputs) == {"left/tip", "right/tip"}
     torque = flat.joints["right/hinge"].angle.input
     assert environment.with_values({"drive": 4.0}).signal(torque) == 8.0
 

@@ -135,7 +135,7 @@ def print_faults(faults: Sequence[Fault], model: str) -> None:
     """Print the faults of a model for people, on stderr."""
     from rich.text import Text
 
-    from pliant.spec.base import printable
+    from pliant.spec.words import printable
 
     out = console(stderr=True)
     number = len(faults)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.ebr import Ebr
 from pliant.rod.properties import rod_properties
-from pliant.spec.base import Framed, Part, Problem, positive
+from pliant.spec.base import Framed, OneOrList, Part, Problem, positive
 from pliant.spec.names import FrameName, MaterialName, Name, SectionName
 from pliant.spec.placement import Placement
 from pliant.spec.scalar import Length, Number, Scalar, Value
@@ -20,17 +20,9 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _six(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else (value,) * 6
-
-
-Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), BeforeValidator(_as_list)]
-SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], BeforeValidator(_six)]
-SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], BeforeValidator(_six)]
+Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), OneOrList()]
+SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], OneOrList(6)]
+SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
 
 
 class RodFrame(Part):

@@ -15,7 +15,7 @@ class Attach(Placement):
     """Another model placed on a frame of this one.
 
     The other model's world becomes the placed frame, and its names get this one's name and a slash in front:
-    `left/hinge`. Gravity and analyses are those of this model.
+    `left/hinge`. Gravity, analyses and outputs of energy are those of this model.
     """
 
     model: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeAlias, get_args
@@ -20,9 +19,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.spec.dimension import Dimension
-
-Path: TypeAlias = tuple[str | int, ...]
-"""A place in a model: keys and list positions from the top, or from a part."""
+from pliant.spec.words import Path, describe, nearest, suggestion, with_article
 
 Problem: TypeAlias = tuple[Path, str, str]
 """Something wrong with a part: the path in the part, a message and a hint."""
@@ -34,18 +31,6 @@ def positive(part: Part, value: Callable[[Any], float], *fields: str) -> Iterato
         given = getattr(part, field)
         if given is not None and value(given) <= 0:
             yield (field,), f"{field} must be above zero, but it is {value(given):g}", ""
-
-
-def nearest(word: object, choices: Iterable[str]) -> str | None:
-    """The choice most like `word`, or None when nothing is similar."""
-    found = difflib.get_close_matches(str(word)[:80], list(choices)[:2000], n=1, cutoff=0.6)
-    return found[0] if found else None
-
-
-def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str:
-    """A hint that names the choice most like `word`, or `otherwise` when nothing is similar."""
-    match = nearest(word, choices)
-    return f"did you mean '{match}'?" if match else otherwise
 
 
 def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
@@ -272,28 +257,3 @@ def part_classes(annotation: Any) -> Iterable[type[Part]]:
         yield annotation
     for member in get_args(annotation):
         yield from part_classes(member)
-
-
-def with_article(noun: str) -> str:
-    """The noun with its article."""
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-
-
-def printable(text: str) -> str:
-    """The text with control characters escaped, so that a message can neither move the cursor nor hide."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def describe(value: object) -> str:
-    """A short description of a wrong value, for messages."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return f"a list of {len(value)}"
-    if isinstance(value, bool):
-        return f"the truth value {str(value).lower()}"
-    text = printable(str(value))
-    short = text if len(text) <= 40 else text[:37] + "..."
-    return f"'{short}'" if isinstance(value, str) else short

@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from pliant.spec.base import ByKey, ByType, Framed, Part, Path, Problem, fault, positive
+from pliant.spec.base import ByKey, ByType, Framed, Part, Problem, fault, positive
 from pliant.spec.library import Material
 from pliant.spec.names import MaterialName, Name
 from pliant.spec.placement import AxisLetter, Placement, Rotations
 from pliant.spec.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
+from pliant.spec.words import Path
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]
 

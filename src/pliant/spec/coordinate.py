@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
 
-from pliant.spec.base import Part, Path, Problem, positive
+from pliant.spec.base import Part, Problem, positive
 from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.spec.names import CoordinateName, Name
 from pliant.spec.placement import Rotations
@@ -30,6 +30,7 @@ from pliant.spec.scalar import (
     TorqueSignalVector,
     Value,
 )
+from pliant.spec.words import Path
 
 
 class LengthSpring(Part):

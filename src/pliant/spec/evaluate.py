@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any
 
 from pliant.spec import dimension as dim
-from pliant.spec.base import suggestion, with_article
 from pliant.spec.dimension import Dimension
 from pliant.spec.syntax import (
     COMPARISONS,
@@ -26,6 +25,7 @@ from pliant.spec.syntax import (
     Symbol,
     to_text,
 )
+from pliant.spec.words import suggestion, with_article
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
 

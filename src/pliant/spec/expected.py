@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pliant.spec.base import Problem, with_article
+from pliant.spec.base import Problem
 from pliant.spec.dimension import EXAMPLES, Dimension
 from pliant.spec.environment import to_node
 from pliant.spec.evaluate import Loose, dimension_of
 from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Scalar
 from pliant.spec.syntax import ExpressionError, Node, Number, to_text
+from pliant.spec.words import with_article
 
 
 def wrong_dimension(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pliant.spec.base import Path
 from pliant.spec.faults import Fault
 from pliant.spec.source import Source
 from pliant.spec.syntax import Node
+from pliant.spec.words import Path
 
 MAX_THINGS = 10_000
 

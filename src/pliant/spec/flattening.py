@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
-from pliant.spec.base import Part, Path, nearest
+from pliant.spec.base import Part
 from pliant.spec.body import Body
 from pliant.spec.collection import collections
 from pliant.spec.environment import in_order, parameter_dimensions, to_node
@@ -22,11 +22,13 @@ from pliant.spec.expected import bounds_problems, wrong_dimension
 from pliant.spec.faults import SpecError
 from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 from pliant.spec.names import NameMarker, Reference
+from pliant.spec.outputs import EnergyOutput
 from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Each, Quantity, Scalar
 from pliant.spec.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
 from pliant.spec.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.spec.walk import Leaf, map_leaves
+from pliant.spec.words import Path, nearest
 
 if TYPE_CHECKING:
     from pliant.spec.attach import Attach
@@ -109,6 +111,8 @@ class _Level:
                     self._attach(name, thing)
                 elif collection == "joints":
                     self._joint(name, thing)
+                elif self.prefix and isinstance(thing, EnergyOutput):
+                    continue  # the energy is that of the whole robot, not of the attached model
                 elif collection not in ("parameters", "inputs"):
                     count = getattr(thing, "count", None)
                     number = None if count is None else self._count(count, (collection, name, "count"))

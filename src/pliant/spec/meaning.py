@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.spec.base import Part, Path, Problem
+from pliant.spec.base import Part, Problem
 from pliant.spec.collection import collections
 from pliant.spec.dimension import Dimension
 from pliant.spec.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
@@ -18,6 +18,7 @@ from pliant.spec.parameter import Parameter
 from pliant.spec.scalar import Each, Quantity, Scalar
 from pliant.spec.syntax import ExpressionError, Number, symbols, unit_names
 from pliant.spec.walk import Leaf, leaves, parts
+from pliant.spec.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.building import Broken

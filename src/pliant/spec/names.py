@@ -13,7 +13,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from pliant.spec.base import describe, fault, with_article
+from pliant.spec.base import fault
+from pliant.spec.words import describe, with_article
 
 MAX_NAME = 64
 WORD = r"[A-Za-z][A-Za-z0-9_]*"

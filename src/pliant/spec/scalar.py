@@ -16,9 +16,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.spec import dimension as dim
-from pliant.spec.base import Part, describe, fault
+from pliant.spec.base import Part, fault
 from pliant.spec.dimension import Dimension
 from pliant.spec.syntax import ExpressionError, parse
+from pliant.spec.words import describe
 
 
 class Each(Part):

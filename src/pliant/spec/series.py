@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pliant.spec.base import describe, suggestion
 from pliant.spec.inputs import Series
 from pliant.spec.source import FileProblem, Source
 from pliant.spec.units import UnitError, parse_unit
+from pliant.spec.words import describe, suggestion
 
 MAX_BYTES = 50_000_000
 

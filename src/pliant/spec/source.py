@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from pliant.spec.base import Path, describe, nearest, suggestion
 from pliant.spec.faults import Fault, Place, SpecError, path_text
 from pliant.spec.tree import MAX_BYTES, Tree, from_plain, merge, parse_yaml
+from pliant.spec.words import Path, describe, nearest, suggestion
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
 """Where the bundled robots are."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.link.axial import Axial
-from pliant.spec.base import Framed, Path, suggestion
+from pliant.spec.base import Framed
 from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
@@ -19,6 +19,7 @@ from pliant.spec.series import read_series
 from pliant.spec.source import FileProblem
 from pliant.spec.syntax import ExpressionError
 from pliant.spec.walk import Leaf, leaves
+from pliant.spec.words import Path, suggestion
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from pliant.spec.base import describe, suggestion
 from pliant.spec.names import FUNCTIONS, WORD
 from pliant.spec.units import UNITS, Unit, UnitError, atom, parse_unit
+from pliant.spec.words import describe, suggestion
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40

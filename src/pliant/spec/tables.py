@@ -8,12 +8,13 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from pliant.spec.base import Framed, printable
+from pliant.spec.base import Framed
 from pliant.spec.collection import collections
 from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
+from pliant.spec.words import printable
 from pliant.spec.writer import flow, to_data
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.spec.base import Path, describe
 from pliant.spec.faults import Fault, Place, SpecError
+from pliant.spec.words import Path, describe
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 100_000

@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pliant.spec import dimension as dim
-from pliant.spec.base import describe, nearest
 from pliant.spec.dimension import Dimension
+from pliant.spec.words import describe, nearest
 
 MAX_UNIT = 80
 MAX_EXPONENT = 12

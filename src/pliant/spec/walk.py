@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
-from pliant.spec.base import Part, Path
+from pliant.spec.base import Part
 from pliant.spec.names import NameMarker, Reference
 from pliant.spec.scalar import CountMarker, Each, Quantity
+from pliant.spec.words import Path
 
 Marker: TypeAlias = Quantity | CountMarker | Reference | NameMarker
 
