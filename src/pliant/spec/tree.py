@@ -15,7 +15,7 @@ from pliant.spec.faults import Fault, Place, SpecError
 from pliant.spec.words import Path, describe
 
 MAX_BYTES = 1_000_000
-MAX_VALUES = 100_000
+MAX_VALUES = 50_000
 MAX_NESTING = 40
 MAX_TEXT = 20_000
 
