@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pliant.spec.reader import bundled_robots, check, load, load_text
     from pliant.spec.robot import RobotSpec
     from pliant.spec.writer import dump, save
+    from pliant.view.sketch import sketch
 
 _HOME = {
     "At": "pliant.solve.saving",
@@ -58,6 +59,7 @@ _HOME = {
     "load_text": "pliant.spec.reader",
     "bundled_robots": "pliant.spec.reader",
     "save": "pliant.spec.writer",
+    "sketch": "pliant.view.sketch",
 }
 """Where each public name lives."""
 
@@ -92,6 +94,7 @@ __all__ = [
     "modes",
     "save",
     "simulate",
+    "sketch",
 ]
 
 

@@ -1,0 +1,52 @@
+"""The command `picture`: a robot in a pose as a drawing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pliant.cli.common import CommandError, Folder, Json, Model, Set, Variant, load_model, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("picture")(picture)
+
+
+def picture(
+    model: Model,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
+    at: Annotated[str, typer.Option("--at", help="Pose to draw: start or equilibrium.")] = "start",
+    labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
+    set: Set = None,
+    variant: Variant = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> int:
+    """Draw a robot: planar ones face-on, others from above."""
+    from pliant.equations.compiled import EvaluationError
+    from pliant.equations.equations import derive
+    from pliant.solve.equilibrium import equilibrium
+    from pliant.solve.state import AssemblyError
+    from pliant.view.sketch import save, sketch
+
+    if at not in ("start", "equilibrium"):
+        raise CommandError(f"unknown pose '{at}'", "write --at start or --at equilibrium")
+    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder))
+    try:
+        found = equilibrium(eqs) if at == "equilibrium" else None
+        if found is not None and found.status != "converged":
+            raise CommandError(found.message, "use --at start to draw the initial pose")
+        save(sketch(eqs, found, labels=labels), out)
+    except ModuleNotFoundError as reason:
+        raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
+    except (AssemblyError, EvaluationError, ValueError) as reason:
+        raise CommandError(str(reason)) from None
+    except OSError as reason:
+        raise CommandError(f"cannot write {out}: {reason.strerror}") from None
+    if json:
+        print_json({"model": model, "status": "ok", "at": at, "out": out})
+    else:
+        print(f"picture in {out}")
+    return 0

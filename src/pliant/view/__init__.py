@@ -1,0 +1,1 @@
+"""Pictures of robots. Matplotlib is imported when something is drawn, not before."""

@@ -1,0 +1,99 @@
+"""Where to look from: planar robots are seen face-on, others from the side and a little above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+AZIMUTH, ELEVATION = np.radians(-62.0), np.radians(22.0)
+FLAT = 1e-6
+"""Points within this share of their spread count as lying in one plane."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A parallel projection: world directions (unit vectors, 3) to the right, up, and towards the viewer."""
+
+    right: np.ndarray
+    up: np.ndarray
+    toward: np.ndarray
+
+    def project(self, points: np.ndarray) -> np.ndarray:
+        """World points (n x 3, or 3) on the picture (n x 2, or 2) [m]."""
+        return np.asarray(points) @ np.stack([self.right, self.up], axis=1)
+
+    def depth(self, point: np.ndarray) -> float:
+        """How near a point is [m]; larger is nearer."""
+        return float(np.asarray(point) @ self.toward)
+
+
+def look_from(direction: Sequence[float] | np.ndarray, gravity: np.ndarray) -> Camera:
+    """The camera that stands in that direction from the robot, with gravity pointing down where that can be."""
+    toward = _unit(np.asarray(direction, dtype=float))
+    up = _upward(toward, gravity)
+    return Camera(np.cross(up, toward), up, toward)
+
+
+def choose_camera(
+    points: np.ndarray, turns: Sequence[np.ndarray], slides: Sequence[np.ndarray], gravity: np.ndarray
+) -> Camera:
+    """A good view of points (n x 3) that move by turns and slides about and along these world directions."""
+    normal = _common_normal(points, turns, slides)
+    if normal is None:
+        normal = _plane_normal(points, gravity)
+    if normal is None:
+        up = -_unit(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 0.0, 1.0])
+        ahead = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+        ahead = _unit(ahead - up * (up @ ahead))
+        level = np.cos(AZIMUTH) * ahead + np.sin(AZIMUTH) * np.cross(up, ahead)
+        return look_from(np.cos(ELEVATION) * level + np.sin(ELEVATION) * up, gravity)
+    front = look_from(normal, gravity)
+    # of the two sides of a plane, take the one from which the first axes of the world point right
+    return front if front.right @ np.array([1.0, 0.6, 0.3]) > 0 else look_from(-normal, gravity)
+
+
+def _common_normal(points: np.ndarray, turns: Sequence[np.ndarray], slides: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The axis of all turns, where everything also stays in one plane across it."""
+    if not turns:
+        return None
+    normal = _unit(turns[0])
+    parallel = all(np.linalg.norm(np.cross(normal, axis)) < FLAT for axis in turns)
+    across = all(abs(normal @ axis) < FLAT for axis in slides)
+    heights = points @ normal
+    flat = np.ptp(heights) <= FLAT * max(_spread(points), 1e-12)
+    return normal if parallel and across and flat else None
+
+
+def _plane_normal(points: np.ndarray, gravity: np.ndarray) -> np.ndarray | None:
+    """Normal of the plane that all points lie in; for points on a line, of the upright plane through it."""
+    spread = _spread(points)
+    if spread == 0:
+        return None
+    _, sizes, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
+    sizes = np.append(sizes, np.zeros(3))[:3]
+    if sizes[2] > FLAT * sizes[0]:
+        return None
+    if sizes[1] > FLAT * sizes[0]:
+        return np.asarray(axes[2])
+    along = axes[0]
+    if np.linalg.norm(np.cross(along, gravity)) > 1e-3 * np.linalg.norm(gravity):
+        return _unit(np.cross(along, gravity))
+    return np.array([0.0, -1.0, 0.0]) if abs(along[1]) < 0.9 else np.array([1.0, 0.0, 0.0])
+
+
+def _upward(toward: np.ndarray, gravity: np.ndarray) -> np.ndarray:
+    for wish in (-gravity, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])):
+        up = wish - toward * (toward @ wish)
+        if np.linalg.norm(up) > 0.2 * np.linalg.norm(wish) > 0:
+            return _unit(up)
+    raise AssertionError("one of two world axes is always visible")
+
+
+def _spread(points: np.ndarray) -> float:
+    return float(np.ptp(points, axis=0).max(initial=0.0)) if len(points) else 0.0
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return np.asarray(vector / np.linalg.norm(vector))

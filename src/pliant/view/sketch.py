@@ -1,0 +1,410 @@
+"""A robot in a pose as a clean drawing: `sketch(eqs)` gives matplotlib axes."""
+
+from __future__ import annotations
+
+import colorsys
+import io
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.view import outlines
+from pliant.view.camera import Camera, choose_camera, look_from
+from pliant.view.rod_curve import RodCurve
+from pliant.view.scene import JointMark, Scene, Solid, make_scene
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations, Values
+
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito)."""
+SOFT = "#CC79A7"
+INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
+AXES = ("#D55E00", "#009E73", "#0072B2")
+LABELS_UP_TO = 8
+WIDTH, HEIGHTS = 5.0, (2.0, 5.5)
+"""Size of a new figure [inch]: its width, and the range of its height."""
+
+RESOLUTION = 160
+"""Dots per inch of a .png file."""
+
+
+def sketch(
+    eqs: Equations,
+    q: Any = None,
+    *,
+    parameters: Values | None = None,
+    ax: Any = None,
+    view: Sequence[float] | None = None,
+    labels: bool = True,
+    frames: bool = True,
+) -> Any:
+    """Draw a robot; returns the matplotlib axes.
+
+    q: positions in the order of `eqs.coordinates`, or anything with `q` or `state` (an equilibrium, a state); the
+        model's start, moved onto its constraints, by default.
+    parameters: values that replace the model's own (SI units).
+    ax: axes to draw on; a new figure by default.
+    view: direction from the robot to the viewer (world axes); by default face-on for planar robots, else from above.
+    labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
+    """
+    scene = make_scene(eqs, _positions(eqs, q, parameters), parameters)
+    if view is not None:
+        camera = look_from(view, scene.gravity)
+    else:
+        planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
+        camera = choose_camera(planar, scene.turns, scene.slides, scene.gravity)
+    return _Drawing(scene, camera, ax, labels=labels, frames=frames).draw()
+
+
+def _positions(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
+    if q is None:
+        from pliant.solve.state import assemble
+
+        start, rates = eqs.initial_state(parameters)
+        return assemble(eqs, eqs.bind(None, parameters), 0.0, start, rates).q
+    for attribute in ("final", "state", "q"):
+        q = getattr(q, attribute, q)
+    return np.asarray(q, dtype=float)
+
+
+def save(ax: Any, path: str | os.PathLike[str]) -> None:
+    """Write the figure of these axes to a .png, .svg or .pdf file (all or nothing) and close it."""
+    import matplotlib.pyplot as plt
+
+    from pliant.io.results import write_whole
+
+    target = Path(path)
+    content = io.BytesIO()
+    # no date in the file: the same robot gives the same bytes
+    dated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    kind = target.suffix[1:]
+    if kind not in dated:
+        raise ValueError(f"cannot tell the format of '{target.name}': end it in .png, .svg or .pdf")
+    with plt.rc_context({"svg.hashsalt": "pliant"}):
+        ax.figure.savefig(content, format=kind, dpi=RESOLUTION, metadata=dated[kind])
+    plt.close(ax.figure)
+    write_whole(target, content.getvalue())
+
+
+def new_axes(aspect: float) -> Any:
+    """Axes of a new figure for a drawing of that height over width; without a display, in memory only."""
+    import matplotlib
+
+    if "matplotlib.pyplot" not in sys.modules and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    height = float(np.clip(WIDTH * aspect, *HEIGHTS))
+    return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+
+
+class _Drawing:
+    """Draws a scene from far to near: solids and rods by depth, then joints, then names."""
+
+    def __init__(self, scene: Scene, camera: Camera, ax: Any, *, labels: bool, frames: bool) -> None:
+        self.scene, self.camera, self.labels, self.frames = scene, camera, labels, frames
+        flat = camera.project(scene.outline_points())
+        low, high = flat.min(axis=0), flat.max(axis=0)
+        self.size = float(max(np.max(high - low), 1e-6))
+        self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
+        self.ax: Any = ax
+        self.todo: list[tuple[float, Any]] = []
+        groups = dict.fromkeys(re.sub(r"\[\d+\]", "", s.name) for s in scene.solids)
+        self.colours = {group: PALETTE[k % len(PALETTE)] for k, group in enumerate(groups)}
+
+    def draw(self) -> Any:
+        self._all_symbols()
+        floor = float(self.low[1]) - 0.03 * self.size
+        if self.frames:
+            floor = self._compass(floor)
+        scale_at = np.array([self.high[0], floor - 0.02 * self.size])
+        self._include(scale_at[None])
+        margin = 0.03 * self.size
+        low, high = self.low - margin, self.high + margin
+        extent = high - low
+        if self.ax is None:
+            self.ax = new_axes(float(extent[1] / extent[0]))
+        ax = self.ax
+        for layer, paint in sorted(self.todo, key=lambda item: item[0]):
+            paint(ax, layer)
+        ax.set_aspect("equal")
+        ax.set_xlim(low[0], high[0])
+        ax.set_ylim(low[1], high[1])
+        ax.set_axis_off()
+        self._scale_bar(ax, scale_at, float(high[0] - low[0]))
+        return ax
+
+    # -- what is drawn where -----------------------------------------------------------------------------------------
+
+    def _all_symbols(self) -> None:
+        scene = self.scene
+        things: list[Solid | RodCurve] = [*scene.solids, *scene.rods]
+        depths = [self.camera.depth(np.mean(t.points, axis=0)) for t in things]
+        order = {id(things[k]): 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+        if self.frames:
+            for rotation, place in scene.frames.values():
+                self._triad(self.camera.project(place), rotation, 0.05 * self.size, 880)
+        for link in scene.links:
+            self._link(link.kind, self.camera.project(link.ends))
+        for solid in scene.solids:
+            self._solid(solid, order[id(solid)])
+        for rod in scene.rods:
+            self._rod(rod, order[id(rod)])
+        for joint in scene.joints:
+            self._joint(joint)
+        for ends in scene.constraints:
+            a, b = self.camera.project(ends)
+            if np.linalg.norm(a - b) > 1e-6 * self.size:
+                self._line(np.stack([a, b]), HELD, 1.2, 920, linestyle=(0, (2, 2)))
+            for point in (a, b):
+                self._marker(point, "D", 7.5, 921, HELD)
+        if self.labels and len(things) <= LABELS_UP_TO:
+            for solid in (s for s in scene.solids if s.form != "none"):
+                width = max(solid.radius, 0.016 * self.size)
+                self._name(solid.name, self.camera.project(solid.points), width, self._colour(solid.name))
+            for rod in scene.rods:
+                self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
+
+    def _solid(self, solid: Solid, layer: float) -> None:
+        project, colour = self.camera.project, self._colour(solid.name)
+        thick = 0.016 * self.size
+        for a, b in solid.arms:
+            self._line(project(np.stack([a, b])), colour, 2.2, layer - 0.5)
+        if solid.form == "rod":
+            start, end = project(solid.points)
+            self._polygon(outlines.capsule(start, end, thick), colour, layer)
+        elif solid.form == "cylinder":
+            axis = solid.points[1] - solid.points[0]
+            axis = axis / np.linalg.norm(axis)
+            ends = [project(outlines.ring(p, axis, solid.radius)) for p in solid.points]
+            self._polygon(outlines.hull(np.concatenate(ends)), colour, layer)
+            front = ends[1] if axis @ self.camera.toward > 0 else ends[0]
+            if abs(axis @ self.camera.toward) > 1e-6:
+                self._polygon(front, _lighter(colour, 0.25), layer + 0.1)
+        elif solid.form == "box":
+            for face in outlines.BOX_FACES:
+                corners = solid.points[list(face)]
+                normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+                facing = normal @ self.camera.toward / np.linalg.norm(normal)
+                if facing > 1e-9:
+                    self._polygon(project(corners), _lighter(colour, 0.12 + 0.3 * facing), layer)
+        elif solid.form == "ball":
+            axis = self.camera.toward
+            self._polygon(project(outlines.ring(solid.center, axis, solid.radius)), colour, layer)
+        elif solid.form == "dot":
+            self._marker(project(solid.center), "o", 13.0, layer + 0.2, colour)
+
+    def _rod(self, rod: RodCurve, layer: float) -> None:
+        points = self.camera.project(rod.points)
+        radii = np.maximum(rod.radii, 0.008 * self.size)
+        self._polygon(outlines.tube(points, radii), SOFT, layer)
+        self._line(points, _lighter(SOFT, 0.6), 1.2, layer + 0.1)
+        if rod.grounded:
+            outward = outlines.unit(points[0] - points[1])
+            self._ground(points[0], outward, max(0.05 * self.size, 1.3 * float(radii[0])))
+
+    def _joint(self, joint: JointMark) -> None:
+        place, child = self.camera.project(joint.place), self.camera.project(joint.child)
+        apart = np.linalg.norm(place - child) > 1e-9 * self.size
+        if joint.kind in ("prismatic", "cylindrical"):
+            self._slide(joint, place, child)
+            return
+        toward = self.camera.project(joint.toward)
+        if joint.kind == "weld":
+            if joint.grounded:
+                self._ground(place, outlines.unit(-toward), 0.05 * self.size)
+            return
+        if apart:
+            self._line(np.stack([place, child]), PALE, 1.0, 899, linestyle=(0, (4, 2)))
+        if joint.spring:
+            self._line(outlines.spiral(child, 0.022 * self.size, 0.042 * self.size), INK, 1.1, 905)
+        if joint.grounded and joint.kind != "planar":
+            down = np.array([0.0, 1.0 if toward[1] < -0.5 * np.linalg.norm(toward) else -1.0])
+            self._pivot(place, down)
+        if joint.kind == "revolute" and joint.axis is not None:
+            self._hinge(joint, child)
+        else:
+            marker = {"spherical": "o", "universal": "P", "planar": "s"}.get(joint.kind, "h")
+            self._marker(child, marker, 7.5, 910, INK if joint.kind == "spherical" else "white")
+
+    def _hinge(self, joint: JointMark, place: np.ndarray) -> None:
+        assert joint.axis is not None
+        slope = self.camera.project(joint.axis)
+        if np.linalg.norm(slope) > 1e-3:
+            # not seen end-on: the axis itself says how it turns
+            half = 0.06 * self.size * slope
+            self._line(np.stack([place - half, place + half]), INK, 1.2, 907, linestyle="dashdot")
+        self._marker(place, "o", 7.0, 910, "white")
+
+    def _slide(self, joint: JointMark, place: np.ndarray, child: np.ndarray) -> None:
+        assert joint.axis is not None
+        along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
+        if joint.spring:
+            begin = place if np.linalg.norm(child - place) > 0.04 * self.size else place - 0.2 * self.size * along
+            start = self._spring_start(joint, begin, child)
+            self._line(outlines.coil(start, child, 0.02 * self.size), INK, 1.3, 5)
+            if joint.grounded:
+                self._ground(start, outlines.unit(start - child), 0.06 * self.size)
+            return
+        way = (child - place) @ along
+        reach = 0.32 * self.size
+        ends = np.stack([place + (min(0.0, way) - reach) * along, place + (max(0.0, way) + reach) * along])
+        self._line(ends, PALE, 3.0, 4)
+        if joint.grounded:
+            side = outlines.across(along)
+            side = -side if side[1] > 0 or (side[1] == 0 and side[0] > 0) else side
+            for end, sign in zip(ends, (1, -1), strict=True):
+                self._ground(end + 0.05 * self.size * sign * along, side, 0.05 * self.size)
+
+    def _spring_start(self, joint: JointMark, place: np.ndarray, child: np.ndarray) -> np.ndarray:
+        """The parent's own place, if the joint is offset from it along its axis: the spring spans that gap."""
+        assert joint.axis is not None
+        base = self.camera.project(joint.base)
+        gap = base - child
+        along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
+        aligned = abs(gap @ outlines.across(along)) < 1e-6 * self.size
+        return base if aligned and np.linalg.norm(gap) > np.linalg.norm(place - child) else place
+
+    def _link(self, kind: str, ends: np.ndarray) -> None:
+        if kind == "spring":
+            self._line(outlines.coil(ends[0], ends[1], 0.018 * self.size), INK, 1.2, 600)
+        elif kind == "line":
+            self._line(ends, INK, 1.2, 600, linestyle=(0, (5, 2)))
+        else:
+            self._line(ends, INK, 4.0, 600)
+            self._line(ends, "white", 2.0, 601)
+        for end in ends:
+            self._marker(end, "o", 3.5, 602, INK)
+
+    # -- symbols -----------------------------------------------------------------------------------------------------
+
+    def _pivot(self, place: np.ndarray, down: np.ndarray) -> None:
+        reach = 0.055 * self.size
+        foot, side = place + reach * down, 0.62 * reach * outlines.across(down)
+        self._polygon(np.stack([place, foot + side, foot - side]), "#D9D9D9", 895)
+        self._ground(foot, down, 0.95 * reach, 896)
+
+    def _ground(self, center: np.ndarray, outward: np.ndarray, width: float, layer: float = 890) -> None:
+        for k, stroke in enumerate(outlines.hatching(center, outward, width, 0.022 * self.size)):
+            self._line(stroke, INK, 1.5 if k == 0 else 0.9, layer)
+
+    def _triad(self, start: np.ndarray, rotation: np.ndarray, length: float, layer: float) -> list[np.ndarray]:
+        """Axes of a frame; returns where they end. An axis along the line of sight is left out."""
+        arms = self.camera.project(rotation.T) * length
+        for arm, colour in zip(arms, AXES, strict=True):
+            if np.linalg.norm(arm) > 0.05 * length:
+                self._line(np.stack([start, start + arm]), colour, 1.3, layer)
+        return [start + arm for arm in arms]
+
+    def _compass(self, floor: float) -> float:
+        """The world's axes in the lower left corner; returns the height of their lowest point."""
+        length = 0.09 * self.size
+        arms = self.camera.project(np.eye(3)) * length
+        reach = 1.35 * np.minimum(arms.min(axis=0), 0.0), 1.35 * np.maximum(arms.max(axis=0), 0.0)
+        start = np.array([self.low[0], floor]) - np.array([reach[0][0], reach[1][1]])
+        ends = self._triad(start, np.eye(3), length, 900)
+        for letter, end, colour in zip("xyz", ends, AXES, strict=True):
+            if np.linalg.norm(end - start) > 0.05 * length:
+                self._text(letter, start + 1.25 * (end - start), colour, 8)
+        return float(start[1] + reach[0][1])
+
+    def _name(self, name: str, points: np.ndarray, width: float, colour: str) -> None:
+        """A name beside a body or rod with these points that is that wide on each side."""
+        if len(points) == 8:
+            place = np.array([points[:, 0].mean(), points[:, 1].min() - 0.035 * self.size])
+            align = "center"
+        else:
+            middle = points[len(points) // 2] if len(points) > 2 else points.mean(axis=0)
+            beside = outlines.across(outlines.unit(points[-1] - points[0], (1.0, 0.0)))
+            beside = -beside if beside[0] < -1e-9 or (abs(beside[0]) <= 1e-9 and beside[1] < 0) else beside
+            place = middle + (width + 0.028 * self.size) * beside
+            align = "left" if beside[0] > 0.3 else "center"
+        room = 0.022 * self.size * len(name) * (1.0 if align == "left" else 0.5)
+        self._text(name, place, _darker(colour), 9.5, align, room)
+
+    def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
+        """A bar of a round length that ends in the lower right corner."""
+        length = 10 ** np.floor(np.log10(0.3 * width))
+        length *= max(k for k in (1, 2, 5) if k * length <= 0.3 * width)
+        x, y = corner
+        ax.plot([x - length, x], [y, y], color=PALE, linewidth=2.5, solid_capstyle="butt", zorder=990)
+        words = (
+            f"{length:g} m" if length >= 1 else f"{100 * length:g} cm" if length >= 0.01 else f"{1000 * length:g} mm"
+        )
+        ax.annotate(
+            words, (x - length / 2, y), xytext=(0, 3), textcoords="offset points", ha="center", va="bottom",
+            fontsize=8, color=PALE, zorder=990,
+        )  # fmt: skip
+
+    # -- ink ---------------------------------------------------------------------------------------------------------
+
+    def _colour(self, name: str) -> str:
+        return self.colours[re.sub(r"\[\d+\]", "", name)]
+
+    def _include(self, points: np.ndarray) -> None:
+        self.low = np.minimum(self.low, points.min(axis=0))
+        self.high = np.maximum(self.high, points.max(axis=0))
+
+    def _polygon(self, points: np.ndarray, colour: str, layer: float) -> None:
+        self._include(points)
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.fill(
+                *points.T, facecolor=colour, edgecolor=_darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder
+            )
+
+        self.todo.append((layer, paint))
+
+    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, linestyle: Any = "solid") -> None:
+        self._include(points)
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(*points.T, color=colour, linewidth=width, linestyle=linestyle, zorder=zorder)
+
+        self.todo.append((layer, paint))
+
+    def _marker(self, point: np.ndarray, marker: str, points_wide: float, layer: float, colour: str) -> None:
+        self._include(point[None] + 0.02 * self.size * np.array([[-1, -1], [1, 1]]))
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(
+                *point, marker=marker, markersize=points_wide, markerfacecolor=colour, markeredgecolor=INK,
+                markeredgewidth=1.2, zorder=zorder,
+            )  # fmt: skip
+
+        self.todo.append((layer, paint))
+
+    def _text(
+        self, words: str, place: np.ndarray, colour: str, size: float, align: str = "center", width: float = 0.02
+    ) -> None:
+        reach = np.array([[-width if align == "center" else 0.0, -0.02 * self.size], [width, 0.02 * self.size]])
+        self._include(place + reach)
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder)
+
+        self.todo.append((980, paint))
+
+
+def _rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+def _hex(rgb: Sequence[float]) -> str:
+    return "#" + "".join(f"{round(255 * min(1.0, max(0.0, x))):02X}" for x in rgb)
+
+
+def _lighter(colour: str, share: float) -> str:
+    return _hex([x + share * (1 - x) for x in _rgb(colour)])
+
+
+def _darker(colour: str) -> str:
+    hue, light, saturation = colorsys.rgb_to_hls(*_rgb(colour))
+    return _hex(colorsys.hls_to_rgb(hue, 0.6 * light, saturation))

@@ -1,0 +1,139 @@
+"""Pictures: what is drawn, from where, and that nothing is cut off."""
+
+import json
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+import pliant
+from pliant.cli import run
+from pliant.view.camera import choose_camera, look_from
+from pliant.view.scene import make_scene
+from pliant.view.sketch import save, sketch
+
+DOWN = np.array([0, 0, -9.81])
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def scene_of(name):
+    eqs = pliant.derive(name)
+    return make_scene(eqs, eqs.initial_state()[0])
+
+
+@pytest.mark.parametrize("name", [robot.name for robot in pliant.bundled_robots()])
+def test_every_bundled_robot_is_drawn_whole(name):
+    ax = sketch(pliant.derive(name))
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    drawn = [np.asarray(line.get_xydata()) for line in ax.lines] + [patch.get_xy() for patch in ax.patches]
+    assert len(drawn) > 3
+    points = np.concatenate(drawn)
+    assert points[:, 0].min() > left
+    assert points[:, 0].max() < right
+    assert points[:, 1].min() > low
+    assert points[:, 1].max() < high
+    assert ax.get_aspect() in ("equal", 1.0)
+
+
+def test_bodies_stand_where_the_equations_put_them():
+    eqs = pliant.derive("four_bar")
+    q = eqs.initial_state()[0]
+    solids = {solid.name: solid for solid in make_scene(eqs, q).solids}
+    for name in ("bar1", "bar2", "bar3"):
+        ends = [eqs.frame(frame, q).position for frame in (name, f"{name}.tip")]
+        np.testing.assert_allclose(solids[name].points, ends, atol=1e-12)
+    tip = eqs.frame("bar3.tip", q).position
+    (pin,) = make_scene(eqs, q).constraints
+    np.testing.assert_allclose(pin, [tip, tip], atol=1e-9)
+
+
+def test_parameters_move_the_drawing():
+    eqs = pliant.derive("pendulum")
+    q = eqs.initial_state()[0]
+    rod = make_scene(eqs, q, {"length": 2.0}).solids[0].points
+    assert np.linalg.norm(rod[1] - rod[0]) == pytest.approx(2.0)
+
+
+def test_a_planar_robot_is_seen_face_on_with_gravity_down():
+    four_bar = scene_of("four_bar")
+    camera = choose_camera(four_bar.plane_points(), four_bar.turns, four_bar.slides, four_bar.gravity)
+    np.testing.assert_allclose([camera.right, camera.up], np.eye(3)[[0, 1]], atol=1e-12)
+    cart_pole = scene_of("cart_pole")
+    camera = choose_camera(cart_pole.plane_points(), cart_pole.turns, cart_pole.slides, cart_pole.gravity)
+    np.testing.assert_allclose([camera.right, camera.up], np.eye(3)[[0, 2]], atol=1e-12)
+
+
+def test_a_spatial_robot_is_seen_from_above_and_from_no_axis():
+    camera = choose_camera(np.random.default_rng(0).normal(size=(6, 3)), [], [], DOWN)
+    assert 0.2 < camera.toward @ np.array([0, 0, 1]) < 0.7
+    assert np.all(np.abs(camera.toward) < 0.95)
+
+
+def test_points_on_a_line_are_seen_from_the_side():
+    camera = choose_camera(np.outer(np.arange(4.0), [1, 1, 0]), [], [], DOWN)
+    assert abs(camera.toward @ np.array([1, 1, 0])) < 1e-12
+    np.testing.assert_allclose(camera.up, [0, 0, 1], atol=1e-12)
+
+
+def test_a_camera_is_right_handed_whatever_it_looks_along():
+    for direction in np.concatenate([np.eye(3), -np.eye(3), [[1, 2, 3]]]):
+        camera = look_from(direction, DOWN)
+        np.testing.assert_allclose(np.cross(camera.right, camera.up), camera.toward, atol=1e-12)
+
+
+def test_a_bent_rod_is_an_arc():
+    text = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+sections: {wire: {shape: circle, radius: 5 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+rods:
+  arm: {length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, 4, 0], model: {kind: ebr, elements: 5}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    (rod,) = make_scene(eqs, eqs.initial_state()[0]).rods
+    center = np.array([0.25, 0, 0])  # of a circle with curvature 4/m that starts along z
+    np.testing.assert_allclose(np.linalg.norm(rod.points - center, axis=1), 0.25, atol=2e-5)
+    length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
+    assert length == pytest.approx(0.5, rel=2e-3)
+    assert rod.grounded
+
+
+def test_the_same_robot_gives_the_same_file(tmp_path):
+    eqs = pliant.derive("pendulum")
+    files = [tmp_path / f"{k}.svg" for k in range(2)]
+    for file in files:
+        save(sketch(eqs), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_command_writes_pictures(tmp_path, capsys, suffix):
+    file = tmp_path / f"robot.{suffix}"
+    assert run(["picture", "pendulum", "--out", str(file), "--at", "equilibrium", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["out"] == str(file)
+    assert file.stat().st_size > 2000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--out", "robot.txt"], "end it in .png, .svg or .pdf"),
+        (["--out", "no/such/folder/robot.png"], "cannot write"),
+        (["--out", "robot.png", "--at", "noon"], "write --at start or --at equilibrium"),
+    ],
+)
+def test_the_command_says_what_to_change(tmp_path, capsys, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert run(["picture", "pendulum", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
