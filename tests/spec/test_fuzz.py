@@ -38,9 +38,9 @@ def test_damaged_models(block: int, tmp_path: Path, capsys: pytest.CaptureFixtur
     for number in range(MUTANTS // BLOCKS):
         text = mutate(chance.choice(texts), chance)
         path.write_text(text, encoding="utf-8", newline="")
-        start = time.perf_counter()
+        start = time.process_time()
         code = run(["check", str(path)])
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         said = capsys.readouterr().err
         assert code in (0, 2), f"mutant {number}: {said}\n{text}"
         assert took < SECONDS, f"mutant {number} took {took:.1f} s\n{text}"

@@ -17,10 +17,10 @@ HEAD = "pliant: 1\nbodies:\n  rod: {mass: 1 kg}\njoints:\n  hinge: {type: revolu
 
 def refused(text: str, **options: str) -> str:
     """The faults of a model that must be refused within the time limit."""
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(SpecError) as caught:
         load_text(text, **options)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     return str(caught.value)
 
 
@@ -107,10 +107,10 @@ def test_expressions_can_only_calculate(expression: str) -> None:
      "=" + "sin(" * 100 + "1" + ")" * 100, "=" + "9" * 2000],
 )  # fmt: skip
 def test_expressions_are_limited(expression: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ExpressionError):
         parse(expression)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_huge_powers_cost_nothing() -> None:
@@ -148,9 +148,9 @@ def test_includes_that_branch_without_end(tmp_path: Path) -> None:
     for level in range(12):
         both = f"include: [{level + 1}.yaml, {level + 1}.yaml]" if level < 11 else ""
         (tmp_path / f"{level}.yaml").write_text(f"pliant: 1\n{both}\n")
-    start = time.perf_counter()
+    start = time.process_time()
     assert "too many files" in str(check(tmp_path / "0.yaml"))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_models_that_attach_each_other(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_attached_models_that_branch_without_end(tmp_path: Path) -> None:
     for level in range(12):
         both = f"attach: {{x: {{model: {level + 1}.yaml}}, y: {{model: {level + 1}.yaml}}}}" if level < 11 else ""
         (tmp_path / f"{level}.yaml").write_text(HEAD + both + "\n")
-    start = time.perf_counter()
+    start = time.process_time()
     assert "too many models are attached" in str(check(tmp_path / "0.yaml"))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret.yaml", "sub/../../secret.yaml", "link.yaml"])
@@ -183,11 +183,11 @@ def test_files_outside_the_folder_are_not_read(name: str, key: str, tmp_path: Pa
 
 
 def test_many_instances_are_refused_quickly() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for count in ("10001", "1000000000", "=1e300", "=10^9"):
         message = refused(HEAD.replace("mass", f"count: {count}, mass"))
         assert "more than 10000 parts" in message
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_text_cannot_move_the_cursor() -> None:
