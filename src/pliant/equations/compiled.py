@@ -64,6 +64,7 @@ class CompiledEngine:
         self.nq, self.nv, self.m = counts["nq"], counts["nv"], counts["m"]
         self.theta = self._view(self._head.theta, counts["n_theta"])
         self.held = self._view(self._head.held, counts["n_input"])
+        self.input_kind = self.tables.integers["input_kind"]
         self.parameters = self._view(self._head.parameters, counts["n_parameter"])
         self.row_active = self._int_view(self._head.row_active, self.m)
         self._q, self._v = _Argument("q", self.nq), _Argument("v", self.nv)

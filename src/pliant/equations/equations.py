@@ -19,6 +19,7 @@ from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
 from pliant.equations.frames import FrameMotion, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
+from pliant.model.inputs import HELD
 from pliant.model.model import Model, compile_model
 from pliant.spec.base import nearest
 from pliant.spec.robot import RobotSpec
@@ -152,6 +153,9 @@ class Equations:
         engine.theta[:] = values
         engine.parameters[:] = vector
         engine.held[: len(self.inputs)] = self.input_vector(inputs)
+        # a value given by the caller stands in for whatever the model says of that input
+        kinds = [HELD if name in (inputs or {}) else self.model.plan.kinds[i] for i, name in enumerate(self.inputs)]
+        engine.input_kind[: len(kinds)] = kinds
         self._bound = key
         return engine
 

@@ -28,6 +28,7 @@ class InterpretedEngine:
         self.nq, self.nv, self.m = system.q_size, system.v_size, system.rows
         self.theta = system.constants.numbers.copy()
         self.held = np.zeros(len(plan.kinds))
+        self.input_kind = np.array(plan.kinds, dtype=np.int32)
         self.parameters = np.zeros(plan.parameter_count)
         self.row_active = np.ones(self.m, dtype=np.int32)
         self.evaluations = 0
@@ -95,11 +96,11 @@ class InterpretedEngine:
         u = [self.held.copy(), np.zeros(len(self.held)), np.zeros(len(self.held))]
         if self.plan.inputs is not None:
             values = [np.asarray(x).ravel() for x in self.plan.inputs(t, self.parameters)]
-            for i, kind in enumerate(self.plan.kinds):
+            for i, kind in enumerate(self.input_kind):
                 if kind == 1:
                     for level in range(3):
                         u[level][i] = values[level][i]
-        for i, kind in enumerate(self.plan.kinds):
+        for i, kind in enumerate(self.input_kind):
             if kind == 2:
                 for level, value in enumerate(_series(self.plan.table[self.plan.series[i]], t)):
                     u[level][i] = value
@@ -209,6 +210,7 @@ class InterpretedEngine:
         def bare(coordinate: tuple[Any, ...], frame: tuple[Any, ...]) -> InterpretedEngine:
             part = InterpretedEngine(replace(self.system, coordinate_forces=coordinate, frame_forces=frame), self.plan)
             part.theta, part.held, part.parameters = self.theta.copy(), self.held, self.parameters
+            part.input_kind = self.input_kind
             return part
 
         empty = bare((), ())

@@ -40,6 +40,8 @@ def with_prescribed_accelerations(
     plan = replace(engine.plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
     follower = type(engine)(engine.system, plan)
     follower.theta[:], follower.parameters[:], follower.held[:] = engine.theta, engine.parameters, engine.held
+    count = len(eqs.inputs)
+    follower.input_kind[:count] = engine.input_kind[:count]
     follower.row_active[:] = engine.row_active
     return follower
 

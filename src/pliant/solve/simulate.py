@@ -200,6 +200,7 @@ class Job:
             count = len(self.eqs.inputs)
             self.engine.theta[:], self.engine.parameters[:] = bound.theta, bound.parameters
             self.engine.held[:count] = bound.held[:count]
+            self.engine.input_kind[:count] = bound.input_kind[:count]
 
     def _evaluations(self) -> int:
         head = getattr(self.engine, "_head", None)
