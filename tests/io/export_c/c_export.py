@@ -18,7 +18,7 @@ from pliant.solve.simulate import Every, simulate
 from pliant.spec import load_text
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-WARNINGS = ("-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 STEP = 1e-3
 
 FOUR_BAR = """
@@ -106,6 +106,7 @@ class Export:
     equations: Equations
     folder: Path
     name: str
+    optimize: str = "-O0"
 
     @property
     def sources(self) -> list[Path]:
@@ -117,7 +118,7 @@ class Export:
         """The library, compiled."""
         place = self.folder / "objects"
         place.mkdir()
-        gcc(*WARNINGS, "-c", *self.sources, cwd=place)
+        gcc(*WARNINGS, self.optimize, "-c", *self.sources, cwd=place)
         return sorted(place.glob("*.o"))
 
     def build(self, source: Path | None = None, *flags: str) -> Path:
@@ -153,11 +154,11 @@ def numbers(program: Path, *arguments: str) -> np.ndarray:
     return np.array([[float(x) for x in row] for row in rows])
 
 
-def exported(text: str, folder: Path, method: str = "semi_implicit") -> Export:
+def exported(text: str, folder: Path, method: str = "semi_implicit", optimize: str = "-O0") -> Export:
     """A robot from text, exported into a folder."""
     equations = derive(load_text(text, folder=folder.parent))
     export_c(equations.model, folder, method=method, step=STEP)
-    return Export(equations, folder, robot_identifier(equations.model.spec.title))
+    return Export(equations, folder, robot_identifier(equations.model.spec.title), optimize)
 
 
 PYTHON_METHODS = {name: kind(step=STEP) for name, kind in METHODS.items()}

@@ -12,18 +12,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 from c_export import CHAIN, FLIER, FOUR_BAR, WIND, Export, exported
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def flier(tmp_path_factory: pytest.TempPathFactory) -> Export:
     base = tmp_path_factory.mktemp("flier")
     (base / "wind.csv").write_text(WIND, encoding="utf-8")
-    return exported(FLIER, base / "c")
+    # optimized, because some warnings come with that alone
+    return exported(FLIER, base / "c", optimize="-O2")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chain(tmp_path_factory: pytest.TempPathFactory) -> Export:
     return exported(CHAIN, tmp_path_factory.mktemp("chain") / "c")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def four_bar(tmp_path_factory: pytest.TempPathFactory) -> Export:
     return exported(FOUR_BAR, tmp_path_factory.mktemp("four_bar") / "c")
