@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
-from c_export import FLIER, PYTHON_METHODS, Export, needs_gcc, numbers, reference
+from c_export import FLIER, PYTHON_METHODS, STEP, Export, exported, needs_gcc, numbers, reference
 
 from pliant.equations.equations import derive
 from pliant.solve.simulate import simulate
@@ -144,6 +145,39 @@ def test_parameters_and_inputs_change_through_the_interface(flier: Export) -> No
     for row, run in zip(found, (first, second, anew, fourth, fifth), strict=True):
         np.testing.assert_allclose(row, [run.time[-1], *run.q[-1]], rtol=0, atol=1e-10)
     assert np.max(np.abs(found[1] - found[2])) > 1e-4, "changing the mass changes the motion"
+
+
+PUSH = """
+#include <stdio.h>
+#include "robot_.h"
+int main(void) {
+  robot_robot *robot = robot_new();
+  int bad = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (i % 10 == 0) bad |= robot_set_input(robot, ROBOT_INPUT_push, 1 + i);
+    bad |= robot_step(robot, robot_default_step);
+  }
+  printf("%.17g %.17g\\n", robot_time(robot), robot_q(robot)[0]);
+  robot_free(robot);
+  return bad;
+}
+"""
+
+
+@needs_gcc
+def test_an_input_that_is_set_acts_from_the_next_step_on(tmp_path: Path) -> None:
+    text = """
+pliant: 1
+name: slider
+world: {gravity: [0, 0, 0]}
+parameters: {push: {value: 0 N, input: true}}
+bodies: {block: {mass: 2 kg}}
+joints: {slide: {type: prismatic, child: block, axis: x, displacement: {input: =push}}}
+"""
+    # a method that remembers accelerations from one step to the next
+    export = exported(text, tmp_path / "c", "generalized_alpha")
+    t, x = numbers(export.build(export.write(PUSH)))[0]
+    assert x == pytest.approx(1 / 2 * t**2 / 2 + 10 / 2 * (t - 10 * STEP) ** 2 / 2, abs=1e-15)
 
 
 @needs_gcc
