@@ -1,0 +1,160 @@
+"""Recordings: measured inputs and outputs over time, and models driven by them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.tables import TimeSeries
+from pliant.model.inputs import SERIES, interpolated
+from pliant.spec.base import nearest
+from pliant.spec.units import UnitError, parse_unit
+
+MAX_BYTES = 200_000_000
+# A step between samples longer than this many usual ones counts as a gap.
+GAP = 10.0
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be used, with the place and the way out."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Columns of a CSV file in SI units, over increasing times [s]."""
+
+    file: str
+    time: np.ndarray
+    columns: Mapping[str, np.ndarray]
+
+    def column(self, name: str) -> np.ndarray:
+        """A column by its name with or without the unit (`p1` finds `p1_Pa`)."""
+        if name in self.columns:
+            return self.columns[name]
+        match = nearest(name, self.columns)
+        hint = f"did you mean '{match}'?" if match else f"it has {', '.join(self.columns)}"
+        raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
+
+    def window(self, begin: float, end: float) -> Recording:
+        """The part between two times [s]."""
+        inside = (self.time >= begin - 1e-9) & (self.time <= end + 1e-9)
+        if not inside.any():
+            raise RecordingError(f"{self.file} has nothing between {begin:g} and {end:g} s")
+        return replace(self, time=self.time[inside], columns={k: v[inside] for k, v in self.columns.items()})
+
+
+def read_recording(path: str | os.PathLike[str]) -> Recording:
+    """Read a CSV file whose first line names the columns, each with its unit after an underscore: t_s, p1_Pa, x_mm.
+
+    The time column is the first one called t or time. Columns without a unit are taken as SI.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise RecordingError(f"there is no file {source}")
+    if source.stat().st_size > MAX_BYTES:
+        raise RecordingError(f"{source} is too large (more than {MAX_BYTES / 1e6:g} MB)")
+    try:
+        with source.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file)
+            header = [name.strip() for name in next(rows, [])]
+            table = [_numbers(row, header, rows.line_num, source) for row in rows if any(map(str.strip, row))]
+    except (UnicodeDecodeError, csv.Error):
+        raise RecordingError(f"{source} is not a CSV file; save it as comma-separated UTF-8 text") from None
+    if not table:
+        raise RecordingError(f"{source} has no rows")
+    data = np.array(table)
+    columns = {}
+    for k, heading in enumerate(header):
+        name, factor = _name_and_factor(heading)
+        columns[name] = data[:, k] * factor
+    time_name = next((name for name in ("t", "time") if name in columns), None)
+    if time_name is None:
+        raise RecordingError(f"{source} has no time column; call it t_s or time_s")
+    time = columns.pop(time_name)
+    _check_times(time, source)
+    return Recording(str(source), time, columns)
+
+
+def _numbers(row: Sequence[str], header: Sequence[str], line: int, source: Path) -> list[float]:
+    if len(row) != len(header):
+        raise RecordingError(f"line {line} of {source} has {len(row)} entries for {len(header)} columns")
+    try:
+        values = [float(x) for x in row]
+    except ValueError:
+        raise RecordingError(f"line {line} of {source} has an entry that is not a number") from None
+    if not all(map(math.isfinite, values)):
+        raise RecordingError(f"line {line} of {source} has a number that is not finite")
+    return values
+
+
+def _name_and_factor(heading: str) -> tuple[str, float]:
+    name, underscore, unit = heading.rpartition("_")
+    if underscore:
+        try:
+            return name, parse_unit(unit).factor
+        except UnitError:
+            pass
+    return heading, 1.0
+
+
+def _check_times(time: np.ndarray, source: Path) -> None:
+    for k, (before, after) in enumerate(pairwise(time)):
+        if after <= before:
+            raise RecordingError(f"the times in {source} must increase, but {after:g} s follows {before:g} s (row {k + 2})")
+    if len(time) > 2:
+        steps = np.diff(time)
+        worst = int(np.argmax(steps))
+        if steps[worst] > GAP * np.median(steps):
+            raise RecordingError(
+                f"{source} has a gap of {steps[worst]:.3g} s at t = {time[worst]:.6g} s, where samples are usually "
+                f"{np.median(steps):.3g} s apart; cut the recording there"
+            )
+
+
+def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, ...]]:
+    """The same equations with inputs that follow the recording's columns of the same name; and which they are."""
+    model = eqs.model
+    kinds, which, table = list(model.plan.kinds), list(model.plan.series), list(model.plan.table)
+    driven = []
+    for k, name in enumerate(model.input_names):
+        if name in recording.columns:
+            kinds[k], which[k] = SERIES, len(table)
+            table.append(interpolated(recording.time, recording.columns[name], "cubic"))
+            driven.append(name)
+    if model.input_names and not driven:
+        raise RecordingError(
+            f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
+            f"{', '.join(recording.columns)}"
+        )
+    plan = replace(model.plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
+    return Equations(replace(model, plan=plan), engine=eqs.engine_name, derive_seconds=eqs.derive_seconds), tuple(driven)
+
+
+def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:
+    """Times near the end of stretches of at least `least` seconds in which no input moves by more than `share` of its range and
+    one of them is above a tenth of it: where the robot can be expected at rest under load."""
+    values = np.array([recording.columns[name] for name in inputs])
+    ranges = np.ptp(values, axis=1)
+    found: list[float] = []
+    start = 0
+    for k in range(1, values.shape[1] + 1):
+        moved = k == values.shape[1] or np.any(np.abs(values[:, k] - values[:, start]) > share * ranges)
+        if not moved:
+            continue
+        middle = (start + k) // 2
+        loaded = np.any(np.abs(values[:, middle]) > 0.1 * ranges)
+        if recording.time[k - 1] - recording.time[start] >= least and loaded:
+            found.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
+        start = k
+    return found
+
+
+__all__ = ["Recording", "RecordingError", "TimeSeries", "drive", "plateaus", "read_recording"]
