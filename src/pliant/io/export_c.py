@@ -91,6 +91,7 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
         "title": c_text.comment(model.spec.title),
         "underline": "=" * (len(c_text.comment(model.spec.title)) + len(", as standalone C")),
         "name": name,
+        "contents": _contents(name),
         "version": __version__,
         "enums": _enumerations(model, name.upper()),
         "symbolic": str(len(system.constants.symbolic_at)),
@@ -147,6 +148,19 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     text = re.sub(r"\b(robot|ROBOT)_", lambda m: f"{name if m[1] == 'robot' else name.upper()}_", text)
     # last, so that nothing in a title or a name is taken for the template's own
     return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
+
+
+def _contents(name: str) -> str:
+    """What is in which file, for the README."""
+    told = {
+        f"{name}.h": "what to include: everything is explained there",
+        f"{name}.c": "the functions of that header",
+        f"{name}_equations.c": "this robot's numbers and formulas",
+        f"{RUNTIME}/": "recursions, linear algebra and integrators, the same for every robot",
+        "main.c": "prints a short simulation: time, positions, energies",
+    }
+    width = max(map(len, told))
+    return "\n".join(f"  {file:<{width}}  {text}" for file, text in told.items())
 
 
 def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
