@@ -19,6 +19,7 @@ Step = Annotated[float | None, typer.Option("--dt", help="Fixed step [s].")]
 Rtol = Annotated[float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")]
 Atol = Annotated[float | None, typer.Option("--atol", help="Absolute tolerance; a hundredth of --rtol by default.")]
 Out = Annotated[str | None, typer.Option("--out", help="File to write: .nc (netCDF) or .csv.")]
+Answer = Annotated[str | None, typer.Option("--out", help="File to write the answer to, as JSON.")]
 AtState = Annotated[str, typer.Option("--at-state", help="equilibrium or start.")]
 
 
@@ -68,7 +69,7 @@ def equilibrium(
     ] = 1,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
     time: Annotated[float, typer.Option("--time", help="Time at which inputs are read [s].")] = 0.0,
-    out: Out = None,
+    out: Answer = None,
     json: Json = False,
 ) -> int:
     """Find a pose at rest, and say whether it is stable."""
@@ -153,7 +154,7 @@ def modes(
     folder: Folder = None,
     count: Annotated[int | None, typer.Option("--count", min=1, help="How many modes, lowest first; else all.")] = None,
     at_state: AtState = "equilibrium",
-    out: Out = None,
+    out: Answer = None,
     json: Json = False,
 ) -> int:
     """Natural frequencies, damping ratios and mode shapes."""
@@ -197,7 +198,7 @@ def linearize(
     folder: Folder = None,
     independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates, by comma.")] = None,
     at_state: AtState = "equilibrium",
-    out: Out = None,
+    out: Answer = None,
     json: Json = False,
 ) -> int:
     """A, B, C, D about a state, on independent coordinates."""

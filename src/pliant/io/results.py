@@ -42,10 +42,20 @@ def write_whole(target: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(name, _mode(target))
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions that an ordinary new file would get, or those of the file that is replaced."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
