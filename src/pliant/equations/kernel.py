@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
@@ -146,21 +146,27 @@ def frame_force_kernels(kind: FrameForce) -> Kernels:
     theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
     effect = kind.effect(frames.poses, frames.twists, theta, signal)
     inputs = [frames.flat_pose, frames.flat_twist, theta, signal]
-    C = ca.jacobian(effect.force, frames.flat_twist)
-    K = (
-        _pose_derivative(effect.force, frames)
-        + C @ _twist_cross(frames.twists)
-        - _wrench_cross(effect.force, kind.frames)
-    )
+    stated = kind.tangent or partial(_differentiated_tangent, kind)
+    K, C, S = stated(frames.poses, frames.twists, theta, signal)
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
     name = f"force_{kind.name}"
     return Kernels(
         name,
         (
             _function(f"{name}_value", inputs, [effect.force, scalars]),
-            _function(f"{name}_tangent", inputs, [K, C, ca.jacobian(effect.force, signal)]),
+            _function(f"{name}_tangent", inputs, [K, C, S]),
         ),
     )
+
+
+def _differentiated_tangent(
+    kind: FrameForce, poses: Sequence[Pose], twists: Sequence[Any], theta: Any, signal: Any
+) -> tuple[Any, Any, Any]:
+    """K, C, S by differentiating the effect with respect to the entries of symbolic poses and twists."""
+    force = kind.effect(poses, twists, theta, signal).force
+    C = ca.jacobian(force, ca.vertcat(*twists))
+    K = world_jacobian(force, poses) + C @ _twist_cross(twists) - _wrench_cross(force, kind.frames)
+    return K, C, ca.jacobian(force, signal)
 
 
 @cache

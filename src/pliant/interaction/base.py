@@ -35,6 +35,8 @@ class FrameForce:
     """A force element on one or more frames.
 
     `effect(poses, twists, constants, signals)` returns world wrenches at the world's origin, stacked by frame.
+    `tangent` of the same arguments states their derivatives (K, C, S as in `equations.kernel.frame_force_kernels`)
+    where that is much shorter than differentiating the effect, which is done when it is absent.
     """
 
     name: str
@@ -42,6 +44,7 @@ class FrameForce:
     constants: int
     signals: int
     effect: Callable[[Sequence[Pose], Sequence[Any], Any, Any], Effect]
+    tangent: Callable[[Sequence[Pose], Sequence[Any], Any, Any], tuple[Any, Any, Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -200,9 +201,12 @@ class Build:
 
     def nominal(self, expression: Any) -> float:
         """The value of an expression at the model's own parameter values."""
+        return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(self._nominal_parameters))
+
+    @cached_property
+    def _nominal_parameters(self) -> list[float]:
         values = Environment(self.robot)
-        numbers = [float(values.values[name]) for name in values.independent]
-        return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(numbers))
+        return [float(values.values[name]) for name in values.independent]
 
     def signal_expression(self, scalar: Scalar) -> Any:
         """A signal as an expression of time, inputs and parameters, for use in `add_signal_expressions`."""
@@ -234,6 +238,12 @@ class Build:
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False)
         self._initial_q.append(initial)
         self._initial_v.append(rate)
+
+    def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
+        """Name a free rotation of the element added last; `initial` is its rotation matrix at the start, at rest."""
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True)
+        self._initial_q.extend(self.entries(so3.matrix_quaternion(initial)))
+        self._initial_v.extend([0.0] * Quaternion().v_size)
 
     def name_frame(self, name: str, node: int, placement: Pose) -> None:
         """Make a frame known by name."""

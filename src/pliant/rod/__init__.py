@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.rod.eba import Eba
 from pliant.rod.ebr import Ebr
+from pliant.rod.srl import Srl
 from pliant.spec.base import ByType
 
-RodModel: TypeAlias = Annotated[Ebr, ByType("rod model", key="kind")]
+RodModel: TypeAlias = Annotated[Ebr | Eba | Srl, ByType("rod model", key="kind")]
 
-__all__ = ["Ebr", "RodModel"]
+__all__ = ["Eba", "Ebr", "RodModel", "Srl"]

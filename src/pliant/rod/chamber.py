@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Chamber(Part):
     """One or more round chambers with a common pressure, running along the whole rod.
 
-    They push the end sections apart with pressure times area, at their place in the section. Their radius is kept (they are
-    braided), so the area does not change with pressure.
+    They push the end sections apart with pressure times area, at their place in the section. Their radius is kept (they
+    are braided), so the area does not change with pressure.
     """
 
     pressure: PressureSignal

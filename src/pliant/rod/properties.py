@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.section_law import Law
@@ -22,8 +24,8 @@ LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
 class SectionProperties:
     """A section in numbers or expressions of parameters.
 
-    stiffness: of the six strains (kGA, kGA, EA [N], EI_x, EI_y, GJ [N m^2]); mass: per length [kg/m]; rotary: inertia per
-    length about the section's x, y, z [kg m].
+    stiffness: of the six strains (kGA, kGA, EA [N], EI_x, EI_y, GJ [N m^2]); mass: per length [kg/m]; rotary: inertia
+    per length about the section's x, y, z [kg m].
     """
 
     stiffness: tuple[Any, ...]
@@ -73,6 +75,11 @@ class RodProperties:
         return SectionProperties(
             tuple(map(mix, a.stiffness, b.stiffness)), mix(a.mass, b.mass), tuple(map(mix, a.rotary, b.rotary))
         )
+
+    def unstressed(self, arc_length: Any) -> Pose:
+        """Pose of the section an arc length [m] (positive or negative) further on, in the rod without stress."""
+        shear_x, shear_y, stretch, *bends = self.rest
+        return se3.exp(arc_length * ca.vertcat(shear_x, shear_y, 1 + stretch, *bends))
 
     def law_constants(self, length: Any, x: float) -> list[Any]:
         """Constants of the section law for a piece of rod of that length around fraction x."""

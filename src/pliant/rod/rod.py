@@ -37,8 +37,8 @@ class RodFrame(Part):
 class Rod(Framed, Placement):
     """A slender soft part: it bends, twists, shears and stretches. Its z axis is its tangent.
 
-    It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base), `rod.tip`
-    (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
+    It begins in the parent frame, moved and turned by `position` and `rotation`. Its frames are `rod` (the base),
+    `rod.tip` (the end) and those named in `frames`; joints, links, loads, constraints and other rods can use them.
     """
 
     parent: FrameName = "world"
@@ -46,15 +46,15 @@ class Rod(Framed, Placement):
     length: Length
     """Undeformed length [m]."""
     section: Sections
-    """Cross-section by name; a list stands for equal distances from base to tip, with properties interpolated (taper)."""
+    """Cross-section by name; a list stands for equal distances from base to tip, and is interpolated (taper)."""
     material: MaterialName
     """Material by name; it needs density, Young's modulus, and Poisson's ratio or shear modulus."""
     law: Literal["linear", "neo_hookean"] = "linear"
-    """How the material answers large strains: linear, or as an incompressible neo-Hookean solid that thins and softens when
-    stretched."""
+    """How the material answers large strains: linear, or as an incompressible neo-Hookean solid that thins and softens
+    when stretched."""
     stiffness_factors: SixNumbers = (1,) * 6
-    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones forbid a
-    strain in effect."""
+    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
+    forbid a strain in effect."""
     rest: SixValues = (0,) * 6
     """Strains without stress: three [-], three [1/m]; the rod starts with them."""
     damping: SixValues = (0,) * 6

@@ -1,17 +1,17 @@
 """Section laws: how a rod's section answers its six strains, per length of rod.
 
-Strains are `q` = (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to them.
+Strains are (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to
+them.
 Every law comes from a stored energy, so undamped motion conserves it exactly.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.interaction.base import power_law
+from pliant.interaction.base import Effect, power_law
 
 Law = Literal["linear", "neo_hookean"]
 
@@ -19,21 +19,19 @@ CONSTANTS = 25
 """Length [m], then six each of stiffness, rest strain, damping coefficient, damping power."""
 
 
-@dataclass(frozen=True)
-class SectionAnswer:
-    """Forces (6), stored energy [J] and dissipated power [W] of a length of rod."""
+def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
+    """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
 
-    force: Any
-    energy: Any
-    dissipation: Any
-
-
-def section_answer(strain: Any, rate: Any, c: Any, law: Law) -> SectionAnswer:
-    """The answer of a length of rod to a strain that is the same all along it."""
+    `c` are the `CONSTANTS`; `signal` holds six forces along the strains from actuators [N, N m], or nothing.
+    """
     length, stiffness, rest, damping, power = c[0], c[1:7], c[7:13], c[13:19], c[19:25]
-    energy = length * _energy(strain, rest, stiffness, law)
-    friction = ca.vertcat(*[length * power_law(rate[k], damping[k], power[k]) for k in range(6)])
-    return SectionAnswer(-ca.gradient(energy, strain) - friction, energy, ca.dot(friction, rate))
+    x = ca.SX.sym("strain", 6)
+    density = _energy(x, rest, stiffness, law)
+    energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
+    friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
+    drive = length * signal if signal.numel() else ca.DM.zeros(6)
+    force = drive - length * elastic - friction
+    return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate))
 
 
 def _energy(strain: Any, rest: Any, stiffness: Any, law: Law) -> Any:

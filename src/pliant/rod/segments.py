@@ -1,0 +1,39 @@
+"""Rods as segments in a row, each with its six strains as coordinates: what `ebr` and `srl` have in common."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pliant.interaction.base import CoordinateForce, Effect
+from pliant.motion.base import Vector
+from pliant.rod.properties import LABELS, RodProperties
+from pliant.rod.section_law import CONSTANTS, Law, section_effect
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.system import Element
+
+
+def name_strains(build: Build, rod: RodProperties, element: Element, number: int) -> None:
+    """Name the six strains of a segment (numbered from 1) and start them at rest."""
+    for j, label in enumerate(LABELS):
+        build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, rod.rest[j])
+
+
+def add_section_force(build: Build, rod: RodProperties, element: Element, length: Any, x: float) -> None:
+    """Section law of a segment of that length [m] around fraction x of the rod, on its six strains."""
+    force = section_force(rod.law, actuated=rod.actuation is not None)
+    constants = rod.law_constants(length, x)
+    build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+
+
+@cache
+def section_force(law: Law, *, actuated: bool) -> CoordinateForce:
+    """Section law on six strain coordinates, with actuation along them from six signals [N, N m] if asked for."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        return section_effect(q, v, c, signal, law)
+
+    name = f"section_{law}" + ("_actuated" if actuated else "")
+    return CoordinateForce(name, (Vector(6),), CONSTANTS, 6 if actuated else 0, effect)
