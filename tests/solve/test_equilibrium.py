@@ -138,3 +138,12 @@ loads: {push: {frame: apex, force: [0, 0, =-load]}}
     assert found.status == "converged"
     assert height < -0.2
     assert 20e3 * (length - rest) * height / length == pytest.approx(-200, rel=1e-9)
+
+
+def test_a_start_without_stiffness_does_not_spin_the_robot():
+    # rods held out sideways have no stiffness along one direction; the step there must not be many turns long
+    found = equilibrium(derive("double_pendulum"))
+    assert found.status == "converged"
+    assert found.stable
+    np.testing.assert_allclose(found.q, 0, atol=2 * np.pi + 1e-6)
+    np.testing.assert_allclose(found.outputs["tip"], [0, 0, -0.7], atol=1e-8)

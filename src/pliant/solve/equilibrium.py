@@ -290,9 +290,7 @@ class _Statics:
             return None
         return x[: engine.nv], x[engine.nv :]
 
-    def _downhill(
-        self, at: Linearized, force: np.ndarray, phi: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+    def _downhill(self, at: Linearized, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
         on = self.engine.row_active.astype(bool)
         J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
@@ -325,8 +323,10 @@ class _Statics:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Backtracking: the longest share of the step that lowers the energy or the imbalance."""
         engine = self.engine
-        share = 1.0
         rotations = engine.node_poses(q)[0]
+        # by its first-order turns a step of many whole turns is not mistaken for a small one
+        turn = float(np.linalg.norm(engine.node_twists(q, step[0])[:, 3:], axis=1).max(initial=0.0))
+        share = min(1.0, MAX_TURN / turn) if turn > 0 else 1.0
         energy = engine.energies(self.t, q, self._zero)[1]
         imbalance = np.linalg.norm(force) + np.linalg.norm(phi)
         slope = float(force @ step[0])
