@@ -101,7 +101,7 @@ def test_equations_are_printed(capsys):
     assert "cos(" in out
     code, out, _ = call(capsys, "equations", "cart_pole", "--latex")
     assert r"\begin{aligned}" in out
-    code, _, err = call(capsys, "equations", "spring_mass_chain", "--set", "number=30")
+    code, _, err = call(capsys, "equations", "spring_mass_chain", "--set", "count=30")
     assert code == 2
     assert "printed up to" in err
 

@@ -121,7 +121,7 @@ def test_huge_powers_cost_nothing() -> None:
 @pytest.mark.parametrize(
     "name",
     ["../x", "a/b", "a b", "a;b", "a-b", 'a"', "a'", "a\\n", "_a", "1a", "ä", "a" * 65, "a.b", "a[1]", "x);//", "${x}",
-     "world", "t", "i", "count", "pi", "sin", "free"],
+     "world", "t", "i", "pi", "sin", "free"],
 )  # fmt: skip
 def test_names_are_plain_words(name: str) -> None:
     import json

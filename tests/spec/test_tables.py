@@ -55,7 +55,7 @@ joints: {ja: {type: free, child: a}, jb: {type: free, child: b}, jc: {type: free
 
 
 def test_long_chains_are_shortened() -> None:
-    spec = load("spring_mass_chain", set={"number": 1000})
+    spec = load("spring_mass_chain", set={"count": 1000})
     text = str(spec)
     assert "mass[1000]" in text
     assert "mass[500]" not in text

@@ -25,7 +25,7 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions of the expression language."""
 
-RESERVED = frozenset({"world", "t", "i", "count", "pi", "e", "free", *FUNCTIONS})
+RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS})
 """Words with a meaning of their own, which cannot be names."""
 
 _NAME = re.compile(WORD)
