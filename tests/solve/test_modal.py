@@ -14,7 +14,8 @@ pliant: 1
 world: {{gravity: [0, 0, 0]}}
 bodies: {{bead: {{count: {count}, mass: {mass}}}}}
 joints:
-  slide: {{type: prismatic, child: bead, parent: "bead[i-1]", first_parent: world, axis: x, displacement: {{spring: {stiffness}}}}}
+  slide:
+    {{type: prismatic, child: bead, parent: "bead[i-1]", first_parent: world, axis: x, displacement: {{spring: {stiffness}}}}}
 """)
     )
     found = modes(eqs)
@@ -89,11 +90,13 @@ def test_four_bar_mode_is_that_of_its_reduced_motion():
 
 def test_two_unstable_directions_both_grow():
     """A ball on a hilltop: an upside-down spherical pendulum falls both ways at the same rate."""
-    eqs = derive(load_text("""
+    eqs = derive(
+        load_text("""
 pliant: 1
 bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, 0.5 m]}}
 joints: {gimbal: {type: universal, child: rod}}
-"""))
+""")
+    )
     found = modes(eqs)
     assert len(found.warnings) == 2
     np.testing.assert_allclose(found.eigenvalues, np.sqrt(9.81 / 0.5), rtol=1e-9)

@@ -42,7 +42,7 @@ def test_four_bar_meets_the_reference_in_both_formulations(four_bar, formulation
 
 
 def test_both_formulations_agree_with_each_other(four_bar):
-    runs = [simulate(four_bar, 2.0, save=At([2.0]), rtol=1e-11, formulation=f) for f in ("multipliers", "reduced")]
+    runs = [simulate(four_bar, 0.6, save=At([0.6]), rtol=1e-10, formulation=f) for f in ("multipliers", "reduced")]
     np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)
     np.testing.assert_allclose(runs[0].dataset["multiplier"][-1], runs[1].dataset["multiplier"][-1], rtol=1e-5)
 
@@ -107,7 +107,8 @@ pliant: 1
 world: {gravity: [0, 0, 0]}
 parameters: {c: 0.4 N*s/m, force: {value: 0 N, input: true}}
 bodies: {m: {mass: 2 kg}}
-joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 0.3 m, spring: 50 N/m, damper: =c, input: =force}}}
+joints:
+  x: {type: prismatic, child: m, axis: x, displacement: {initial: 0.3 m, spring: 50 N/m, damper: =c, input: =force}}
 outputs: {place: {coordinate: x}}
 """
 

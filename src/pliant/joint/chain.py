@@ -52,9 +52,7 @@ class VectorTurn(Part):
         free = sum(isinstance(entry, Coordinate) for entry in self.vector)
         if free not in (0, 3):
             message = f"a rotation vector is all fixed or all free; here {free} of 3 entries are free"
-            raise fault(
-                "mixed_vector", message, hint="make all three free, or turn about single axes", key="vector"
-            )
+            raise fault("mixed_vector", message, hint="make all three free, or turn about single axes", key="vector")
         return self
 
 
@@ -180,13 +178,18 @@ joints:
                 add(turn(build, next(labels), rotation.axis))
             elif isinstance(rotation, VectorTurn) and isinstance(rotation.vector[0], Coordinate):
                 add(Step(ROTATION_VECTOR, (next(labels), next(labels), next(labels))))
-            elif isinstance(rotation, QuaternionTurn) and isinstance(rotation.quaternion, Orientation):
-                add(Step(ROTATION, (next(labels),)))
-            elif isinstance(rotation, QuaternionVectorTurn) and isinstance(rotation.quaternion_vector, Orientation):
+            elif isinstance(_quaternion(rotation), Orientation):
                 add(Step(ROTATION, (next(labels),)))
             else:
                 fixed = se3.compose(fixed, (_fixed_turn(build, rotation), ca.DM.zeros(3)))
         return steps, fixed
+
+
+def _quaternion(rotation: Turn) -> object:
+    """The quaternion entry of a turn, whichever of the two ways it is written."""
+    if isinstance(rotation, QuaternionTurn):
+        return rotation.quaternion
+    return rotation.quaternion_vector if isinstance(rotation, QuaternionVectorTurn) else None
 
 
 def _fixed_turn(build: Build, rotation: Turn) -> object:

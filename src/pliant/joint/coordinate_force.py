@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -14,7 +14,7 @@ from pliant.motion.base import Quaternion, Vector
 DIRECTION = {"both": 0, "positive": 1, "negative": -1}
 
 
-@lru_cache(maxsize=None)
+@cache
 def coordinate_force(*, with_input: bool) -> CoordinateForce:
     """Spring, damper and input on one plain coordinate.
 

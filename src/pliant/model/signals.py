@@ -95,12 +95,11 @@ def switch_times(node: Node, values: Mapping[str, Any], inputs: set[str]) -> Ite
         difference = node.arguments[0]
     elif isinstance(node, Call) and node.function in ("min", "max") and len(node.arguments) == 2:
         difference = Binary("-", node.arguments[0], node.arguments[1])
-    if difference is not None and "t" in symbols(difference):
-        if not symbols(difference) & inputs:
-            t = ca.SX.sym("t")
-            expression = ca.SX(evaluate(difference, {**values, "t": t}))
-            slope = ca.jacobian(expression, t)
-            if not ca.depends_on(slope, t):
-                yield -ca.substitute(expression, t, ca.SX(0)) / slope
+    if difference is not None and "t" in symbols(difference) and not symbols(difference) & inputs:
+        t = ca.SX.sym("t")
+        expression = ca.SX(evaluate(difference, {**values, "t": t}))
+        slope = ca.jacobian(expression, t)
+        if not ca.depends_on(slope, t):
+            yield -ca.substitute(expression, t, ca.SX(0)) / slope
     for child in children(node):
         yield from switch_times(child, values, inputs)

@@ -108,7 +108,9 @@ def _name_and_factor(heading: str) -> tuple[str, float]:
 def _check_times(time: np.ndarray, source: Path) -> None:
     for k, (before, after) in enumerate(pairwise(time)):
         if after <= before:
-            raise RecordingError(f"the times in {source} must increase, but {after:g} s follows {before:g} s (row {k + 2})")
+            raise RecordingError(
+                f"the times in {source} must increase, but {after:g} s follows {before:g} s (row {k + 2})"
+            )
     if len(time) > 2:
         steps = np.diff(time)
         worst = int(np.argmax(steps))
@@ -135,7 +137,9 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
             f"{', '.join(recording.columns)}"
         )
     plan = replace(model.plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
-    return Equations(replace(model, plan=plan), engine=eqs.engine_name, derive_seconds=eqs.derive_seconds), tuple(driven)
+    return Equations(replace(model, plan=plan), engine=eqs.engine_name, derive_seconds=eqs.derive_seconds), tuple(
+        driven
+    )
 
 
 def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:
