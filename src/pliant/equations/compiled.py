@@ -148,7 +148,7 @@ class CompiledEngine:
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
         n = self.nv
-        # one block for both matrices, filled by columns
+        # one block for both matrices
         out = np.empty((2, n, n))
         at = out.ctypes.data
         status = self.library.pl_forward_derivatives(
@@ -156,7 +156,7 @@ class CompiledEngine:
         )
         if status:
             self._raise(status)
-        return self._result.array.copy(), out[0].T, out[1].T
+        return self._result.array.copy(), out[0], out[1]
 
     def inverse(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """M a + h [nv]."""
@@ -356,16 +356,17 @@ class _WorkHead(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "theta held parameters signal signal_rate signal_acceleration input input_rate input_acceleration "
-                "row_active cforce_active fforce_active R p V A c S Sd R0 p0 inertia force wrench tau"
+                "row_active cforce_active fforce_active R p V A c S Sd R0 p0 inertia momentum bias force wrench tau"
             ).split()
         ]
         + [(name, ctypes.c_double) for name in ("energy", "dissipation", "supply")]
         + [
             (name, ctypes.c_void_p)
             for name in (
-                "IA pA U D u B Vq Av Aq P Q W Y K C M Jval phi phi_rate gamma lambda_ scratch kernel_w kernel_iw "
-                "kkt rhs dense linear"
+                "IA pA U D u B Vq Av Aq path BA HB lanes lanes_eta lanes_a lanes_node K C M Jval phi phi_rate gamma "
+                "lambda_ scratch kernel_w kernel_iw kkt rhs linear"
             ).split()
         ]
+        + [("path_stride", ctypes.c_int), ("pattern_is_tree", ctypes.c_int)]
         + [("evaluations", ctypes.c_long), ("factorizations", ctypes.c_long)]
     )

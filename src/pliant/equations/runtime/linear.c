@@ -1,8 +1,8 @@
 /* LU factorization of a square matrix whose sparsity pattern never changes.
  *
- * Sparse: left-looking (Gilbert and Peierls) with a given column order and threshold pivoting that prefers the diagonal.
- * The first factorization finds pivots and fill; later ones reuse both and only fall back to new pivots when one has
- * become small against its column. Dense: partial pivoting, for small or full systems.
+ * Sparse: left-looking (Gilbert and Peierls), with a given column order and pivoting that prefers the diagonal. The
+ * first factorization finds pivots and fill; later ones reuse both and only fall back to new pivots when one has become
+ * small against its column. Dense: partial pivoting, for small or full systems.
  *
  * Rows and columns are scaled first, so that inertia and constraints of any size stand side by side; a pivot that is
  * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they

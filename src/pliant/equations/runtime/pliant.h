@@ -2,7 +2,7 @@
  *
  * `pl_tables` (generated, one per robot) says how elements hang together; `pl_work` holds everything that changes.
  * Kernels (generated from CasADi, one per kind of element) are called through the tables' function pointers.
- * Matrices are column-major; twists, wrenches and 6x6 matrices refer to world axes at the world's origin.
+ * Matrices are column-major unless said otherwise; twists, wrenches, inertias: in world axes at the world's origin.
  */
 #ifndef PLIANT_H
 #define PLIANT_H
@@ -23,6 +23,18 @@ enum {
   PL_PROJECTION = 7     /* the constraints could not be satisfied after a step */
 };
 
+/* Kept apart so that the compiler may rely on `restrict`, which it forgets when it inlines. */
+#ifdef __GNUC__
+#define PL_NOINLINE __attribute__((noinline))
+#else
+#define PL_NOINLINE
+#endif
+
+enum {
+  PL_LANES = 16,     /* columns treated at once in derivatives */
+  PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
+};
+
 typedef struct pl_linear pl_linear;
 
 typedef struct pl_work {
@@ -36,14 +48,17 @@ typedef struct pl_work {
   int *cforce_active, *fforce_active; /* all on; switched to look at one source of force */
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
-  double *inertia, *force;           /* per node: 36, 6 */
+  double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
+  double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
   double *tau;                       /* generalized force of coordinate forces, nv */
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
   double *IA, *pA, *U, *D, *u;
   /* tangents */
-  double *B, *Vq, *Av, *Aq, *P, *Q, *W, *Y;
+  double *B, *Vq, *Av, *Aq, *path;
+  double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
+  int *lanes_node;
   double *K, *C, *M;                 /* nnz values on the system pattern */
   double *Jval;                      /* nnz of the constraint Jacobian */
   double *phi, *phi_rate, *gamma;    /* m */
@@ -51,8 +66,9 @@ typedef struct pl_work {
   double *scratch, *kernel_w;
   long long *kernel_iw;
   double *kkt, *rhs;
-  double *dense;                     /* 3 nv^2, allocated for derivatives of small systems on demand */
   pl_linear *linear;
+  int path_stride;                   /* coordinates on the longest path, rounded up */
+  int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
 } pl_work;
 
@@ -66,10 +82,24 @@ void pl_signals(pl_work *, double t);
 void pl_kinematics(pl_work *, const double *q, const double *v);
 int pl_articulated(pl_work *, const double *v, double *a);
 void pl_residual(pl_work *, const double *v, const double *a, double *r);
-void pl_mass_matrix(pl_work *);
-void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
+void pl_inertias(pl_work *);
+void pl_wrenches(pl_work *, double *r);
+void pl_composite(const pl_tables *, double *X, int size);
+int pl_cholesky(double *D, int k);
+void pl_cholesky_solve(const double *D, int k, double *x);
 double pl_kinetic_energy(pl_work *);
 double pl_gravity_energy(pl_work *);
+
+/* tangent.c */
+void pl_mass_matrix(pl_work *);
+void pl_rate_matrices(pl_work *);
+void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
+void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
+void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
+
+/* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
+int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq,
+                           double *da_dv);
 
 /* interactions.c */
 void pl_forces(pl_work *, const double *q, const double *v);
@@ -83,10 +113,10 @@ void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
 void pl_constraint_product(const pl_work *, const double *x, double *y);
 
 /* system.c: evaluations of the whole system */
+void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
-int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq, double *da_dv);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);
 void pl_rates(const pl_tables *, const double *q, const double *v, double *qdot);

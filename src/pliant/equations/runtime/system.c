@@ -4,8 +4,35 @@
 #include <string.h>
 
 #include "pliant.h"
+#include "spatial.h"
 
-static double *doubles(size_t n) { return calloc(n + 8, sizeof(double)); }
+/* Zeros that start on a cache line, so that wide loads and stores stay within one; the block's own address stands
+   right before them. */
+static double *doubles(size_t n) {
+  char *block = calloc(1, n * sizeof(double) + 192);
+  char *start = block + (64 - (size_t)block % 64) % 64 + 64;
+  memcpy(start - sizeof block, &block, sizeof block);
+  return (double *)start;
+}
+
+static void release(double *x) {
+  char *block;
+  memcpy(&block, (char *)x - sizeof block, sizeof block);
+  free(block);
+}
+
+/* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
+static void measure_paths(pl_work *w) {
+  const pl_tables *T = w->T;
+  int longest = 0, entries = 0;
+  for (int e = 0; e < T->n_elem; ++e) {
+    int depth = 0;
+    for (int n = T->path_begin[e]; n < T->path_begin[e + 1]; ++n) depth += T->elem_k[T->node_elem[T->path_node[n]]];
+    entries += T->elem_k[e] * (T->elem_k[e] + 2 * depth);
+    if (depth > longest) longest = depth;
+  }
+  w->path_stride = (longest + 8) / 8 * 8, w->pattern_is_tree = entries == T->nnz;
+}
 
 pl_work *pl_work_new(const pl_tables *T) {
   pl_work *w = calloc(1, sizeof *w);
@@ -22,10 +49,14 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->R = doubles(9 * nodes), w->p = doubles(3 * nodes), w->V = doubles(6 * nodes), w->A = doubles(6 * nodes);
   w->R0 = doubles(9 * nodes), w->p0 = doubles(3 * nodes), w->c = doubles(6 * nodes);
   w->S = doubles(T->n_s), w->Sd = doubles(T->n_s), w->Vq = doubles(T->n_s), w->Av = doubles(T->n_s), w->Aq = doubles(T->n_s);
-  w->inertia = doubles(36 * nodes), w->force = doubles(6 * nodes), w->wrench = doubles(6 * nodes);
-  w->tau = doubles(nv), w->IA = doubles(36 * nodes), w->pA = doubles(6 * nodes), w->B = doubles(36 * nodes);
-  w->U = doubles(6 * nv), w->D = doubles(T->n_d), w->u = doubles(nv);
-  w->P = doubles(6 * nv), w->Q = doubles(6 * nv), w->W = doubles(6 * nv), w->Y = doubles(6 * nv);
+  w->inertia = doubles(RIGID * nodes), w->momentum = doubles(6 * nodes), w->bias = doubles(6 * nodes);
+  w->force = doubles(6 * nodes), w->wrench = doubles(6 * nodes), w->tau = doubles(nv);
+  w->IA = doubles(FULL * nodes), w->pA = doubles(COLUMN * nodes), w->U = doubles(6 * nv), w->D = doubles(T->n_d);
+  w->u = doubles(nv), w->B = doubles(RATE * nodes);
+  measure_paths(w), w->path = doubles((size_t)PL_PATH_ROWS * w->path_stride);
+  w->BA = doubles(3 * COLUMN * nodes), w->HB = doubles(3 * nv), w->lanes = doubles((size_t)6 * PL_LANES * nodes);
+  w->lanes_eta = doubles((size_t)3 * PL_LANES * nodes), w->lanes_a = doubles((size_t)PL_LANES * nv);
+  w->lanes_node = calloc(2 * nodes, sizeof(int));
   w->K = doubles(T->nnz), w->C = doubles(T->nnz), w->M = doubles(T->nnz), w->Jval = doubles(T->nnz_j);
   w->phi = doubles(m), w->phi_rate = doubles(m), w->gamma = doubles(m), w->lambda = doubles(m);
   w->scratch = doubles(4 * (nv + m) + 4 * T->nq);
@@ -39,16 +70,17 @@ pl_work *pl_work_new(const pl_tables *T) {
 void pl_work_free(pl_work *w) {
   double *all[] = {w->theta, w->held, w->parameters, w->signal, w->signal_rate, w->signal_acceleration, w->input,
                    w->input_rate, w->input_acceleration, w->R, w->p, w->V, w->A, w->R0, w->p0, w->c, w->S, w->Sd, w->Vq,
-                   w->Av, w->Aq, w->inertia, w->force, w->wrench, w->tau, w->IA, w->pA, w->B, w->U, w->D, w->u, w->P,
-                   w->Q, w->W, w->Y, w->K, w->C, w->M, w->Jval, w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch,
-                   w->kernel_w, w->kkt, w->rhs, w->dense};
-  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
-  free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->kernel_iw);
+                   w->Av, w->Aq, w->inertia, w->momentum, w->bias, w->force, w->wrench, w->tau, w->IA, w->pA, w->U, w->D,
+                   w->u, w->B, w->path, w->BA, w->HB, w->lanes, w->lanes_eta, w->lanes_a, w->K, w->C, w->M, w->Jval,
+                   w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch, w->kernel_w, w->kkt, w->rhs};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) release(all[i]);
+  free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->kernel_iw), free(w->lanes_node);
   pl_linear_free(w->linear);
   free(w);
 }
 
-static void evaluate(pl_work *w, double t, const double *q, const double *v) {
+/* Signals, kinematics and forces: what every evaluation starts with. */
+void pl_evaluate(pl_work *w, double t, const double *q, const double *v) {
   pl_signals(w, t);
   pl_kinematics(w, q, v);
   pl_forces(w, q, v);
@@ -79,7 +111,7 @@ int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a
   /* a diverged state would come out as a singular matrix further down: tell the two apart here */
   for (int i = 0; i < T->nv; ++i)
     if (!isfinite(v[i])) return PL_NOT_FINITE;
-  evaluate(w, t, q, v);
+  pl_evaluate(w, t, q, v);
   if (!T->m) return pl_articulated(w, v, a);
   double *zero = w->scratch;
   memset(zero, 0, T->nv * sizeof(double));
@@ -98,14 +130,14 @@ int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a
 
 /* r = M a + h without constraint forces. */
 int pl_inverse(pl_work *w, double t, const double *q, const double *v, const double *a, double *r) {
-  evaluate(w, t, q, v);
+  pl_evaluate(w, t, q, v);
   pl_residual(w, v, a, r);
   return PL_OK;
 }
 
 /* r (in w->rhs, multipliers included), constraints, and K, C, M, J at the state. */
 int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
-  evaluate(w, t, q, v);
+  pl_evaluate(w, t, q, v);
   if (w->T->m) {
     pl_constraints(w, q, v);
     pl_constraint_wrenches(w, lambda);
@@ -114,72 +146,6 @@ int pl_linearized(pl_work *w, double t, const double *q, const double *v, const 
   pl_tangent(w, q, v, a);
   pl_force_tangent(w, q, v);
   if (w->T->m) pl_constraint_tangent(w, lambda);
-  return PL_OK;
-}
-
-/* Exact derivatives of the accelerations of an unconstrained tree, dense nv x nv. */
-int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
-                           double *da_dv) {
-  const pl_tables *T = w->T;
-  const int n = T->nv;
-  if (T->m) return PL_SINGULAR;
-  if (!w->dense) w->dense = doubles((size_t)3 * n * n);
-  evaluate(w, t, q, v);
-  const int status = pl_articulated(w, v, a);
-  if (status) return status;
-  pl_residual(w, v, a, w->rhs);
-  pl_tangent(w, q, v, a);
-  pl_force_tangent(w, q, v);
-  /* M = L L' dense; both right-hand sides row by row so that the inner loops run along columns of the result */
-  double *L = w->dense, *X = w->dense + (size_t)n * n;
-  memset(w->dense, 0, (size_t)3 * n * n * sizeof(double));
-  for (int j = 0; j < n; ++j)
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) {
-      const int i = T->row[k];
-      L[(size_t)n * i + j] = w->M[k];
-      X[(size_t)2 * n * i + j] = -w->K[k];
-      X[(size_t)2 * n * i + n + j] = -w->C[k];
-    }
-  for (int j = 0; j < n; ++j) { /* row-major lower factor, row by row */
-    double *Lj = L + (size_t)n * j;
-    for (int i = 0; i < j; ++i) {
-      const double *Li = L + (size_t)n * i;
-      double x = Lj[i];
-      for (int k = 0; k < i; ++k) x -= Lj[k] * Li[k];
-      Lj[i] = x / Li[i];
-    }
-    double d = Lj[j];
-    for (int k = 0; k < j; ++k) d -= Lj[k] * Lj[k];
-    if (!(d > 0)) return PL_SINGULAR;
-    Lj[j] = sqrt(d);
-  }
-  const int cols = 2 * n;
-  for (int i = 0; i < n; ++i) {
-    double *Xi = X + (size_t)cols * i;
-    for (int k = 0; k < i; ++k) {
-      const double l = L[(size_t)n * i + k], *Xk = X + (size_t)cols * k;
-      if (l == 0) continue;
-      for (int c = 0; c < cols; ++c) Xi[c] -= l * Xk[c];
-    }
-    const double d = 1 / L[(size_t)n * i + i];
-    for (int c = 0; c < cols; ++c) Xi[c] *= d;
-  }
-  for (int i = n - 1; i >= 0; --i) {
-    double *Xi = X + (size_t)cols * i;
-    const double d = 1 / L[(size_t)n * i + i];
-    for (int c = 0; c < cols; ++c) Xi[c] *= d;
-    for (int k = 0; k < i; ++k) {
-      const double l = L[(size_t)n * i + k];
-      double *Xk = X + (size_t)cols * k;
-      if (l == 0) continue;
-      for (int c = 0; c < cols; ++c) Xk[c] -= l * Xi[c];
-    }
-  }
-  for (int j = 0; j < n; ++j)
-    for (int i = 0; i < n; ++i) {
-      da_dq[(size_t)n * j + i] = X[(size_t)cols * i + j];
-      da_dv[(size_t)n * j + i] = X[(size_t)cols * i + n + j];
-    }
   return PL_OK;
 }
 
@@ -223,7 +189,7 @@ int pl_project(pl_work *w, double t, double *q, double *v, double tolerance) {
 
 /* kinetic, potential (gravity and stored), dissipated power, supplied power, largest constraint error */
 void pl_energies(pl_work *w, double t, const double *q, const double *v, double *out) {
-  evaluate(w, t, q, v);
+  pl_evaluate(w, t, q, v);
   out[0] = pl_kinetic_energy(w);
   out[1] = pl_gravity_energy(w) + w->energy;
   out[2] = w->dissipation;
