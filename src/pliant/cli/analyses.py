@@ -380,6 +380,7 @@ def _result_json(model: str, eqs: Equations, result: Any) -> dict[str, Any]:
 
 
 def _print_result(result: Any, out: str | None) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     printer = console()
@@ -404,7 +405,7 @@ def _print_result(result: Any, out: str | None) -> None:
     columns["energy [J]"] = (result.energy["total"].values, ".9g")
     if constrained:
         columns["constraint error"] = (result.constraint_error, ".1e")
-    table = Table(*columns, box=None)
+    table = Table(*map(escape, columns), box=None)  # "[s]" is a unit, not a style
     count = len(result.time)
     for k in range(count) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1}):
         table.add_row(*(format(values[k], style) for values, style in columns.values()))
