@@ -12,9 +12,19 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $@
 
+ROBOT ?= four_bar
+
 demo: install
-	$(BIN)/pliant check four_bar
-	$(BIN)/pliant show four_bar
+	@mkdir -p out
+	$(BIN)/pliant check $(ROBOT)
+	$(BIN)/pliant show $(ROBOT)
+	$(BIN)/pliant equilibrium $(ROBOT)
+	$(BIN)/pliant modes $(ROBOT)
+	$(BIN)/pliant simulate $(ROBOT) --until 2 --save-every 0.01 --out out/$(ROBOT).nc
+	$(BIN)/pliant picture $(ROBOT) --out out/$(ROBOT).png
+	@echo
+	@echo "Results: out/$(ROBOT).nc (motion; read it with pliant.load_result) and out/$(ROBOT).png (picture)."
+	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
 
 lint: install
 	$(BIN)/ruff check src tests benchmarks examples

@@ -27,8 +27,8 @@ SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
 AXES = ("#D55E00", "#009E73", "#0072B2")
 LABELS_UP_TO = 8
-WIDTH, HEIGHTS = 5.0, (2.0, 5.5)
-"""Size of a new figure [inch]: its width, and the range of its height."""
+WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
+"""Smallest and largest width and height of a new figure [inch]."""
 
 RESOLUTION = 160
 """Dots per inch of a .png file."""
@@ -100,8 +100,9 @@ def new_axes(aspect: float) -> Any:
         matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    height = float(np.clip(WIDTH * aspect, *HEIGHTS))
-    return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    height = float(np.clip(WIDTHS[1] * aspect, *HEIGHTS))
+    width = float(np.clip(height / aspect, *WIDTHS))
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 class _Drawing:

@@ -1,0 +1,135 @@
+"""README and docs tell the truth: their Python runs, their models load, their commands print what they show."""
+
+import math
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import pliant
+from pliant import cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in PAGES if page.name not in ("language.md", "architecture.md")]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
+
+
+def blocks(page, language):
+    return [body for name, body in FENCE.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "out").mkdir()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.usefixtures("in_folder")
+def test_python_on_the_page_runs(page):
+    names: dict = {"__name__": "docs"}
+    for number, code in enumerate(blocks(page, "python"), start=1):
+        exec(compile(code, f"{page.name}, snippet {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_models_on_the_page_load(page):
+    for text in blocks(page, "yaml"):
+        pliant.derive(pliant.load_text(text)).bind()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.usefixtures("in_folder")
+def test_commands_on_the_page_print_what_it_shows(page, capsys):
+    for text in blocks(page, "console"):
+        for command, expected in commands(text):
+            cli.run(shlex.split(command)[1:])
+            printed = capsys.readouterr()
+            found = tokens(printed.out + printed.err)
+            assert matches(tokens(expected), found), f"$ {command}\n{printed.out}{printed.err}"
+
+
+FAULTY = """\
+pliant: 1
+bodies:
+  rod: {mass: 200 mm, shape: {type: slender_rod, length: 50 cm}}
+joints:
+  hinge: {type: revolut, child: rod, axis: y}
+"""
+
+
+@pytest.mark.usefixtures("in_folder")
+def test_faults_are_reported_as_the_readme_shows(capsys):
+    Path("arm.yaml").write_text(FAULTY)
+    (text,) = blocks(ROOT / "README.md", "text")
+    ((command, expected),) = commands(text)
+    assert cli.run(shlex.split(command)[1:]) == 2
+    assert matches(tokens(expected), tokens(capsys.readouterr().err))
+
+
+def commands(text):
+    """Commands of pliant and the output shown below each; other programs are left alone."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        if command.startswith("pliant "):
+            yield command, expected
+
+
+def tokens(text):
+    return re.sub(r"([\[\](),;])", r" \1 ", text).split()
+
+
+def matches(expected, found):
+    """Whether tokens agree: numbers to four digits, and `...` stands for anything."""
+    if not expected:
+        return not found
+    if expected[0] == "...":
+        return any(matches(expected[1:], found[k:]) for k in range(len(found) + 1))
+    return bool(found) and same(expected[0], found[0]) and matches(expected[1:], found[1:])
+
+
+def same(a, b):
+    if NUMBER.match(a) and NUMBER.match(b):
+        # round-off is not the same on every machine
+        return math.isclose(float(a), float(b), rel_tol=1e-4, abs_tol=1e-9)
+    return a == b
+
+
+def test_the_comparison_can_fail():
+    assert matches(tokens("a 1.00001 ... z"), tokens("a 1.0 b c z"))
+    assert not matches(tokens("a 1.01"), tokens("a 1.0"))
+    assert not matches(tokens("a ... z"), tokens("a b"))
+
+
+def test_every_command_and_option_is_documented():
+    import typer.main
+
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## `pliant (\w+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    group = typer.main.get_command(cli.application())
+    assert set(sections) == set(group.commands)
+    common = {"--set", "--variant", "--folder", "--json", "--help"}
+    for name, command in group.commands.items():
+        options = {option for parameter in command.params for option in parameter.opts if option.startswith("--")}
+        shown = set(re.findall(r"`(--[a-z-]+)", sections[name]))
+        assert options - common <= shown, name
+        secondary = {option for parameter in command.params for option in parameter.secondary_opts}
+        assert shown <= options | secondary | common, name
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)|src=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
+            path = target[0] or target[1]
+            if not path.startswith("http"):
+                assert os.path.exists(page.parent / path), f"{page.name}: {path}"
+
+
+def test_every_bundled_robot_has_a_picture():
+    for robot in pliant.bundled_robots():
+        assert (ROOT / "docs" / "pictures" / f"{robot.name}.png").exists(), "run docs/make_pictures.py"
