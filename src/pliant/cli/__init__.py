@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -29,6 +30,7 @@ def run(arguments: Sequence[str]) -> int:
     from pliant.cli.common import CommandError, Failure, report
     from pliant.spec.faults import SpecError
 
+    warnings.showwarning = _show_warning
     usage_error: Any = typer.BadParameter.__mro__[2]  # the base of all complaints about how a command was called
     try:
         code = application()(args=list(arguments), standalone_mode=False)
@@ -58,6 +60,11 @@ def run(arguments: Sequence[str]) -> int:
         return INTERNAL
     report(failure, arguments)
     return FAULT
+
+
+def _show_warning(message: Any, *place: Any, **more: Any) -> None:
+    """A remark as a person wants to read it: without the place in the source that it comes from."""
+    print(f"pliant: {message}", file=sys.stderr)
 
 
 def application() -> Any:

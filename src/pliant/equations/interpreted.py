@@ -17,6 +17,10 @@ from pliant.equations.tables import InputPlan
 from pliant.model.system import System
 
 
+# Systems up to this size are solved densely.
+DENSE_UP_TO = 150
+
+
 class InterpretedEngine:
     """The same methods as the compiled engine, evaluated by CasADi's virtual machine."""
 
@@ -118,6 +122,8 @@ class InterpretedEngine:
 
     def _solve(self, M: sp.csc_matrix, J: sp.csc_matrix, rhs: np.ndarray) -> np.ndarray:
         """Solve [M, -J'; J, 0] x = rhs with rows that are switched off replaced by multiplier = 0."""
+        if len(rhs) <= DENSE_UP_TO:
+            return self._solve_dense(M.toarray(), J.toarray(), rhs)
         active = sp.diags(self.row_active.astype(float))
         J = active @ J
         off = sp.diags(1.0 - self.row_active)
@@ -131,6 +137,22 @@ class InterpretedEngine:
         if not np.all(np.isfinite(x)):
             raise EvaluationError(MESSAGES[SINGULAR])
         return np.asarray(x)
+
+    def _solve_dense(self, M: np.ndarray, J: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+        """The same for small systems, where sparse bookkeeping costs more than it saves."""
+        n = self.nv
+        matrix = np.diag(np.concatenate([np.zeros(n), 1.0 - self.row_active]))
+        matrix[:n, :n] = M
+        matrix[n:, :n] = J * self.row_active[:, None]
+        matrix[:n, n:] = -matrix[n:, :n].T
+        if matrix.size == 0:
+            return np.zeros(0)
+        # rows and columns scaled alike, so that the condition says how near to singular the system is
+        scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), 1e-300))
+        scaled = scale[:, None] * matrix * scale
+        if not np.all(np.isfinite(scaled)) or np.linalg.cond(scaled) > 1e14:
+            raise EvaluationError(MESSAGES[SINGULAR])
+        return np.asarray(scale * np.linalg.solve(scaled, scale * np.concatenate([rhs[:n], rhs[n:] * self.row_active])))
 
     def forward_derivatives(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
