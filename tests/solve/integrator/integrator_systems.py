@@ -84,6 +84,11 @@ world: {gravity: [0, 0, 0]}
 bodies: {m: {mass: 2}}
 joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: =u}}}
 """,
+    "pushed_after": """
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: "=if(t > 0.35 s, 3 N, 0 N)"}}}
+""",
     "held": """
 parameters: {u: {value: 0 N, input: true}}
 world: {gravity: [0, 0, 0]}
@@ -113,6 +118,20 @@ bodies: {m: {mass: 1}, ghost: {}}
 joints:
   slide: {type: prismatic, axis: x, child: m}
   hinge: {type: revolute, axis: x, parent: m, child: ghost}
+""",
+    # many nodes that know only their neighbours: sparse matrices in both loops
+    "net": """
+bodies:
+  bead: {count: 27, mass: 0.1, inertia: {principal: [1e-4, 2e-4, 3e-4]}, frames: {side: {position: [0, 0, 0.02]}}}
+joints:
+  base:
+    type: free
+    child: bead
+    x: {initial: "=0.1 m * i"}
+    z: {initial: "=0.01 m * sin(i)"}
+    orientation: {rate: [1, "=0.1*i", 2]}
+links: {thread: {type: axial, count: 26, between: ["bead[i].side", "bead[i+1]"], spring: 1e4, damper: 1}}
+constraints: {pin: {between: [world, "bead[1]"], components: [x, y, z], holds: as at start}}
 """,
     "four_bar": FOUR_BAR % "initial: 0.3",
     "driven_four_bar": FOUR_BAR % "motion: =0.3 + 0.5*sin(6*t), damper: 0.1",
