@@ -6,14 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.analyses import (
-    _equilibrium_json,
-    _print_equilibrium,
-    _print_result,
-    _progress,
-    _result_json,
-    _state,
-)
+from pliant.cli.analyses import state_at
+from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, progress_bar, result_json
 from pliant.cli.common import CommandError, console, print_json, say
 from pliant.equations.equations import Equations
 from pliant.solve.equilibrium import equilibrium
@@ -66,10 +60,10 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         tolerance = 1e-10 if settings.tolerance is None else float(value(settings.tolerance))
         found = equilibrium(eqs, tolerance=tolerance)
         if not json:
-            _print_equilibrium(found)
-        return found.status, {"status": found.status, "message": found.message, **_equilibrium_json(found)}
+            print_equilibrium(found)
+        return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}
     if isinstance(analysis, ModesAnalysis):
-        shapes = modes(eqs, at=_state(eqs, analysis.modes.at), count=analysis.modes.count)
+        shapes = modes(eqs, at=state_at(eqs, analysis.modes.at), count=analysis.modes.count)
         if not json:
             console().print(repr(shapes), markup=False)
         answer = {
@@ -81,7 +75,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         }
         return "ok", answer
     if isinstance(analysis, LinearizeAnalysis):
-        linear = linearize(eqs, at=_state(eqs, analysis.linearize.at))
+        linear = linearize(eqs, at=state_at(eqs, analysis.linearize.at))
         linear = linear.select(analysis.linearize.inputs, analysis.linearize.outputs)
         if not json:
             console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
@@ -110,21 +104,21 @@ def _run_simulation(
     result = simulate(
         eqs,
         (0.0, until),
-        start=_state(eqs, "equilibrium") if settings.start == "equilibrium" else None,
+        start=state_at(eqs, "equilibrium") if settings.start == "equilibrium" else None,
         method=method,
         rtol=rtol or 1e-6,
         atol=atol,
         save=None if every is None else Every(every),
         formulation=settings.formulation or "multipliers",  # type: ignore[arg-type]
         independent=settings.independent,
-        progress=None if json else _progress(until),
+        progress=None if json else progress_bar(until),
         out=target,
     )
     if not json:
-        _print_result(result, None if target is None else str(target))
+        print_result(result, None if target is None else str(target))
     elif target is not None:
         say(f"saved to {target}")
-    answer = _result_json(model, eqs, result)
+    answer = result_json(model, eqs, result)
     if len(answer["samples"]) > 2:
         # the whole motion is in the file; the answer carries its ends
         answer["samples"] = [answer["samples"][0], answer["samples"][-1]]

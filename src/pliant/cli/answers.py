@@ -1,0 +1,192 @@
+"""How the analysis commands answer: as JSON, as tables, and with progress while they work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pliant.cli.common import CommandError, console, print_json, say
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+
+
+def answering(function: Any) -> Any:
+    """Run an analysis; what the user has to change becomes one clear message."""
+    from pliant.equations.compiled import EvaluationError
+    from pliant.equations.equations import UnknownName
+    from pliant.equations.printing import TooLarge
+    from pliant.io.results import ResultFileError
+    from pliant.solve.independent import PartitionError
+    from pliant.solve.state import AssemblyError
+
+    expected = (AssemblyError, EvaluationError, PartitionError, ResultFileError, UnknownName, TooLarge, ValueError)
+    try:
+        return function()
+    except expected as reason:
+        raise CommandError(str(reason)) from None
+
+
+def frames_json(frames: Any) -> dict[str, Any]:
+    return {name: {"position": f.position, "quaternion": f.quaternion} for name, f in frames.items()}
+
+
+def equilibrium_json(found: Any) -> dict[str, Any]:
+    names = found.equations.constraint_names
+    return {
+        "q": found.coordinates,
+        "frames": frames_json(found.frames),
+        "outputs": found.outputs,
+        "residual": found.residual,
+        "stable": found.stable,
+        "multipliers": dict(zip(names, found.multipliers.tolist(), strict=True)),
+        "iterations": found.iterations,
+    }
+
+
+def print_equilibrium(found: Any) -> None:
+    from rich.table import Table
+
+    out = console()
+    out.print(found.message)
+    table = Table("coordinate", "value", title_justify="left", box=None)
+    for name, value in found.coordinates.items():
+        table.add_row(name, f"{value:.9g}")
+    for name, value in found.outputs.items():
+        table.add_row(f"output {name}", number_text(value))
+    out.print(table)
+    out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
+
+
+def number_text(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(f"{x:.9g}" for x in value) + "]"
+    return f"{value:.9g}"
+
+
+def progress_bar(until: float) -> Any:
+    """A bar with the time left, on stderr, for runs that take longer than a moment."""
+    import sys
+    import time
+
+    begin = time.perf_counter()
+    last = [begin]
+
+    def show(t: float, end: float, steps: int) -> None:
+        now = time.perf_counter()
+        if now - begin < 0.5 or now - last[0] < 0.2 or not sys.stderr.isatty():
+            return
+        last[0] = now
+        share = min(1.0, t / until) if until else 1.0
+        left = (now - begin) * (1 - share) / max(share, 1e-9)
+        bar = "#" * int(30 * share)
+        end_of_line = "\n" if share >= 1.0 else ""
+        sys.stderr.write(f"\r[{bar:<30}] t = {t:.4g} of {end:g} s, {steps} steps, {left:.0f} s left {end_of_line}")
+        sys.stderr.flush()
+
+    return show
+
+
+def result_json(model: str, eqs: Equations, result: Any) -> dict[str, Any]:
+    data = result.dataset
+    samples = []
+    for k, t in enumerate(result.time):
+        q, v = result.q[k], result.v[k]
+        kinetic, potential = float(data["kinetic"][k]), float(data["potential"][k])
+        frames = {
+            str(name): {
+                "position": data["frame_position"].values[k, i],
+                "quaternion": data["frame_quaternion"].values[k, i],
+            }
+            for i, name in enumerate(data["frame"].values)
+        }
+        samples.append(
+            {
+                "t": float(t),
+                "q": dict(zip(eqs.coordinates, q.tolist(), strict=True)),
+                "v": dict(zip(eqs.rates, v.tolist(), strict=True)),
+                "frames": frames,
+                "energy": {
+                    "kinetic": kinetic,
+                    "potential": potential,
+                    "total": kinetic + potential,
+                    "dissipated": float(data["dissipated"][k]),
+                    "supplied": float(data["supplied"][k]),
+                },
+                "constraint_error": float(result.constraint_error[k]),
+                "outputs": {name: data[f"output.{name}"].values[k] for name in result.output_names},
+                "multipliers": dict(zip(eqs.constraint_names, data["multiplier"].values[k].tolist(), strict=True)),
+            }
+        )
+    timing = {k: getattr(result.timing, k) for k in ("derive_s", "compile_s", "run_s", "steps", "evaluations")}
+    return {
+        "model": model,
+        "status": result.status,
+        "message": result.message,
+        "method": result.method,
+        "warnings": result.warnings,
+        "coordinates": eqs.coordinates,
+        "samples": samples,
+        "timing": timing,
+    }
+
+
+def print_result(result: Any, out: str | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    printer = console()
+    printer.print(f"{result.message} ({result.status})", markup=False)
+    printer.print(f"method: {result.method}", markup=False)
+    timing = result.timing
+    printer.print(
+        f"{timing.steps} steps, {timing.evaluations} evaluations; derive {timing.derive_s:.2g} s, compile "
+        f"{timing.compile_s:.2g} s, run {timing.run_s:.2g} s",
+        markup=False,
+    )
+    data = result.dataset
+    columns: dict[str, Any] = {"t [s]": (result.time, ".4g")}
+    constrained = data.sizes["constraint"] > 0
+    room = max(3, printer.width // 13 - (3 if constrained else 2))
+    shown = [n for n in result.output_names if data[f"output.{n}"].ndim == 1][: room - 1]
+    names = [str(x) for x in data["coordinate"].values]
+    for i, name in enumerate(names[: room - len(shown)]):
+        columns[name] = (data["q"].values[:, i], ".6g")
+    for name in shown:
+        columns[f"{name} (output)"] = (data[f"output.{name}"].values, ".6g")
+    columns["energy [J]"] = (result.energy["total"].values, ".9g")
+    if constrained:
+        columns["constraint error"] = (result.constraint_error, ".1e")
+    table = Table(*map(escape, columns), box=None)  # "[s]" is a unit, not a style
+    count = len(result.time)
+    for k in range(count) if count <= 12 else sorted({*range(0, count, max(1, count // 10)), count - 1}):
+        table.add_row(*(format(values[k], style) for values, style in columns.values()))
+    printer.print(table)
+    for note in result.warnings:
+        say(note)
+    hidden = len(names) - sum(name in columns for name in names)
+    if hidden:
+        say(f"{hidden} more coordinates are not shown; --json or --out has them all")
+    if out:
+        say(f"saved to {out}")
+
+
+def write_json(path: str | None, answer: Any) -> None:
+    """Write an answer to a file, all or nothing."""
+    if path is None:
+        return
+    import contextlib
+    import io
+    import os
+    import tempfile
+
+    buffer = io.StringIO()
+    with contextlib.redirect_stdout(buffer):
+        print_json(answer)
+    try:
+        handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(buffer.getvalue())
+        os.replace(name, path)
+    except OSError as reason:
+        raise CommandError(f"cannot write {path}: {reason.strerror}") from None
+    say(f"saved to {path}")
