@@ -7,7 +7,6 @@
  * Newton's unknowns are increments y of the configuration reached, dx = B(x) y for the increment x of the whole step, and
  * the multipliers. With the equations scaled by s = dx/da all blocks stay of order one as the step shrinks:
  *   [(M + s g C) B + s K, -J'; J, 0] [y; s dlambda] = -[s r; phi],     g = dv/dx */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
