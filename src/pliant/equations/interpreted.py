@@ -16,7 +16,6 @@ from pliant.equations.symbolic import symbolic_system
 from pliant.equations.tables import InputPlan
 from pliant.model.system import System
 
-
 # Systems up to this size are solved densely.
 DENSE_UP_TO = 150
 

@@ -14,7 +14,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
 from pliant.equations.kernel import (
     Kernels,
@@ -23,6 +22,13 @@ from pliant.equations.kernel import (
     frame_force_kernels,
     has_constant_subspace,
     motion_kernels,
+)
+from pliant.equations.pattern import (
+    DENSE_FROM_FILL,
+    DENSE_UP_TO,
+    BlockPositions,
+    saddle_pattern,
+    system_pattern,
 )
 from pliant.model.system import System
 
@@ -48,10 +54,6 @@ KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
     "con_value con_tangent input_kernel signal_kernel"
 ).split()
-
-# Systems up to this size, or at least this full, are factorized densely.
-DENSE_UP_TO = 24
-DENSE_FROM_FILL = 0.4
 
 MAX_DEFINES = ("PL_MAX_K", "PL_MAX_FRAMES", "PL_MAX_ROWS", "PL_MAX_SIGNALS")
 
@@ -147,8 +149,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         _Kinds(constraint_kernels),
     )
     element_of = _elements(system, integers, motions)
-    pattern = _pattern(system)
-    positions = _Positions(system, pattern, element_of)
+    pattern = system_pattern(system)
+    positions = BlockPositions(system, pattern, element_of)
     _tree_positions(system, integers, positions)
     for f in system.coordinate_forces:
         element = element_of[f.v_at]
@@ -179,7 +181,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     integers["fforce_begin"].append(len(integers["fforce_nodes"]))
     integers["fpair_begin"].append(len(integers["fpair_a"]))
     jacobian = _constraints(system, positions, integers, constraints)
-    kkt = _kkt(system, pattern, jacobian, integers)
+    kkt = saddle_pattern(system, pattern, jacobian, integers)
     quaternions = system.quaternions()
     plain_q = np.setdiff1d(np.arange(system.q_size), [q + k for q, _ in quaternions for k in range(4)])
     plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in quaternions for k in range(3)])
@@ -309,61 +311,9 @@ def _elements(system: System, integers: dict[str, list[int]], motions: _Kinds) -
     return element_of
 
 
-def _element_path(system: System, node: int) -> list[int]:
-    return [system.nodes[n].element for n in system.path(node)]  # type: ignore[union-attr]
-
-
-def _pattern(system: System) -> sp.csc_matrix:
-    """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
-    pairs: set[tuple[int, int]] = set()
-    for index, element in enumerate(system.elements):
-        pairs.add((index, index))
-        for other in _element_path(system, element.base):
-            pairs.add((index, other))
-            pairs.add((other, index))
-    for nodes in [f.nodes for f in system.frame_forces] + [c.nodes for c in system.constraints]:
-        touched = sorted({e for node in nodes for e in _element_path(system, node)})
-        for a in touched:
-            for b in touched:
-                pairs.add((a, b))
-    if not pairs:
-        return sp.csc_matrix((0, 0))
-    array = np.array(sorted(pairs), dtype=int)
-    starts = np.array([e.v_at for e in system.elements])
-    sizes = np.array([e.v_size for e in system.elements])
-    row_sizes, column_sizes = sizes[array[:, 0]], sizes[array[:, 1]]
-    counts = row_sizes * column_sizes
-    which = np.repeat(np.arange(len(array)), counts)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = starts[array[which, 0]] + within % row_sizes[which]
-    columns = starts[array[which, 1]] + within // row_sizes[which]
-    shape = (system.v_size, system.v_size)
-    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
-    matrix.sort_indices()
-    return matrix
-
-
-class _Positions:
-    """Finds where the block of two elements starts in the values of the pattern."""
-
-    def __init__(self, system: System, pattern: sp.csc_matrix, element_of: dict[int, int]) -> None:
-        self._system, self._pattern = system, pattern
-        self._cache: dict[int, dict[int, int]] = {}
-        self.element_of = element_of
-
-    def block(self, row_element: int, column_element: int) -> tuple[int, int]:
-        """(first position, stride between columns) of a block."""
-        column = self._system.elements[column_element].v_at
-        start, end = self._pattern.indptr[column], self._pattern.indptr[column + 1]
-        if column_element not in self._cache:
-            rows = self._pattern.indices[start:end]
-            self._cache[column_element] = {int(r): int(start + i) for i, r in enumerate(rows)}
-        return self._cache[column_element][self._system.elements[row_element].v_at], int(end - start)
-
-
-def _tree_positions(system: System, integers: dict[str, list[int]], positions: _Positions) -> None:
-    integers["colptr"] = positions._pattern.indptr.tolist()
-    integers["row"] = positions._pattern.indices.tolist()
+def _tree_positions(system: System, integers: dict[str, list[int]], positions: BlockPositions) -> None:
+    integers["colptr"] = positions.pattern.indptr.tolist()
+    integers["row"] = positions.pattern.indices.tolist()
     for index, element in enumerate(system.elements):
         position, stride = positions.block(index, index)
         integers["elem_pos"].append(position)
@@ -378,7 +328,7 @@ def _tree_positions(system: System, integers: dict[str, list[int]], positions: _
 
 
 def _pairs(
-    system: System, positions: _Positions, nodes: tuple[int, ...], integers: dict[str, list[int]], name: str
+    system: System, positions: BlockPositions, nodes: tuple[int, ...], integers: dict[str, list[int]], name: str
 ) -> None:
     """For every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
     integers[f"{name}_begin"].append(len(integers[f"{name}_a"]))
@@ -396,7 +346,7 @@ def _pairs(
 
 
 def _constraints(
-    system: System, positions: _Positions, integers: dict[str, list[int]], kinds: _Kinds
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
 ) -> tuple[list[int], list[int]]:
     """Constraint tables; returns rows and columns of the Jacobian's entries."""
     rows: list[int] = []
@@ -441,52 +391,3 @@ def _constraints(
     integers["row_signal"] = system.row_signals()
     integers["j_row"], integers["j_col"] = rows, columns
     return rows, columns
-
-
-def _kkt(
-    system: System,
-    pattern: sp.csc_matrix,
-    jacobian: tuple[list[int], list[int]],
-    integers: dict[str, list[int]],
-) -> sp.csc_matrix:
-    """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
-    n, m = system.v_size, system.rows
-    coordinates = pattern.tocoo()
-    # a CSC matrix lists its entries in storage order, so entry k of `coordinates` is value k of the pattern
-    rows_j, columns_j = np.array(jacobian[0], dtype=int), np.array(jacobian[1], dtype=int)
-    diagonal = n + np.arange(m)
-    rows = np.concatenate([coordinates.row, n + rows_j, columns_j, diagonal])
-    columns = np.concatenate([coordinates.col, columns_j, n + rows_j, diagonal])
-    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(n + m, n + m))
-    matrix.sort_indices()
-    key = matrix.tocoo()
-    size = n + m
-    sorted_keys = key.col.astype(np.int64) * size + key.row
-    where = np.searchsorted(sorted_keys, columns.astype(np.int64) * size + rows).tolist()
-    nnz, nnz_j = pattern.nnz, len(rows_j)
-    integers["kkt_of"] = where[:nnz]
-    integers["kkt_of_j"] = where[nnz : nnz + nnz_j]
-    integers["kkt_of_jt"] = where[nnz + nnz_j : nnz + 2 * nnz_j]
-    integers["kkt_of_diagonal"] = where[nnz + 2 * nnz_j :]
-    integers["kkt_colptr"], integers["kkt_row"] = matrix.indptr.tolist(), matrix.indices.tolist()
-    integers["kkt_order"] = _column_order(matrix)
-    return matrix
-
-
-def _column_order(matrix: sp.csc_matrix) -> list[int]:
-    """A fill-reducing order: of SuperLU's two orderings the one with less fill on a diagonally dominant stand-in."""
-    size = matrix.shape[0]
-    if size <= DENSE_UP_TO:
-        return list(range(size))
-    stand_in = matrix.copy()
-    stand_in.data = np.random.default_rng(0).uniform(0.1, 1.0, matrix.nnz)
-    stand_in = (stand_in + sp.diags(np.full(size, 10.0 * size))).tocsc()
-    best: tuple[float, list[int]] | None = None
-    for ordering in ("MMD_AT_PLUS_A", "COLAMD"):
-        factors = spla.splu(stand_in, permc_spec=ordering, diag_pivot_thresh=0.0)
-        fill = factors.L.nnz + factors.U.nnz
-        if best is None or fill < best[0]:
-            # perm_c[i] is the new place of column i; the runtime wants the column at each place
-            best = (fill, np.argsort(factors.perm_c).tolist())
-    assert best is not None
-    return best[1]

@@ -1,0 +1,114 @@
+"""Sparsity: which entries of the system's matrices can be nonzero, where they are stored, and in which order to eliminate."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.model.system import System
+
+# Systems up to this size, or at least this full, are factorized densely.
+DENSE_UP_TO = 24
+DENSE_FROM_FILL = 0.4
+
+
+def element_path(system: System, node: int) -> list[int]:
+    return [system.nodes[n].element for n in system.path(node)]  # type: ignore[union-attr]
+
+
+def system_pattern(system: System) -> sp.csc_matrix:
+    """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
+    pairs: set[tuple[int, int]] = set()
+    for index, element in enumerate(system.elements):
+        pairs.add((index, index))
+        for other in element_path(system, element.base):
+            pairs.add((index, other))
+            pairs.add((other, index))
+    for nodes in [f.nodes for f in system.frame_forces] + [c.nodes for c in system.constraints]:
+        touched = sorted({e for node in nodes for e in element_path(system, node)})
+        for a in touched:
+            for b in touched:
+                pairs.add((a, b))
+    if not pairs:
+        return sp.csc_matrix((0, 0))
+    array = np.array(sorted(pairs), dtype=int)
+    starts = np.array([e.v_at for e in system.elements])
+    sizes = np.array([e.v_size for e in system.elements])
+    row_sizes, column_sizes = sizes[array[:, 0]], sizes[array[:, 1]]
+    counts = row_sizes * column_sizes
+    which = np.repeat(np.arange(len(array)), counts)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = starts[array[which, 0]] + within % row_sizes[which]
+    columns = starts[array[which, 1]] + within // row_sizes[which]
+    shape = (system.v_size, system.v_size)
+    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+    matrix.sort_indices()
+    return matrix
+
+
+class BlockPositions:
+    """Finds where the block of two elements starts in the values of the pattern."""
+
+    def __init__(self, system: System, pattern: sp.csc_matrix, element_of: dict[int, int]) -> None:
+        self._system, self.pattern = system, pattern
+        self._cache: dict[int, dict[int, int]] = {}
+        self.element_of = element_of
+
+    def block(self, row_element: int, column_element: int) -> tuple[int, int]:
+        """(first position, stride between columns) of a block."""
+        column = self._system.elements[column_element].v_at
+        start, end = self.pattern.indptr[column], self.pattern.indptr[column + 1]
+        if column_element not in self._cache:
+            rows = self.pattern.indices[start:end]
+            self._cache[column_element] = {int(r): int(start + i) for i, r in enumerate(rows)}
+        return self._cache[column_element][self._system.elements[row_element].v_at], int(end - start)
+
+
+def saddle_pattern(
+    system: System,
+    pattern: sp.csc_matrix,
+    jacobian: tuple[list[int], list[int]],
+    integers: dict[str, list[int]],
+) -> sp.csc_matrix:
+    """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
+    n, m = system.v_size, system.rows
+    coordinates = pattern.tocoo()
+    # a CSC matrix lists its entries in storage order, so entry k of `coordinates` is value k of the pattern
+    rows_j, columns_j = np.array(jacobian[0], dtype=int), np.array(jacobian[1], dtype=int)
+    diagonal = n + np.arange(m)
+    rows = np.concatenate([coordinates.row, n + rows_j, columns_j, diagonal])
+    columns = np.concatenate([coordinates.col, columns_j, n + rows_j, diagonal])
+    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(n + m, n + m))
+    matrix.sort_indices()
+    key = matrix.tocoo()
+    size = n + m
+    sorted_keys = key.col.astype(np.int64) * size + key.row
+    where = np.searchsorted(sorted_keys, columns.astype(np.int64) * size + rows).tolist()
+    nnz, nnz_j = pattern.nnz, len(rows_j)
+    integers["kkt_of"] = where[:nnz]
+    integers["kkt_of_j"] = where[nnz : nnz + nnz_j]
+    integers["kkt_of_jt"] = where[nnz + nnz_j : nnz + 2 * nnz_j]
+    integers["kkt_of_diagonal"] = where[nnz + 2 * nnz_j :]
+    integers["kkt_colptr"], integers["kkt_row"] = matrix.indptr.tolist(), matrix.indices.tolist()
+    integers["kkt_order"] = _column_order(matrix)
+    return matrix
+
+
+def _column_order(matrix: sp.csc_matrix) -> list[int]:
+    """A fill-reducing order: of SuperLU's two orderings the one with less fill on a diagonally dominant stand-in."""
+    size = matrix.shape[0]
+    if size <= DENSE_UP_TO:
+        return list(range(size))
+    stand_in = matrix.copy()
+    stand_in.data = np.random.default_rng(0).uniform(0.1, 1.0, matrix.nnz)
+    stand_in = (stand_in + sp.diags(np.full(size, 10.0 * size))).tocsc()
+    best: tuple[float, list[int]] | None = None
+    for ordering in ("MMD_AT_PLUS_A", "COLAMD"):
+        factors = spla.splu(stand_in, permc_spec=ordering, diag_pivot_thresh=0.0)
+        fill = factors.L.nnz + factors.U.nnz
+        if best is None or fill < best[0]:
+            # perm_c[i] is the new place of column i; the runtime wants the column at each place
+            best = (fill, np.argsort(factors.perm_c).tolist())
+    assert best is not None
+    return best[1]
