@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -94,7 +95,9 @@ class CompiledEngine:
         return struct
 
     def _declare(self) -> None:
-        lib, p, d = self.library, ctypes.c_void_p, ctypes.c_double
+        lib = self.library
+        p: Any = ctypes.c_void_p
+        d: Any = ctypes.c_double
         lib.pl_work_new.restype = p
         lib.pl_work_free.argtypes = [p]
         for name, arguments in {
@@ -122,12 +125,12 @@ class CompiledEngine:
             function.argtypes, function.restype = arguments, None
 
     def _view(self, address: int | None, size: int) -> np.ndarray:
-        if not size:
+        if not size or address is None:
             return np.zeros(0)
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,))
 
     def _int_view(self, address: int | None, size: int) -> np.ndarray:
-        if not size:
+        if not size or address is None:
             return np.zeros(0, dtype=np.int32)
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int)), (size,))
 
@@ -256,7 +259,7 @@ class CompiledEngine:
     def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of every interaction, added up by source."""
         out: dict[str, np.ndarray] = {}
-        switches = (
+        switches: tuple[tuple[np.ndarray, Sequence[Any]], ...] = (
             (
                 self._int_view(self._head.cforce_active, len(self.system.coordinate_forces)),
                 self.system.coordinate_forces,
