@@ -17,10 +17,10 @@ from pliant.geometry import se3, so3
 from pliant.interaction.base import Effect, FrameForce
 from pliant.interaction.relative import PLACEMENTS, relative_force
 from pliant.motion import FREE
+from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import WORLD, add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
-from pliant.spec.base import Part
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Map = Literal["logarithm", "midpoint", "published"]
 
 
-class Eba(Part):
+class Eba(RodModelBase):
     """Sections with absolute poses joined by elastic elements: cheapest where many are needed."""
 
     kind: Literal["eba"] = "eba"

@@ -14,15 +14,15 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
+from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties
 from pliant.rod.segments import add_section_force, name_strains
-from pliant.spec.base import Part
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Ebr(Part):
+class Ebr(RodModelBase):
     """Constant-strain segments in a row: few states, exact for tip moments, cost linear in the number of segments."""
 
     kind: Literal["ebr"] = "ebr"

@@ -14,16 +14,16 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
+from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.segments import add_section_force, name_strains
-from pliant.spec.base import Part
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Srl(Part):
+class Srl(RodModelBase):
     """Rigid links in series with springs in the joints. No turn of a joint may reach a right angle."""
 
     kind: Literal["srl"] = "srl"

@@ -1,0 +1,22 @@
+"""What every rod model offers: one number that says how fine it is, and a way to add itself to a system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pliant.spec.base import Part
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.rod.properties import RodProperties
+
+
+class RodModelBase(Part):
+    """A model of a rod. Final classes add `kind`, the field that `fineness` names, and their options."""
+
+    fineness: ClassVar[str] = "elements"
+    """The field that says how fine the model is: the N of `KIND:N`."""
+
+    def apply(self, build: Build, rod: RodProperties) -> None:
+        """Add the rod to the system: elements, masses, section forces, and all of its frames by name."""
+        raise NotImplementedError

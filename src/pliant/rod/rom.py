@@ -1,0 +1,252 @@
+"""Rod model `rom`: one polynomial along the whole rod for position and one for orientation (reduced order).
+
+    p(s) = (0, 0, s) + sum_k phi_k(s) d_k,        Q(s) = polynomial through Q_1 ... Q_n and the clamped base, normalized
+
+The coefficients d_k (displacements) and Q_k (orientations) are the values at sections along the rod, the Radau points
+of Legendre's polynomials: as well conditioned as an orthogonal basis, and every coordinate means something. The condition
+at the base is built into the basis. Strains are `xi = R' p' - e3` and `zeta = 2 vec(Q^-1 Q')`; their energy is summed
+over Gauss points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import casadi as ca
+import numpy as np
+from pydantic import Field
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import CoordinateForce, Effect
+from pliant.motion.base import Motion, Part, Quaternion, Vector
+from pliant.rod.base import RodModelBase
+from pliant.rod.properties import RodProperties
+from pliant.rod.section_law import CONSTANTS, Law, section_effect
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.system import Element
+
+Orientation = Literal["four", "three"]
+
+
+class Rom(RodModelBase):
+    """One polynomial along the whole rod: most accurate with few states where the load varies smoothly."""
+
+    fineness: ClassVar[str] = "order"
+
+    kind: Literal["rom"] = "rom"
+    order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
+    """Order n of the orientation's polynomial; the position's is one higher."""
+    map: Literal["complete", "published"] = "complete"
+    """Whether the rod may shear and stretch at its base (`complete`, 6 n + 3 rates), or leaves it perpendicular and
+    unstretched (`published`, 6 n rates; a uniform stretch then converges slowly)."""
+    orientation: Orientation = "four"
+    """Four polynomials, normalized, through unit quaternions (`four`), or three for the quaternion's vector part
+    (`three`; the rod then cannot turn by pi or more against its base, and motion there ends with not-a-number)."""
+    mass_points: Annotated[int, Field(ge=1, le=40, strict=True)] | None = None
+    """Gauss points of the mass along the rod; otherwise order + 3."""
+
+    def apply(self, build: Build, rod: RodProperties) -> None:
+        """Add the rod's element to the system."""
+        basis = Basis(self.order, perpendicular=self.map == "published")
+        motion = polynomial_motion(basis.displacements, basis.order, self.orientation)
+        points, weights = gauss(self.mass_points or self.order + 3)
+        inner = {name: at for name, at in rod.attachments.items() if build.nominal(at) > 0}
+        places = [*points, *(at / rod.length for at in inner.values()), 1.0]
+        plans = [build.plan(motion, rod.placement, (x * rod.length, *basis.values(x))) for x in places]
+        element = build.element(rod.node, plans)
+        self._name_coordinates(build, rod, element, basis)
+        for node, x, weight in zip(element.nodes, points, weights, strict=False):
+            section, length = rod.section(x), weight * rod.length
+            inertia = ca.diag(ca.vertcat(*[length * i for i in section.rotary]))
+            build.system.mass(node, length * section.mass, ca.DM.zeros(3), inertia, se3.identity())
+        self._add_elasticity(build, rod, element, basis)
+        for frame in (rod.name, *(f"{rod.name}.{name}" for name in rod.attachments if name not in inner)):
+            build.name_frame(frame, rod.node, rod.placement)
+        for node, name in zip(element.nodes[len(points) :], (*inner, "tip"), strict=True):
+            build.name_frame(f"{rod.name}.{name}", node, se3.identity())
+
+    def _name_coordinates(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> None:
+        q, v = element.q_at, element.v_at
+        for k, x in enumerate(basis.displacement_points):
+            position = rod.unstressed(x * rod.length)[1] - ca.vertcat(0, 0, x * rod.length)
+            for j, axis in enumerate("xyz"):
+                build.coordinate(f"{rod.name}.displacement_{axis}[{k + 1}]", q + j, v + j, position[j])
+            q, v = q + 3, v + 3
+        for k, x in enumerate(basis.orientation_points):
+            R = rod.unstressed(x * rod.length)[0]
+            if self.orientation == "four":
+                build.orientation(f"{rod.name}.orientation[{k + 1}]", q, v, R)
+                q, v = q + 4, v + 3
+                continue
+            vector = so3.matrix_quaternion(R)[1:4]
+            for j, axis in enumerate("xyz"):
+                build.coordinate(f"{rod.name}.quaternion_{axis}[{k + 1}]", q + j, v + j, vector[j])
+            q, v = q + 3, v + 3
+
+    def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> None:
+        actuated = rod.actuation is not None
+        force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, actuated=actuated)
+        # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
+        for x, weight in zip(*gauss(basis.displacements), strict=True):
+            law = rod.law_constants(weight * rod.length, x)
+            constants = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x), *law]
+            build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+
+
+def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre points and weights on [0, 1]."""
+    points, weights = np.polynomial.legendre.leggauss(count)
+    return 0.5 * (points + 1), 0.5 * weights
+
+
+def radau(count: int) -> np.ndarray:
+    """The `count` Radau points on (0, 1], the last of them 1."""
+    P = np.polynomial.legendre.Legendre
+    inner = (P.basis(count) - P.basis(count - 1)) // P([-1.0, 1.0])
+    return np.append(0.5 * (np.sort(np.real(inner.roots())) + 1), 1.0)
+
+
+class Basis:
+    """Polynomials of x = s / length with given values at sections; zero at the base where it is clamped.
+
+    Displacement: `displacements` polynomials of degree order + 1 with value 0 at the base; slope 0 if perpendicular.
+    Orientation: one polynomial of degree `order` per section and, first, that of the base itself.
+    """
+
+    def __init__(self, order: int, *, perpendicular: bool) -> None:
+        self.order = order
+        self.displacements = order if perpendicular else order + 1
+        self.displacement_points, self.orientation_points = radau(self.displacements), radau(order)
+        self._zeros_at_base = 2 if perpendicular else 1
+
+    def values(self, x: Any) -> list[Any]:
+        """At x: the displacement's polynomials, then the base's and the orientation's."""
+        displacement, orientation = self._polynomials(x)
+        return [*displacement, *orientation]
+
+    def slopes(self, x: Any) -> list[Any]:
+        """Their derivatives by x, in the same order."""
+        t = ca.SX.sym("x")
+        functions = ca.vertcat(*self.values(t))
+        slopes = ca.Function("slopes", [t], [ca.densify(ca.jacobian(functions, t))])(x)
+        return [slopes[i] for i in range(slopes.numel())]
+
+    def _polynomials(self, x: Any) -> tuple[list[Any], list[Any]]:
+        displacement = [
+            (x / at) ** self._zeros_at_base * value
+            for at, value in zip(self.displacement_points, lagrange(self.displacement_points, x), strict=True)
+        ]
+        return displacement, lagrange([0.0, *self.orientation_points], x)
+
+
+def lagrange(points: Sequence[float], x: Any) -> list[Any]:
+    """The polynomials that are 1 at one of the points and 0 at the others, at x."""
+    out = []
+    for k, here in enumerate(points):
+        value: Any = 1.0
+        for j, other in enumerate(points):
+            if j != k:
+                value = value * (x - other) / (here - other)
+        out.append(value)
+    return out
+
+
+def coordinate_parts(displacements: int, order: int, orientation: Orientation) -> tuple[Part, ...]:
+    """Displacements at sections, then orientations at sections."""
+    turns = (Quaternion(),) * order if orientation == "four" else (Vector(3 * order),)
+    return (Vector(3 * displacements), *turns)
+
+
+def _quaternion(turns: Any, values: Any, orientation: Orientation) -> Any:
+    """The orientation's polynomial, not normalized: four components, or the three of the vector part.
+
+    values: of the base's polynomial, then of each section's.
+    """
+    if orientation == "four":
+        return ca.vertcat(values[0], 0, 0, 0) + ca.reshape(turns, 4, -1) @ values[1:]
+    return ca.reshape(turns, 3, -1) @ values[1:]
+
+
+@cache
+def polynomial_motion(displacements: int, order: int, orientation: Orientation) -> Motion:
+    """A section of the rod. Constants: its arc length [m], the values of all polynomials there."""
+
+    def pose(q: Any, c: Any) -> Pose:
+        size = 3 * displacements
+        p = ca.vertcat(0, 0, c[0]) + ca.reshape(q[0:size], 3, -1) @ c[1 : 1 + displacements]
+        Q = _quaternion(q[size:], c[1 + displacements :], orientation)
+        if orientation == "four":
+            return so3.quaternion_matrix(Q / ca.norm_2(Q)), p
+        return so3.quaternion_matrix(ca.vertcat(ca.sqrt(1 - ca.dot(Q, Q)), Q)), p
+
+    def subspace(q: Any, c: Any) -> Any:
+        # angular velocity in base axes: 2 vec(dQ/dt Q^-1); shorter than what differentiating the matrix gives
+        size, R_p = 3 * displacements, pose(q, c)
+        Q = _quaternion(q[size:], c[1 + displacements :], orientation)
+        rates = Motion("turns", parts[1:], 0, pose).rate_matrix(q[size:])
+        per_rate = ca.kron(c[2 + displacements :].T, ca.DM.eye(Q.numel())) @ rates
+        if orientation == "three":
+            w = ca.sqrt(1 - ca.dot(Q, Q))
+            Q, per_rate = ca.vertcat(w, Q), ca.vertcat(-(Q.T @ per_rate) / w, per_rate)
+        angular = 4 * so3.quaternion_rate_matrix(so3.quaternion_conjugate(Q)).T @ _conjugate_rows(per_rate)
+        angular = -angular / ca.dot(Q, Q)
+        moved = ca.kron(c[1 : 1 + displacements].T, ca.DM.eye(3))
+        linear = so3.hat(R_p[1]) @ angular
+        return ca.blockcat([[moved, linear], [ca.SX(3, size), angular]])
+
+    parts = coordinate_parts(displacements, order, orientation)
+    name = f"polynomial_{displacements}_{order}_{orientation}"
+    return Motion(name, parts, 2 + displacements + order, pose, subspace)
+
+
+def _conjugate_rows(quaternions: Any) -> Any:
+    """Columns of quaternions, each with its vector part reversed."""
+    return ca.vertcat(quaternions[0, :], -quaternions[1:4, :])
+
+
+@cache
+def strain_force(
+    displacements: int, order: int, orientation: Orientation, law: Law, *, actuated: bool
+) -> CoordinateForce:
+    """Section law on the strains at one Gauss point.
+
+    Constants: the rod's length; values of the orientation's polynomials (base first); slopes by s / length of all
+    polynomials; those of the section law.
+    """
+    parts = coordinate_parts(displacements, order, orientation)
+    carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
+    size, turns = 3 * displacements, order + 1
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        length, values = c[0], c[1 : 1 + turns]
+        d_slopes, q_slopes = c[1 + turns : 1 + turns + displacements], c[1 + turns + displacements : -CONSTANTS]
+        tangent = ca.vertcat(0, 0, 1) + ca.reshape(q[0:size], 3, -1) @ d_slopes / length
+        Q = _quaternion(q[size:], values, orientation)
+        Q_slope = _quaternion(q[size:], q_slopes, orientation) / length
+        # differentiate in the few local quantities, then by the chain rule: the kernel stays small
+        u, actual = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
+        strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
+        strain, by_u = ca.substitute([strain, ca.jacobian(strain, u)], [u], [actual])
+        to_rates = ca.jacobian(actual, q) @ carrier.rate_matrix(q)
+        answer = section_effect(strain, by_u @ (to_rates @ v), c[-CONSTANTS:], signal, law)
+        return Effect(to_rates.T @ (by_u.T @ answer.force), answer.energy, answer.dissipation, answer.supply)
+
+    name = f"polynomial_{displacements}_{order}_{orientation}_{law}" + ("_actuated" if actuated else "")
+    constants = 1 + turns + displacements + turns + CONSTANTS
+    return CoordinateForce(name, parts, constants, 6 if actuated else 0, effect)
+
+
+def _strains(tangent: Any, Q: Any, slope: Any) -> Any:
+    """Six strains from p' and the quaternion (four components of any length, or the vector part) and its slope."""
+    if Q.numel() == 3:
+        w = ca.sqrt(1 - ca.dot(Q, Q))
+        Q, slope = ca.vertcat(w, Q), ca.vertcat(-ca.dot(Q, slope) / w, slope)
+    square = ca.dot(Q, Q)
+    R = so3.quaternion_matrix(Q / ca.sqrt(square))
+    turn = 2 * so3.quaternion_product(so3.quaternion_conjugate(Q), slope)[1:4] / square
+    return ca.vertcat(R.T @ tangent - ca.DM([0, 0, 1]), turn)

@@ -1,0 +1,47 @@
+"""The same robot with another model of one of its rods, from a word such as `eba:10`."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from pydantic import ValidationError
+
+from pliant.rod import RodModel
+from pliant.rod.base import RodModelBase
+from pliant.spec.base import nearest
+from pliant.spec.robot import RobotSpec
+
+KINDS: dict[str, type[RodModelBase]] = {
+    str(member.model_fields["kind"].default): member for member in get_args(get_args(RodModel)[0])
+}
+"""Rod models by kind."""
+
+
+def parse_rod_model(word: str) -> RodModelBase:
+    """The rod model that `KIND` or `KIND:N` stands for; N is its number of elements, or its order."""
+    kind, colon, number = word.strip().partition(":")
+    if kind not in KINDS:
+        match = nearest(kind, KINDS)
+        hint = f"did you mean '{match}'?" if match else f"known: {', '.join(KINDS)}"
+        raise ValueError(f"unknown rod model '{kind}'; {hint}")
+    model = KINDS[kind]
+    if not colon:
+        return model()
+    try:
+        return model.model_validate({model.fineness: int(number)})
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].lower()
+        raise ValueError(f"rod model '{word}': {model.fineness} is {number}, but its {reason}") from None
+    except ValueError:
+        message = f"rod model '{word}': expected {kind}:N with N its {model.fineness}, a whole number"
+        raise ValueError(message) from None
+
+
+def with_rod_model(spec: RobotSpec, rod: str, model: str | RodModelBase) -> RobotSpec:
+    """The robot with another model of the rod of that name: `KIND:N`, or a model with its options."""
+    if rod not in spec.rods:
+        match = nearest(rod, spec.rods)
+        hint = f"did you mean '{match}'?" if match else f"its rods: {', '.join(spec.rods) or 'none'}"
+        raise ValueError(f"the robot has no rod '{rod}'; {hint}")
+    chosen = parse_rod_model(model) if isinstance(model, str) else model
+    return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})

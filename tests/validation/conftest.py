@@ -1,0 +1,6 @@
+"""Makes the cases that several validations share importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

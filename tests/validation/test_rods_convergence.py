@@ -1,0 +1,70 @@
+"""Rod models against the continuous rod, bent, twisted, sheared and stretched in space, with the order of convergence."""
+
+import numpy as np
+import pytest
+from rod_cases import LOADS, arm, continuous_arm, static
+
+SIZES = (6, 12, 24, 48)
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return {"arm.tip": continuous_arm(0.5), "arm.middle": continuous_arm(0.2)}
+
+
+def errors(words, exact, frame="arm.tip", **changes):
+    out = []
+    for word in words:
+        eqs = arm(word, **changes)
+        position = eqs.frame(frame, static(eqs, {}, LOADS), parameters=LOADS).position
+        out.append(np.linalg.norm(position - exact[frame]))
+    return np.array(out)
+
+
+def test_the_case_is_large(exact):
+    straight = np.array([0.5, 0, 0])
+    assert np.linalg.norm(exact["arm.tip"] - straight) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("kind", "map", "order"),
+    [
+        ("ebr", "exponential", 2),
+        ("ebr", "published", 1),
+        ("eba", "logarithm", 2),
+        ("eba", "midpoint", 2),
+        ("eba", "published", 1),
+        ("srl", "midpoint", 1),
+        ("srl", "published", 1),
+    ],
+)
+def test_order_of_convergence(kind, map, order, exact):
+    found = errors([f"{kind}:{n}" for n in SIZES], exact, map=map)
+    measured = np.log2(found[:-1] / found[1:])
+    assert measured[-1] == pytest.approx(order, abs=0.2)
+    assert np.all(np.diff(found) < 0)
+
+
+def test_polynomials_converge_spectrally(exact):
+    found = errors([f"rom:{n}" for n in (1, 2, 3, 4)], exact)
+    assert np.all(found[1:] < 0.25 * found[:-1])
+    assert found[-1] < 2e-4
+
+
+def test_three_polynomials_are_as_good_below_half_a_turn(exact):
+    found = errors(["rom:2", "rom:4"], exact, orientation="three")
+    assert found[1] < 0.1 * found[0]
+    assert found[1] < 2e-4
+
+
+def test_published_polynomials_come_near_too(exact):
+    found = errors(["rom:2", "rom:4"], exact, map="published")
+    assert found[1] < 0.1 * found[0]
+    assert found[1] < 2e-4
+
+
+@pytest.mark.parametrize(("word", "tolerance"), [("ebr:24", 1e-3), ("eba:25", 1e-3), ("srl:48", 5e-3), ("rom:4", 5e-4)])
+def test_a_frame_between_the_ends(word, tolerance, exact):
+    start = arm(word)
+    assert start.frame("arm.middle", start.initial_state()[0]).position == pytest.approx([0.2, 0, 0], abs=1e-12)
+    assert errors([word], exact, "arm.middle")[0] < tolerance * 0.5
