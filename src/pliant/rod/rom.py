@@ -10,7 +10,7 @@ over Gauss points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -144,9 +144,9 @@ class Basis:
         return displacement, lagrange([0.0, *self.orientation_points], x)
 
 
-def lagrange(points: Sequence[float], x: Any) -> list[Any]:
+def lagrange(points: Iterable[float], x: Any) -> list[Any]:
     """The polynomials that are 1 at one of the points and 0 at the others, at x."""
-    out = []
+    points, out = list(points), []
     for k, here in enumerate(points):
         value: Any = 1.0
         for j, other in enumerate(points):

@@ -1,0 +1,183 @@
+"""What a rod can be given works in every model: chambers, rest strains, taper, frames, laws, parameters."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, load, load_text
+from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
+from pliant.geometry import se3, so3
+from pliant.interaction.base import Effect, force_from_deformation
+from pliant.interaction.relative import relative_force
+from pliant.rod import Eba, Rom
+from pliant.rod.eba import element_force
+from pliant.rod.segments import section_force
+from pliant.rod.switch import with_rod_model
+from pliant.spec.faults import SpecError
+
+KINDS = ["ebr:4", "eba:4", "srl:4", "rom:2"]
+
+ROD = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {length: 0.3 m, pressure: {value: 0 kPa, input: true}, pull: 0 N}
+sections: {round: {shape: circle, radius: 15 mm}, thin: {shape: circle, radius: 10 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 200 kPa, poissons_ratio: 0.4}}
+rods:
+  arm: {length: =length, section: SECTION, material: rubber, frames: {inside: =length/3, root: 0, end: =length} EXTRA}
+loads: {tip: {frame: arm.tip, force: [0, 0, =pull]}}
+"""
+CHAMBER = ", chambers: {one: {pressure: =pressure, radius: 4 mm, positions: [[6 mm, 0]]}}"
+
+
+def rod(word, extra="", section="round"):
+    text = ROD.replace("SECTION", section).replace("EXTRA", extra)
+    return derive(with_rod_model(load_text(text), "arm", word))
+
+
+@pytest.mark.parametrize("word", KINDS)
+def test_a_chamber_stretches_and_bends(word):
+    eqs = rod(word, CHAMBER)
+    found = equilibrium(eqs, inputs={"pressure": 2e4})
+    assert found.status == "converged"
+    force, length = 2e4 * np.pi * 0.004**2, 0.3
+    stretch, bend = force / (200e3 * np.pi * 0.015**2), force * 0.006 / (200e3 * np.pi * 0.015**4 / 4)
+    R, p = se3.exp(ca.DM([0, 0, 1 + stretch, 0, -bend, 0]) * length)
+    tip = found.frames["arm.tip"]
+    assert tip.position == pytest.approx(np.asarray(p).ravel(), abs=2e-3 * length)
+    assert tip.rotation == pytest.approx(np.asarray(R), abs=5e-3)
+    # the push is along the rod, off its axis by +x: it bends to -x
+    assert tip.position[0] < -0.02
+
+
+@pytest.mark.parametrize("word", KINDS)
+def test_a_rod_rests_in_its_unstressed_shape(word):
+    rest = (0.0, 0.0, 0.1, 2.0, 0.0, 0.0)
+    eqs = rod(word, f", rest: {list(rest)}")
+    q, v = eqs.initial_state()
+    residual = eqs.bias(q, v)
+    stiffness = np.abs(eqs.linearization(q, v, a=v, multipliers=np.zeros(0)).stiffness).max()
+    # polynomials meet an arc only nearly
+    assert np.abs(residual).max() < (1e-12 if "rom" not in word else 1e-2) * stiffness
+    R, p = se3.exp(ca.DM([0, 0, 1.1, 2.0, 0, 0]) * 0.3)
+    tolerance = 1e-2 * 0.3 if "srl" in word else 1e-12
+    assert eqs.frame("arm.tip", q).position == pytest.approx(np.asarray(p).ravel(), abs=tolerance)
+    assert eqs.frame("arm.tip", q).rotation == pytest.approx(np.asarray(R), abs=1e-12)
+
+
+@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "srl:16", "rom:4"])
+def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
+    eqs = rod(word, section="[round, thin]")
+    found = equilibrium(eqs, parameters={"pull": 1.0})
+    thick, thin = (200e3 * np.pi * r**2 for r in (0.015, 0.010))
+    expected = 0.3 * np.log(thick / thin) / (thick - thin)
+    assert found.frames["arm.tip"].position[2] - 0.3 == pytest.approx(expected, rel=2e-3)
+    mass = eqs.mass_matrix(eqs.initial_state()[0])
+    assert np.all(np.linalg.eigvalsh(mass.toarray()) > 0)
+
+
+@pytest.mark.parametrize("word", [*KINDS, "eba:1", "srl:1"])
+def test_frames_stand_where_they_are_said_to(word):
+    eqs = rod(word)
+    for length in (0.3, 0.5):
+        q = eqs.initial_state({"length": length})[0]
+        for frame, at in (
+            ("arm", 0),
+            ("arm.root", 0),
+            ("arm.inside", length / 3),
+            ("arm.end", length),
+            ("arm.tip", length),
+        ):
+            assert eqs.frame(frame, q, parameters={"length": length}).position == pytest.approx([0, 0, at], abs=1e-12)
+
+
+def test_every_frame_is_a_section_of_eba_and_elements_are_as_asked():
+    names = rod("eba:9").coordinates
+    assert len({name.partition("]")[0] for name in names}) == 9
+    # one element cannot have a section inside: there is one more
+    assert len({name.partition("]")[0] for name in rod("eba:1").coordinates}) == 2
+
+
+@pytest.mark.parametrize("law", ["linear", "neo_hookean"])
+def test_section_forces_are_slopes_of_the_energy(law):
+    value = coordinate_force_kernels(section_force(law, actuated=False)).functions[0]
+    rng = np.random.default_rng(3)
+    constants = np.concatenate([[0.2], rng.uniform(1, 3, 6), 0.1 * rng.normal(size=6), np.zeros(6), np.ones(6)])
+    strain, zero = 0.3 * rng.normal(size=6), np.zeros(6)
+    force, _ = value(strain, zero, constants, [])
+    for k in range(6):
+        step = 1e-6 * np.eye(6)[k]
+        up, down = (float(value(strain + s, zero, constants, [])[1][0]) for s in (step, -step))
+        assert float(force[k]) == pytest.approx(-(up - down) / 2e-6, rel=1e-7, abs=1e-9)
+
+
+def test_neo_hookean_pull():
+    eqs = derive(
+        with_rod_model(
+            load_text(ROD.replace("SECTION", "round").replace("EXTRA", ", law: neo_hookean")), "arm", "eba:3"
+        )
+    )
+    pull, EA = 60.0, 200e3 * np.pi * 0.015**2
+    stretch = equilibrium(eqs, parameters={"pull": pull}).frames["arm.tip"].position[2] / 0.3
+    assert EA / 3 * (stretch - 1 / stretch**2) == pytest.approx(pull, rel=1e-8)
+
+
+def test_stated_tangents_equal_differentiated_ones():
+    def deformation(p, alpha, c):
+        return ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
+
+    def law(e, rate, c, signal):
+        return Effect(-c[24:30] * e - c[30:36] * rate + signal, 0.0)
+
+    def from_poses(poses, c):
+        ends = [
+            se3.compose(pose, (ca.reshape(c[12 * i : 12 * i + 9], 3, 3), c[12 * i + 9 : 12 * i + 12]))
+            for i, pose in enumerate(poses)
+        ]
+        R, p = se3.compose(se3.inverse(ends[0]), ends[1])
+        return deformation(p, so3.log(R), c)
+
+    short = relative_force("short", constants=36, signals=6, deformation=deformation, law=law)
+    long = force_from_deformation("long", frames=2, constants=36, signals=6, deformation=from_poses, law=law)
+    rng = np.random.default_rng(5)
+
+    def poses(size):
+        return np.concatenate(
+            [
+                np.asarray(ca.vertcat(ca.vec(R), p)).ravel()
+                for R, p in (se3.exp(ca.DM(size * rng.normal(size=6))) for _ in "ab")
+            ]
+        )
+
+    for _ in range(5):
+        constants = np.concatenate([poses(0.5), rng.uniform(1, 2, 12)])
+        arguments = (poses(1.0), rng.normal(size=12), constants, rng.normal(size=6))
+        for a, b in zip(frame_force_kernels(short).functions, frame_force_kernels(long).functions, strict=True):
+            for x, y in zip(a(*arguments), b(*arguments), strict=True):
+                assert np.asarray(x) == pytest.approx(np.asarray(y), abs=1e-11)
+
+
+@pytest.mark.parametrize("map", ["logarithm", "midpoint", "published"])
+def test_kernels_of_elements_stay_small(map):
+    kernels = frame_force_kernels(element_force(map, "linear", actuated=True))
+    assert max(f.n_instructions() for f in kernels.functions) < 9000
+
+
+def test_switching_says_what_is_wrong():
+    spec = load("cantilever")
+    assert with_rod_model(spec, "rod", "eba:7").rods["rod"].model == Eba(elements=7)
+    assert with_rod_model(spec, "rod", "rom:2").rods["rod"].model == Rom(order=2)
+    for rod_name, word, message in (
+        ("rod", "ebx:3", "did you mean 'eb"),
+        ("rod", "rom:0", "order"),
+        ("rod", "eba:many", "whole number"),
+        ("rods", "eba:3", "did you mean 'rod'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            with_rod_model(spec, rod_name, word)
+
+
+def test_order_zero_is_refused_with_its_place():
+    text = ROD.replace("SECTION", "round").replace("EXTRA", ", model: {kind: rom, order: 0}")
+    with pytest.raises(SpecError, match="order"):
+        load_text(text)
