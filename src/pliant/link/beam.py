@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import casadi as ca
 
 from pliant.geometry import se3, so3
-from pliant.interaction.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.interaction.base import Effect, FrameForce, one_sided, power_law
+from pliant.interaction.relative import relative_force
 from pliant.link.base import LinkBase
 from pliant.spec.base import OneOrList, Path, WordOrList
 from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
@@ -92,7 +93,10 @@ links:
 
     def deformation(self, poses: Any, constants: Any) -> Any:
         """Deformation in the six components [m, rad], not yet counted from rest."""
-        return beam_deformation(poses, constants, self.map)
+        first = se3.compose(poses[0], (ca.reshape(constants[0:9], 3, 3), constants[9:12]))
+        second = se3.compose(poses[1], (ca.reshape(constants[12:21], 3, 3), constants[21:24]))
+        R, p = se3.compose(se3.inverse(first), second)
+        return beam_deformation(p, so3.log(R), self.map)
 
     def apply(self, build: Build, name: str) -> None:
         """Add the link's force to the system."""
@@ -134,15 +138,12 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
     return ca.horzcat(x, ca.cross(z, x), z)
 
 
-def beam_deformation(poses: Any, c: Any, map: str) -> Any:
-    """Six components of the pose of the second end in the first; constants as in `beam_force`."""
-    R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
-    R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
-    Q = so3.matrix_quaternion(R_a.T @ R_b)
+def beam_deformation(p: Any, turn: Any, map: str) -> Any:
+    """Six components of the pose of the second end in the first: its position and rotation vector, as the map sees them."""
     if map == "published":
-        return ca.vertcat(R_a.T @ (p_b - p_a), 2 * Q[1:4])
-    turn = so3.quaternion_log(Q)
-    return ca.vertcat(so3.exp(-0.5 * turn) @ R_a.T @ (p_b - p_a), turn)
+        # twice the quaternion's vector part
+        return ca.vertcat(p, so3.sinc(ca.dot(turn, turn) / 4) * turn)
+    return ca.vertcat(so3.exp(-0.5 * turn) @ p, turn)
 
 
 @cache
@@ -166,11 +167,10 @@ def beam_force(*, map: str, with_input: bool) -> FrameForce:
         return Effect(ca.vertcat(*forces), energy, dissipation, supply)
 
     name = f"beam_{map}" + ("_driven" if with_input else "")
-    return force_from_deformation(
+    return relative_force(
         name,
-        frames=2,
         constants=54,
         signals=6 if with_input else 0,
+        deformation=lambda p, turn, c: beam_deformation(p, turn, map),
         law=law,
-        deformation=lambda poses, c: beam_deformation(poses, c, map),
     )
