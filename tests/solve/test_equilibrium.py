@@ -147,3 +147,12 @@ def test_a_start_without_stiffness_does_not_spin_the_robot():
     assert found.stable
     np.testing.assert_allclose(found.q, 0, atol=2 * np.pi + 1e-6)
     np.testing.assert_allclose(found.outputs["tip"], [0, 0, -0.7], atol=1e-8)
+
+
+def test_a_tip_moment_rolls_a_rod_into_a_circle():
+    eqs = derive("cantilever")
+    bending = 10e6 * np.pi / 4 * 0.01**4  # E I [N m^2]
+    found = equilibrium(eqs, parameters={"tip_moment": 2 * np.pi * bending, "stretch_factor": 1e3, "shear_factor": 1e3})
+    assert found.status == "converged"
+    assert found.iterations < 12
+    np.testing.assert_allclose(found.frames["rod.tip"].position, 0, atol=1e-6)

@@ -298,16 +298,18 @@ class _Statics:
         if Z.shape[1] == 0:
             return None
         inner, M = Z.T @ K @ Z, Z.T @ at.mass.toarray() @ Z
+        if not np.allclose(inner, inner.T, atol=1e-9 * np.abs(inner).max()):
+            return None  # loads without a potential: there is no downhill
         try:
             values, vectors = la.eigh(0.5 * (inner + inner.T), M)
         except la.LinAlgError:
             return None
         size = np.abs(values)
-        if values[0] >= -1e-9 * size.max():
+        if values[0] >= -1e-12 * size.max():
             return None
         particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
         pull = -Z.T @ (force + K @ particular)
-        x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-6 * size.max())))
+        x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-12 * size.max())))
         change = np.zeros(self.engine.m)
         if on.any():
             change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
