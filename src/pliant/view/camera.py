@@ -42,7 +42,10 @@ def choose_camera(
     """A good view of points (n x 3) that move by turns and slides about and along these world directions."""
     normal = _common_normal(points, turns, slides)
     if normal is None:
-        normal = _plane_normal(points, gravity)
+        # slides count as places they lead to
+        reach = _spread(points) or 1.0
+        led_to = [points.mean(axis=0) + reach * axis for axis in slides]
+        normal = _plane_normal(np.concatenate([points, *(place[None] for place in led_to)]), gravity)
     if normal is None:
         up = -_unit(gravity) if np.linalg.norm(gravity) > 0 else np.array([0.0, 0.0, 1.0])
         ahead = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])

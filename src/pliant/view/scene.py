@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -57,6 +57,7 @@ class JointMark:
         grounded: whether its parent is the world.
         spring: whether one of its coordinates has a spring.
         toward: from the child's origin to its centre of mass [m].
+        behind: how far the child's shape reaches from its origin against the axis [m].
     """
 
     kind: str
@@ -67,6 +68,7 @@ class JointMark:
     grounded: bool
     spring: bool
     toward: np.ndarray
+    behind: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,12 @@ class _Maker:
         bodies = [(name, body) for name, body in spec.bodies.items() if not _is_ground(name)]
         for name, body in bodies:
             touched.setdefault(name, []).extend(self.pose[f"{name}.{frame}"][1] for frame in body.frames)
+        solids = {name: self.solid(name, body, touched.get(name, [])) for name, body in bodies}
+        for name, mark in marks.items():
+            marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
         rods = [rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value) for name, rod in spec.rods.items()]
         return Scene(
-            solids=tuple(self.solid(name, body, touched.get(name, [])) for name, body in bodies),
+            solids=tuple(solids.values()),
             rods=tuple(rods),
             joints=tuple(marks.values()),
             links=tuple(links),
@@ -263,6 +268,10 @@ def _link_kind(link: Any) -> Literal["spring", "line", "beam"]:
     if isinstance(link, Axial):
         return "line" if link.spring is None else "spring"
     return "beam"
+
+
+def _behind(mark: JointMark, child: Solid) -> float:
+    return 0.0 if mark.axis is None else float(max(0.0, ((mark.child - _outline(child)) @ mark.axis).max()))
 
 
 def _turns(mark: JointMark) -> list[np.ndarray]:

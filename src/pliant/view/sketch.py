@@ -113,6 +113,9 @@ class _Drawing:
         flat = camera.project(scene.outline_points())
         low, high = flat.min(axis=0), flat.max(axis=0)
         self.size = float(max(np.max(high - low), 1e-6))
+        # symbols of robots with many parts are smaller, so that they stand side by side
+        self.crowd = float(np.clip((12 / max(len(scene.joints), len(scene.solids), 1)) ** 0.7, 0.25, 1.0))
+        self.unit = self.crowd * self.size
         self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
         self.ax: Any = ax
         self.todo: list[tuple[float, Any]] = []
@@ -150,7 +153,7 @@ class _Drawing:
         order = {id(things[k]): 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
         if self.frames:
             for rotation, place in scene.frames.values():
-                self._triad(self.camera.project(place), rotation, 0.05 * self.size, 880)
+                self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
         for link in scene.links:
             self._link(link.kind, self.camera.project(link.ends))
         for solid in scene.solids:
@@ -174,7 +177,7 @@ class _Drawing:
 
     def _solid(self, solid: Solid, layer: float) -> None:
         project, colour = self.camera.project, self._colour(solid.name)
-        thick = 0.016 * self.size
+        thick = 0.016 * self.unit
         for a, b in solid.arms:
             self._line(project(np.stack([a, b])), colour, 2.2, layer - 0.5)
         if solid.form == "rod":
@@ -224,7 +227,7 @@ class _Drawing:
         if apart:
             self._line(np.stack([place, child]), PALE, 1.0, 899, linestyle=(0, (4, 2)))
         if joint.spring:
-            self._line(outlines.spiral(child, 0.022 * self.size, 0.042 * self.size), INK, 1.1, 905)
+            self._line(outlines.spiral(child, 0.022 * self.unit, 0.042 * self.unit), INK, 1.1, 905)
         if joint.grounded and joint.kind != "planar":
             down = np.array([0.0, 1.0 if toward[1] < -0.5 * np.linalg.norm(toward) else -1.0])
             self._pivot(place, down)
@@ -239,7 +242,7 @@ class _Drawing:
         slope = self.camera.project(joint.axis)
         if np.linalg.norm(slope) > 1e-3:
             # not seen end-on: the axis itself says how it turns
-            half = 0.06 * self.size * slope
+            half = 0.06 * self.unit * slope
             self._line(np.stack([place - half, place + half]), INK, 1.2, 907, linestyle="dashdot")
         self._marker(place, "o", 7.0, 910, "white")
 
@@ -247,9 +250,9 @@ class _Drawing:
         assert joint.axis is not None
         along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
         if joint.spring:
-            begin = place if np.linalg.norm(child - place) > 0.04 * self.size else place - 0.2 * self.size * along
-            start = self._spring_start(joint, begin, child)
-            self._line(outlines.coil(start, child, 0.02 * self.size), INK, 1.3, 5)
+            start = self._spring_start(joint, child, along)
+            end = child - joint.behind * along if (child - start) @ along > joint.behind else child
+            self._line(outlines.coil(start, end, 0.02 * self.unit), INK, 1.3, 5)
             if joint.grounded:
                 self._ground(start, outlines.unit(start - child), 0.06 * self.size)
             return
@@ -263,18 +266,17 @@ class _Drawing:
             for end, sign in zip(ends, (1, -1), strict=True):
                 self._ground(end + 0.05 * self.size * sign * along, side, 0.05 * self.size)
 
-    def _spring_start(self, joint: JointMark, place: np.ndarray, child: np.ndarray) -> np.ndarray:
-        """The parent's own place, if the joint is offset from it along its axis: the spring spans that gap."""
-        assert joint.axis is not None
+    def _spring_start(self, joint: JointMark, child: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Where the spring of a slide begins: at the parent's own place if that lies on the axis, else behind the child."""
         base = self.camera.project(joint.base)
-        gap = base - child
-        along = outlines.unit(self.camera.project(joint.axis), (1.0, 0.0))
-        aligned = abs(gap @ outlines.across(along)) < 1e-6 * self.size
-        return base if aligned and np.linalg.norm(gap) > np.linalg.norm(place - child) else place
+        on_axis = abs((base - child) @ outlines.across(along)) < 1e-6 * self.size
+        if on_axis and np.linalg.norm(base - child) > max(1e-3 * self.size, joint.behind):
+            return base
+        return child - (joint.behind + 0.25 * self.size) * along
 
     def _link(self, kind: str, ends: np.ndarray) -> None:
         if kind == "spring":
-            self._line(outlines.coil(ends[0], ends[1], 0.018 * self.size), INK, 1.2, 600)
+            self._line(outlines.coil(ends[0], ends[1], 0.018 * self.unit), INK, 1.2, 600)
         elif kind == "line":
             self._line(ends, INK, 1.2, 600, linestyle=(0, (5, 2)))
         else:
@@ -286,7 +288,7 @@ class _Drawing:
     # -- symbols -----------------------------------------------------------------------------------------------------
 
     def _pivot(self, place: np.ndarray, down: np.ndarray) -> None:
-        reach = 0.055 * self.size
+        reach = 0.055 * self.unit
         foot, side = place + reach * down, 0.62 * reach * outlines.across(down)
         self._polygon(np.stack([place, foot + side, foot - side]), "#D9D9D9", 895)
         self._ground(foot, down, 0.95 * reach, 896)
@@ -375,8 +377,8 @@ class _Drawing:
 
         def paint(ax: Any, zorder: float) -> None:
             ax.plot(
-                *point, marker=marker, markersize=points_wide, markerfacecolor=colour, markeredgecolor=INK,
-                markeredgewidth=1.2, zorder=zorder,
+                *point, marker=marker, markersize=self.crowd * points_wide, markerfacecolor=colour, markeredgecolor=INK,
+                markeredgewidth=0.3 + 0.9 * self.crowd, zorder=zorder,
             )  # fmt: skip
 
         self.todo.append((layer, paint))
