@@ -105,7 +105,7 @@ class RandomSystem:
             constants = [*rng.normal(size=6), 40.0, 0.5, 3.0, 1.5, float(rng.integers(-1, 2)), 0.1]
             kind = axial_force(with_input=driven)
             builder.frame_force(kind, self._nodes(2), constants, builder.signals(kind.signals), "axial")
-        for mapping, driven in (("published", True), ("published", False)):
+        for mapping, driven in (("midpoint", True), ("published", False)):
             kind = beam_force(map=mapping, with_input=driven)
             laws = [rng.uniform(-1, 1, 6), rng.uniform(5, 20, 6), rng.uniform(1, 2, 6), np.full(6, 1.5), np.zeros(6)]
             constants = [*self.placement_numbers(), *self.placement_numbers(), *np.concatenate(laws)]

@@ -182,6 +182,22 @@ def test_constraint_kernels(rows: tuple[str, ...], prescribed: bool, seed: int) 
     assert e.shape == (kind.size, 1)
 
 
+@pytest.mark.parametrize("mapping", ["midpoint", "published"])
+@pytest.mark.parametrize("angle", [0.3, 1.4, 1.7, 2.8])
+def test_beams_answer_turns_to_both_sides_alike(mapping: str, angle: float) -> None:
+    """Up to a half turn the restoring moment is opposite for opposite angles, about any axis."""
+    value = frame_force_kernels(beam_force(map=mapping, with_input=False)).functions[0]
+    here = [*np.eye(3).ravel(), 0.0, 0.0, 0.0]
+    constants = [*here, *here, *np.zeros(6), *np.ones(6), *np.zeros(6), *np.ones(6), *np.zeros(6)]
+    for axis in np.eye(3):
+        moments = []
+        for turn in (angle, -angle):
+            pose = [*np.array(so3.axis_rotation(axis, turn)).ravel(order="F"), 0, 0, 0]
+            moments.append(flat(value([*here, *pose], np.zeros(12), constants, [])[0])[9:12] @ axis)
+        assert moments[0] == pytest.approx(-moments[1], rel=1e-12)
+        assert moments[0] < 0
+
+
 COORDINATE = [
     (coordinate_force(with_input=False), [30.0, 0.2, 2.0, 1.0, 0.0, 0.0]),
     (coordinate_force(with_input=True), [30.0, 0.2, 2.0, 1.5, 1.0, 0.5]),
