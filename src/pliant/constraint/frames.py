@@ -10,7 +10,7 @@ import casadi as ca
 from pydantic import Field, model_validator
 
 from pliant.geometry import se3, so3
-from pliant.interaction.base import FrameConstraint
+from pliant.interaction.base import Attached, FrameConstraint
 from pliant.spec.base import OneOrList, Part, Path, fault
 from pliant.spec.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
 from pliant.spec.names import FrameName
@@ -134,28 +134,35 @@ def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstra
     """
     turns = tuple(row for row in rows if row.startswith("r"))
 
-    def value(poses: Any, c: Any) -> Any:
+    def attached(poses: Any, c: Any) -> list[Attached]:
         R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
         R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
         axes = poses[2][0] @ ca.reshape(c[24:33], 3, 3)
-        displacement = axes.T @ (p_b - p_a) - c[33:36]
-        # both frames' axes, turned along with the axes that the components refer to
-        relative = axes.T @ R_b @ R_a.T @ axes
-        rotation = _rotation(relative, turns, prescribed)
+        points = [Attached(0, p_a, True), Attached(1, p_b, True)]
+        columns = [(2, axes)] + ([(0, R_a), (1, R_b)] if turns else [])
+        return points + [Attached(frame, matrix[:, k], False) for frame, matrix in columns for k in range(3)]
+
+    def value(z: Any, c: Any) -> Any:
+        axes = ca.horzcat(*z[2:5])
+        displacement = axes.T @ (z[1] - z[0]) - c[33:36]
+        rotation = _rotation(axes, z[5:8], z[8:11], turns, prescribed) if turns else {}
         return ca.vertcat(*[rotation[row] if row in rotation else displacement["xyz".index(row)] for row in rows])
 
     name = "frames_" + "_".join(rows) + ("_prescribed" if prescribed else "")
-    return FrameConstraint(name, frames=3, constants=36, size=len(rows), value=value)
+    return FrameConstraint(name, frames=3, constants=36, size=len(rows), attached=attached, value=value)
 
 
-def _rotation(R: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:
-    if prescribed:
-        vector = so3.log(R)
-        return {row: vector[i] for i, row in enumerate(("rx", "ry", "rz")) if row in rows}
-    if len(rows) == 2:
+def _rotation(axes: Any, first: Any, second: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:
+    """Held components of the rotation from the first frame to the second, along the given axes."""
+    if not prescribed and len(rows) == 2:
         # one axis stays free: the other two held components say that it is common to both frames
         free = next(i for i, row in enumerate(("rx", "ry", "rz")) if row not in rows)
+        turned = ca.horzcat(*second) @ (ca.horzcat(*first).T @ axes[:, free])
         j, k = (free + 1) % 3, (free + 2) % 3
-        return {"r" + "xyz"[j]: -R[k, free], "r" + "xyz"[k]: R[j, free]}
-    vector = so3.vee(R)
-    return {row: vector[i] for i, row in enumerate(("rx", "ry", "rz")) if row in rows}
+        return {"r" + "xyz"[j]: -ca.dot(axes[:, k], turned), "r" + "xyz"[k]: ca.dot(axes[:, j], turned)}
+    # sine of the angle along the axis: half the sum of the crossed axes
+    vector = 0.5 * sum(ca.cross(a, b) for a, b in zip(first, second, strict=True))
+    if prescribed:
+        cosine = 0.5 * (sum(ca.dot(a, b) for a, b in zip(first, second, strict=True)) - 1)
+        vector = so3.angle_per_sine(ca.dot(vector, vector), cosine) * vector
+    return {row: ca.dot(axes[:, i], vector) for i, row in enumerate(("rx", "ry", "rz")) if row in rows}

@@ -25,7 +25,7 @@ import casadi as ca
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.interaction.base import Attached, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
 from pliant.motion.base import Motion, Part
 
 
@@ -179,28 +179,46 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     """
     frames = _frames(kind.frames)
     theta, multiplier = _zero_to_empty(kind.constants, "c"), ca.SX.sym("l", kind.size)
-    e = kind.value(frames.poses, theta)
-    G = world_jacobian(e, frames.poses)
+    attached = kind.attached(frames.poses, theta)
+    vectors = [ca.SX.sym(f"z{i}", 3) for i in range(len(attached))]
+    z = ca.vertcat(*vectors)
+    rates = ca.vertcat(*[_vector_rates(x, v, kind.frames) for x, v in zip(attached, vectors, strict=True)])
+
+    def along(expression: Any) -> Any:
+        """Derivative by the frames' increments."""
+        return ca.jacobian(expression, z) @ rates
+
+    e = kind.value(vectors, theta)
+    G = along(e)
     V, A = frames.flat_twist, frames.flat_acceleration
-    gamma = _pose_derivative(G @ V, frames) @ V
-    acceleration = G @ A + gamma
+    gamma = along(G @ V) @ V
     gamma_V = ca.jacobian(gamma, V)
     Ev = gamma_V + G @ _twist_cross(frames.twists)
-    Eq = (
-        _pose_derivative(acceleration, frames)
-        + gamma_V @ _twist_cross(frames.twists)
-        + G @ _twist_cross(frames.accelerations)
-    )
+    Eq = along(G @ A + gamma) + gamma_V @ _twist_cross(frames.twists) + G @ _twist_cross(frames.accelerations)
     wrench = G.T @ multiplier
-    K = _pose_derivative(wrench, frames) - _wrench_cross(wrench, kind.frames)
+    K = along(wrench) - _wrench_cross(wrench, kind.frames)
+    # differentiated in the vectors, then fed with their expressions in the poses
+    value = ca.Function("value", [z, V, theta], [e, G, gamma], {"cse": True})
+    tangent = ca.Function("tangent", [z, V, A, theta, multiplier], [K, Eq, Ev], {"cse": True})
+    placed = ca.vertcat(*[x.vector for x in attached])
     name = f"constraint_{kind.name}"
     return Kernels(
         name,
         (
-            _function(f"{name}_value", [frames.flat_pose, V, theta], [e, G, gamma]),
-            _function(f"{name}_tangent", [frames.flat_pose, V, A, theta, multiplier], [K, Eq, Ev]),
+            _function(f"{name}_value", [frames.flat_pose, V, theta], value(placed, V, theta)),
+            _function(
+                f"{name}_tangent", [frames.flat_pose, V, A, theta, multiplier], tangent(placed, V, A, theta, multiplier)
+            ),
         ),
     )
+
+
+def _vector_rates(attached: Attached, vector: Any, frames: int) -> Any:
+    """3 x 6k: change of an attached vector with the frames' increments."""
+    blocks = [ca.SX(3, 6) for _ in range(frames)]
+    translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)
+    blocks[attached.frame] = ca.horzcat(translation, -so3.hat(vector))
+    return ca.horzcat(*blocks)
 
 
 @cache

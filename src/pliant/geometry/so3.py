@@ -113,6 +113,21 @@ def quaternion_exp(w: Any) -> Any:
     return ca.vertcat(1 - x2 * cosc(x2), half * w)
 
 
+def angle_per_sine(sine2: Any, cosine: Any) -> Any:
+    """x / sin(x) of an angle x in [0, pi) from the square of its sine and its cosine."""
+    near = ca.logic_and(sine2 < 1e-2, cosine > 0)
+    safe = ca.sqrt(ca.if_else(sine2 < 1e-2, ca.fmax(sine2, 1e-300), sine2))
+    return ca.if_else(near, _asin_series(sine2), ca.atan2(safe, cosine) / safe)
+
+
+def _asin_series(s2: Any) -> Any:
+    """asin(s)/s as a series in s^2, exact to round-off below 0.1."""
+    series: Any = 0.0
+    for k in reversed(range(12)):
+        series = math.factorial(2 * k) / (4**k * math.factorial(k) ** 2 * (2 * k + 1)) + s2 * series
+    return series
+
+
 def quaternion_log(Q: Any) -> Any:
     """Rotation vector [rad] of a unit quaternion, of length at most pi (the nearer of `Q` and `-Q`)."""
     sign = ca.if_else(Q[0] < 0, -1.0, 1.0)
@@ -120,12 +135,8 @@ def quaternion_log(Q: Any) -> Any:
     s2 = ca.dot(v, v)
     near = s2 < 1e-2
     safe = ca.sqrt(ca.if_else(near, 1.0, s2))
-    # near zero: 2 asin(s)/s as a series in s^2 (the quaternion is unit, so w carries no further information)
-    series = 0.0
-    for k in reversed(range(12)):
-        coefficient = 2 * math.factorial(2 * k) / (4**k * math.factorial(k) ** 2 * (2 * k + 1))
-        series = coefficient + s2 * series
-    return ca.if_else(near, series, 2 * ca.atan2(safe, w) / safe) * v
+    # near zero the quaternion is unit, so w carries no further information
+    return 2 * ca.if_else(near, _asin_series(s2), ca.atan2(safe, w) / safe) * v
 
 
 def matrix_quaternion(R: Any) -> Any:

@@ -48,14 +48,28 @@ class FrameForce:
 
 
 @dataclass(frozen=True)
+class Attached:
+    """A world vector that moves with a frame: a point, or a direction that only turns."""
+
+    frame: int
+    vector: Any
+    is_point: bool
+
+
+@dataclass(frozen=True)
 class FrameConstraint:
-    """`value(poses, constants) = prescribed signal`, in `size` components."""
+    """`value(vectors, constants) = prescribed signal`, in `size` components, of vectors attached to the frames.
+
+    `attached(poses, constants)` lists the vectors. Stating the constraint in them keeps its derivatives short: points
+    and directions have simple rates, while the entries of composed poses do not.
+    """
 
     name: str
     frames: int
     constants: int
     size: int
-    value: Callable[[Sequence[Pose], Any], Any]
+    attached: Callable[[Sequence[Pose], Any], list[Attached]]
+    value: Callable[[Sequence[Any], Any], Any]
 
 
 @dataclass(frozen=True)
