@@ -90,21 +90,23 @@ def test_a_camera_is_right_handed_whatever_it_looks_along():
         np.testing.assert_allclose(np.cross(camera.right, camera.up), camera.toward, atol=1e-12)
 
 
-def test_a_bent_rod_is_an_arc():
-    text = """
+@pytest.mark.parametrize("kind", ["ebr", "eba", "srl", "rom"])
+def test_a_bent_rod_is_an_arc(kind):
+    model = "{kind: rom}" if kind == "rom" else f"{{kind: {kind}, elements: 10}}"
+    text = f"""
 pliant: 1
-world: {gravity: [0, 0, 0]}
-sections: {wire: {shape: circle, radius: 5 mm}}
-materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+world: {{gravity: [0, 0, 0]}}
+sections: {{wire: {{shape: circle, radius: 5 mm}}}}
+materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
 rods:
-  arm: {length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, 4, 0], model: {kind: ebr, elements: 5}}
+  arm: {{length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, 4, 0], model: {model}}}
 """
     eqs = pliant.derive(pliant.load_text(text))
     (rod,) = make_scene(eqs, eqs.initial_state()[0]).rods
     center = np.array([0.25, 0, 0])  # of a circle with curvature 4/m that starts along z
-    np.testing.assert_allclose(np.linalg.norm(rod.points - center, axis=1), 0.25, atol=2e-5)
+    np.testing.assert_allclose(np.linalg.norm(rod.points - center, axis=1), 0.25, atol=1.5e-3)
     length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
-    assert length == pytest.approx(0.5, rel=2e-3)
+    assert length == pytest.approx(0.5, rel=5e-3)
     assert rod.grounded
 
 
