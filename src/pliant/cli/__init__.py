@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-COMMAND_MODULES = ("pliant.cli.models", "pliant.cli.analyses", "pliant.cli.export", "pliant.cli.picture")
+COMMAND_MODULES = (
+    "pliant.cli.models",
+    "pliant.cli.analyses",
+    "pliant.cli.recordings",
+    "pliant.cli.export",
+    "pliant.cli.picture",
+)
 """Modules with commands, in the order of the help. Each has `register(app)` and imports heavy things late."""
 
 FAULT = 2

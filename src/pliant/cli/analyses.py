@@ -15,7 +15,7 @@ from pliant.cli.answers import (
     result_json,
     write_json,
 )
-from pliant.cli.common import CommandError, Folder, Json, Model, Set, Variant, console, load_model, print_json, say
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -42,15 +42,16 @@ def register(app: typer.Typer) -> None:
     app.command("equations")(equations)
 
 
-def _equations(model: str, settings: Any, variant: str | None, folder: Any) -> Equations:
+def _equations(model: str, settings: Any, variant: str | None, folder: Any, rods: Any) -> Equations:
     from pliant.equations.equations import derive
 
-    return derive(load_model(model, settings=settings, variant=variant, folders=folder))
+    return derive(load_model(model, settings=settings, variant=variant, folders=folder, rods=rods))
 
 
 def equilibrium(
     model: Model,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     starts: Annotated[
@@ -64,7 +65,7 @@ def equilibrium(
     """Find a pose at rest, and say whether it is stable."""
     from pliant.solve import equilibrium as solver
 
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed))
         if not found:
@@ -106,6 +107,7 @@ def state_at(eqs: Equations, at: str, warn: bool = True) -> Any:
 def modes(
     model: Model,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     count: Annotated[int | None, typer.Option("--count", min=1, help="How many modes, lowest first; else all.")] = None,
@@ -116,7 +118,7 @@ def modes(
     """Natural frequencies, damping ratios and mode shapes."""
     from pliant.solve import modal
 
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     found = answering(lambda: modal.modes(eqs, at=state_at(eqs, at_state), count=count))
     answer = {
         "model": model,
@@ -150,6 +152,7 @@ def modes(
 def linearize(
     model: Model,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates, by comma.")] = None,
@@ -160,7 +163,7 @@ def linearize(
     """A, B, C, D about a state, on independent coordinates."""
     from pliant.solve import linear
 
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     chosen = tuple(independent.split(",")) if independent else None
     found = answering(lambda: linear.linearize(eqs, at=state_at(eqs, at_state), independent=chosen))
     answer = {
@@ -198,6 +201,7 @@ def simulate(
     formulation: Annotated[str, typer.Option("--formulation", help="multipliers or reduced.")] = "multipliers",
     independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates (reduced).")] = None,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     out: Out = None,
@@ -206,7 +210,7 @@ def simulate(
     """Simulate the motion from the start, and save or print it."""
     from pliant.solve.saving import At, Every
 
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     times = _times(at)
     save = Every(save_every) if save_every is not None else At(times or [0.0, until]) if (times or json) else None
     if save_every is not None and times:
@@ -269,26 +273,27 @@ def _simulate(
 
 
 def run(
-    model: Model, set: Set = None, variant: Variant = None, folder: Folder = None,
+    model: Model, set: Set = None, rod: Rod = None, variant: Variant = None, folder: Folder = None,
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results.")] = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Do the analyses that the model lists, in order."""
     from pliant.cli.run import run_analyses
 
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     return int(answering(lambda: run_analyses(model, eqs, out, json)))
 
 
 def equations(
     model: Model,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
     json: Json = False,
 ) -> int:
     """Print the equations of motion of a small robot."""
-    eqs = _equations(model, set, variant, folder)
+    eqs = _equations(model, set, variant, folder, rod)
     text = answering(eqs.latex if latex else eqs.text)
     if json:
         print_json({"model": model, "status": "ok", "format": "latex" if latex else "text", "equations": text})

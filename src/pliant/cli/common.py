@@ -30,6 +30,10 @@ Set: TypeAlias = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help='Value of a parameter, such as "length=30 cm".'),
 ]
 Variant: TypeAlias = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")]
+Rod: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=eba:10."),
+]
 Folder: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from."),
@@ -56,12 +60,28 @@ class Failure:
 
 
 def load_model(
-    model: str, *, settings: Sequence[str] | None, variant: str | None, folders: Sequence[str] | None
+    model: str,
+    *,
+    settings: Sequence[str] | None,
+    variant: str | None,
+    folders: Sequence[str] | None,
+    rods: Sequence[str] | None = None,
 ) -> RobotSpec:
-    """The robot that a command works on; raises SpecError with all faults."""
+    """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
     from pliant.spec.reader import load
 
-    return load(model, variant=variant, set=read_settings(settings), folders=folders or ())
+    spec = load(model, variant=variant, set=read_settings(settings), folders=folders or ())
+    for choice in rods or ():
+        from pliant.rod.switch import with_rod_model
+
+        name, equals, kind = choice.partition("=")
+        if not equals or not name.strip() or not kind.strip():
+            raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=eba:10")
+        try:
+            spec = with_rod_model(spec, name.strip(), kind.strip())
+        except ValueError as reason:
+            raise CommandError(str(reason)) from None
+    return spec
 
 
 def read_settings(settings: Sequence[str] | None) -> dict[str, float | str]:

@@ -11,6 +11,7 @@ from pliant.cli.common import (
     Folder,
     Json,
     Model,
+    Rod,
     Set,
     Variant,
     console,
@@ -49,14 +50,16 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
     return 0
 
 
-def show(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
+def show(
+    model: Model, set: Set = None, rod: Rod = None, variant: Variant = None, folder: Folder = None, json: Json = False
+) -> int:
     """Show a robot as tables.
 
     Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
     """
     from pliant.spec.tables import overview, print_tables
 
-    spec = load_model(model, settings=set, variant=variant, folders=folder)
+    spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
     if json:
         shown = overview(spec)
         tables = {

@@ -205,9 +205,11 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_value", [frames.flat_pose, V, theta], value(placed, V, theta)),
+            _function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
             _function(
-                f"{name}_tangent", [frames.flat_pose, V, A, theta, multiplier], tangent(placed, V, A, theta, multiplier)
+                f"{name}_tangent",
+                [frames.flat_pose, V, A, theta, multiplier],
+                tangent.call([placed, V, A, theta, multiplier]),
             ),
         ),
     )

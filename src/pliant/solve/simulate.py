@@ -13,7 +13,7 @@ import numpy as np
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.automatic import choose_method
-from pliant.solve.integrator import ExplicitRungeKutta, Method, make_run
+from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, make_run
 from pliant.solve.packaging import package
 from pliant.solve.prescribed import with_prescribed_accelerations
 from pliant.solve.record import Motion
@@ -250,7 +250,7 @@ def _verdict(job: Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
         STEP_TOO_SMALL: "the step became too small to go on: the motion is singular here, or tolerances are too tight",
         PROJECTION: "the constraints can no longer be satisfied: the mechanism has reached a dead end",
     }
-    return "failed", f"{reasons.get(status, f'status {status}')} {at}"
+    return "failed", f"{reasons.get(status) or Status(status).meaning} {at}"
 
 
 class _Saver:

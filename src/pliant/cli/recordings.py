@@ -1,0 +1,169 @@
+"""Commands that hold a model against a recording: compare and fit."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from pliant.cli.answers import answering, write_json
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
+
+Against = Annotated[
+    str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
+]
+OutputName = Annotated[str, typer.Option("--output", help="The model's output that is compared.")]
+Columns = Annotated[str, typer.Option("--columns", help="The recording's columns of that output, by comma.")]
+Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
+End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
+Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("compare")(compare)
+    app.command("fit")(fit)
+
+
+def compare(
+    model: Model,
+    rods: Annotated[str, typer.Option("--rods", metavar="NAME=KIND:N,KIND:N,...", help="Rod models to compare.")],
+    against: Against = None,
+    output: OutputName = "tip",
+    columns: Columns = "x,y,z",
+    begin: Begin = None,
+    end: End = None,
+    until: Annotated[float, typer.Option("--until", help="Duration without a recording [s].")] = 1.0,
+    set: Set = None,
+    variant: Variant = None,
+    folder: Folder = None,
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Compare rod models with each other or with a recording: accuracy and cost."""
+    from pliant.solve.compare import Comparison
+    from pliant.solve.compare import compare as run_comparison
+    from pliant.solve.recording import read_recording
+
+    spec = load_model(model, settings=set, variant=variant, folders=folder)
+    rod, equals, listed = rods.partition("=")
+    if not equals or not listed.strip():
+        raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=ebr:3,eba:5")
+    kinds = [kind.strip() for kind in listed.split(",") if kind.strip()]
+    found = answering(
+        lambda: run_comparison(
+            spec,
+            rod.strip(),
+            kinds,
+            None if against is None else read_recording(against),
+            output=output,
+            columns=columns.split(","),
+            window=_window(begin, end),
+            until=until,
+        )
+    )
+    names = [f.name for f in fields(Comparison) if f.name not in ("time", "path")]
+    answer = {
+        "model": model,
+        "status": "ok",
+        "against": against or f"{rod}={kinds[-1]}",
+        "rows": [{name: getattr(row, name) for name in names} for row in found],
+    }
+    write_json(out, answer)
+    if json:
+        print_json(answer)
+        return 0
+    from rich.table import Table
+
+    headings = [
+        "rod",
+        "states",
+        "derive [s]",
+        "compile [s]",
+        "static [s]",
+        "run [s]",
+        "x real time",
+        "mean [mm]",
+        "[%]",
+    ]
+    table = Table(*headings, "max [mm]", "static [mm]", box=None)
+    for row in found:
+        numbers = (row.derive_s, row.compile_s, row.static_s, row.run_s)
+        cells = [row.rod, str(row.states), *(f"{x:.2g}" for x in numbers), f"{row.realtime_factor:.0f}"]
+        errors = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
+        table.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in errors))
+    console().print(table)
+    return 0
+
+
+def _window(begin: float | None, end: float | None) -> tuple[float, float] | None:
+    if begin is None and end is None:
+        return None
+    if begin is None or end is None or not begin < end:
+        raise CommandError("the window needs --from below --to", "write --from 7 --to 54")
+    return begin, end
+
+
+def fit(
+    model: Model,
+    parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, by comma.")],
+    against: Against = None,
+    output: OutputName = "tip",
+    columns: Columns = "x,y,z",
+    begin: Begin = None,
+    end: End = None,
+    hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
+    set: Set = None,
+    rod: Rod = None,
+    variant: Variant = None,
+    folder: Folder = None,
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Find physical parameters so that the model follows a recording."""
+    from pliant.equations.equations import derive
+    from pliant.solve.fit import cycles
+    from pliant.solve.fit import fit as run_fit
+    from pliant.solve.recording import read_recording
+
+    if against is None:
+        raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
+    if hold_out not in (None, "even", "odd"):
+        raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
+    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
+
+    def work() -> Any:
+        recording = read_recording(against)
+        use = None
+        if hold_out is not None:
+            driven = [name for name in eqs.inputs if name in recording.columns]
+            use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
+        return run_fit(
+            eqs,
+            [name.strip() for name in parameters.split(",")],
+            recording,
+            output=output,
+            columns=columns.split(","),
+            use=use,
+            window=_window(begin, end),
+            progress=lambda count, error: say(f"simulation {count}: mean error {error:.3f} mm"),
+        )
+
+    found = answering(work)
+    answer = {"model": model, "status": "ok", **found.__dict__}
+    write_json(out, answer)
+    if json:
+        print_json(answer)
+        return 0
+    from rich.table import Table
+
+    table = Table("parameter", "value (SI)", "standard deviation", box=None)
+    for name, value in found.parameters.items():
+        table.add_row(name, f"{value:.6g}", f"{found.deviations[name]:.2g}")
+    console().print(table)
+    console().print(f"mean error on the fitted samples: {found.before_mm:.3f} mm before, {found.after_mm:.3f} mm after")
+    if found.after_test_mm == found.after_test_mm:
+        text = f"on the held-out cycles: {found.before_test_mm:.3f} mm before, {found.after_test_mm:.3f} mm after"
+        console().print(text)
+    return 0

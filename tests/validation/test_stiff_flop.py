@@ -1,0 +1,87 @@
+"""The pneumatic module against its recording.
+
+The recording is not part of the project: it is read from the folder in PLIANT_DATA, or from ../shared/data beside the
+checkout, and the tests are skipped where it is missing.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, load
+from pliant.solve.compare import compare
+from pliant.solve.recording import RecordingError, drive, plateaus, read_recording
+
+FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))
+FILE = FOLDER / "stiff_flop_free.csv"
+
+
+@pytest.fixture(scope="module")
+def recording():
+    if not FILE.is_file():
+        pytest.skip(f"no recording at {FILE}; set PLIANT_DATA to its folder")
+    return read_recording(FILE)
+
+
+@pytest.mark.parametrize(("pressure", "direction"), [("p1", (0, -1)), ("p2", (-1, 1)), ("p3", (1, 1))])
+def test_each_pair_bends_the_tip_as_the_recording_says(pressure, direction):
+    found = equilibrium(derive(load("stiff_flop")), inputs={pressure: 40e3})
+    tip = np.array(found.outputs["tip"][:2])
+    for value, sign in zip(tip, direction, strict=True):
+        assert abs(value) < 1e-6 if sign == 0 else np.sign(value) == sign
+
+
+def test_the_answer_to_pressure_is_more_than_linear():
+    eqs = derive(load("stiff_flop"))
+    bends = [abs(equilibrium(eqs, inputs={"p1": p}).outputs["tip"][1]) for p in (20e3, 40e3)]
+    assert bends[1] > 2.1 * bends[0]
+
+
+def test_every_rod_model_follows_the_recording_without_fitting(recording):
+    rows = compare(load("stiff_flop"), "arm", ["ebr:3", "eba:3", "srl:3", "rom:3"], recording, window=(7.0, 54.0))
+    for row in rows:
+        assert row.mean_error_mm < 2.2, row.rod
+        assert row.static_mean_error_mm < 2.2, row.rod
+        assert row.mean_error_percent < 4.0, row.rod
+
+
+def test_the_nine_loaded_rests_are_found(recording):
+    _, driven = drive(derive(load("stiff_flop")), recording)
+    assert len(plateaus(recording, driven)) == 9
+
+
+BAD = {
+    "empty.csv": ("", "has no rows"),
+    "words.csv": ("t_s,p1_Pa\n0,a\n", "line 2 of .* not a number"),
+    "nan.csv": ("t_s,p1_Pa\n0,nan\n", "not finite"),
+    "short.csv": ("t_s,p1_Pa\n0\n", "1 entries for 2 columns"),
+    "back.csv": ("t_s,p1_Pa\n0,1\n1,1\n0.5,1\n", "must increase"),
+    "gap.csv": ("t_s,p1_Pa\n" + "".join(f"{t},1\n" for t in (0, 1, 2, 3, 99)), "gap of 96 s at t = 3 s"),
+    "no_time.csv": ("p1_Pa,x_m\n0,1\n", "no time column"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_recordings_are_refused_with_their_place(tmp_path, name):
+    text, message = BAD[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(RecordingError, match=message):
+        read_recording(tmp_path / name)
+
+
+def test_units_of_columns_are_read(tmp_path):
+    (tmp_path / "r.csv").write_text("t_ms,p1_kPa,x_mm,label\n0,1,2,3\n500,2,4,3\n")
+    found = read_recording(tmp_path / "r.csv")
+    np.testing.assert_allclose(found.time, [0, 0.5])
+    np.testing.assert_allclose(found.column("p1"), [1e3, 2e3])
+    np.testing.assert_allclose(found.column("x"), [2e-3, 4e-3])
+    with pytest.raises(RecordingError, match="no column 'p2'; it has p1, x"):
+        found.column("p2")
+
+
+def test_a_recording_that_drives_nothing_is_refused(tmp_path):
+    (tmp_path / "r.csv").write_text("t_s,q_Pa\n0,1\n1,2\n")
+    with pytest.raises(RecordingError, match="drives none of the model's inputs"):
+        drive(derive(load("stiff_flop")), read_recording(tmp_path / "r.csv"))
