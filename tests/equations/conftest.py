@@ -122,12 +122,19 @@ class RandomSystem:
                 signals = builder.signals(law.signals)
                 builder.coordinate_force(law, q_at, v_at, constants, signals, f"spring {joint}")
 
-    def constraints(self) -> None:
+    def constraints(self, *, again: bool = False) -> None:
         """Frame constraints between loose parts, one of them prescribed in time, and a linear one.
 
-        Each pair of parts can satisfy its constraint, so that the equations have one solution.
+        Each pair of parts can satisfy its constraint, so that the equations have one solution. With `again` the
+        linear one is stated a second time, doubled, and nothing else.
         """
         rng, builder = self.rng, self.builder
+        if again:
+            line = builder.build().linear_constraints[0]
+            numbers = builder.build().constants.numbers
+            doubled = [2 * numbers[k] for k in line.coefficients]
+            builder.linear_constraint(line.coordinates, doubled, 2 * numbers[line.offset], -1, "gear again")
+            return
         last = builder.last_node()
         other = next(n for n in self.loose if n not in self._path(last))
         loops = (

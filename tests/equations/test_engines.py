@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from pliant.equations.compiled import EvaluationError
+from pliant.motion import SCREW
 
 ALL = ["revolute", "prismatic", "translation", "rotation", "rotation_vector", "free"]
 CASES: dict[str, dict[str, Any]] = {
@@ -243,3 +244,45 @@ def test_rows_that_are_switched_off(sample: Any) -> None:
     finally:
         for engine in engines:
             engine.row_active[0] = 1
+
+
+# -- states without an answer ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+def test_a_coordinate_without_mass_or_a_constraint_twice_is_refused(
+    random_system: Callable[[int], Any], redundant: bool
+) -> None:
+    """Both give accelerations that are round-off blown up, unless the factorization notices."""
+    draft = random_system(11)
+    draft.joints(["revolute"], loose=3)
+    draft.constraints()
+    if redundant:
+        draft.constraints(again=True)
+    else:
+        massless = draft.builder
+        axis = [0, 0, 0, 0, 0, 1]
+        massless.element(massless.last_node(), [(SCREW, draft.placement(), axis)])
+    sample = draft.finish()
+    with pytest.raises(EvaluationError, match="singular"):
+        sample.compiled.forward(sample.t, sample.q, sample.v)
+
+
+def test_a_tree_with_a_massless_coordinate_is_refused(random_system: Callable[[int], Any]) -> None:
+    draft = random_system(12)
+    draft.joints(["revolute", "free"])
+    draft.builder.element(draft.builder.last_node(), [(SCREW, draft.placement(), [0, 0, 0, 0, 0, 1])])
+    sample = draft.finish()
+    for evaluate in (sample.compiled.forward, sample.compiled.forward_derivatives):
+        with pytest.raises(EvaluationError, match="mass"):
+            evaluate(sample.t, sample.q, sample.v)
+
+
+def test_numbers_that_are_not_finite(sample: Any) -> None:
+    engine = sample.compiled
+    before = engine.forward(sample.t, sample.q, sample.v)[0]
+    for value in (np.nan, np.inf):
+        with pytest.raises(EvaluationError, match="finite"):
+            engine.forward(sample.t, sample.q, np.full(engine.nv, value))
+    # and leave nothing behind
+    np.testing.assert_array_equal(engine.forward(sample.t, sample.q, sample.v)[0], before)

@@ -12,14 +12,30 @@ import pliant.motion
 from pliant.equations.kernel import coordinate_carrier, has_constant_subspace, motion_kernels
 from pliant.geometry import se3, so3
 from pliant.motion import Motion, Quaternion
+from pliant.rod.ebr import PUBLISHED_SEGMENT, SEGMENT
+from pliant.rod.rom import polynomial_motion
+from pliant.rod.srl import END_JOINT, MIDPOINT_JOINT
 
-MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
+JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
+ROD_MOTIONS = {
+    m.name: m
+    for m in (
+        SEGMENT,
+        PUBLISHED_SEGMENT,
+        MIDPOINT_JOINT,
+        END_JOINT,
+        polynomial_motion(2, 2, "four"),
+        polynomial_motion(3, 2, "three"),
+    )
+}
+MOTIONS = JOINT_MOTIONS | ROD_MOTIONS
 STEP = 1e-5
 STATES = range(4)
 
 
 def constants(motion: Motion, rng: np.random.Generator) -> np.ndarray:
-    """Constants that a motion may have: a screw's axis has unit length and its translation is along it."""
+    """Constants that a motion may have: a screw's axis has unit length and its translation is along it, a rod's are
+    lengths and values of polynomials."""
     if motion.name == "screw":
         axis = rng.normal(size=3)
         axis /= np.linalg.norm(axis)
@@ -28,14 +44,17 @@ def constants(motion: Motion, rng: np.random.Generator) -> np.ndarray:
             np.concatenate([axis, 0 * axis]),
             np.concatenate([0.3 * axis, axis]),
         ][rng.integers(3)]
-    return rng.normal(size=motion.constants)
+    return rng.uniform(0.2, 0.6, size=motion.constants)
 
 
 def position(motion: Motion, rng: np.random.Generator) -> np.ndarray:
-    parts = []
+    """Any pose of a joint; a rod bends moderately."""
+    size, parts = (0.3 if motion.name in ROD_MOTIONS else 2.0), []
     for part in motion.parts:
-        x = rng.normal(size=part.q_size)
-        parts.append(x / np.linalg.norm(x) if isinstance(part, Quaternion) else x)
+        if isinstance(part, Quaternion):
+            parts.append(np.array(so3.quaternion_exp(ca.DM(size * rng.normal(size=3)))).ravel())
+        else:
+            parts.append(size * rng.normal(size=part.q_size))
     return np.concatenate(parts)
 
 
@@ -69,7 +88,8 @@ def case(request: pytest.FixtureRequest) -> tuple[Motion, np.ndarray, np.ndarray
 
 
 def test_all_motions_are_covered() -> None:
-    assert {"screw", "translation", "rotation", "rotation_vector", "free"} <= set(MOTIONS)
+    assert {"screw", "translation", "rotation", "rotation_vector", "free"} <= set(JOINT_MOTIONS)
+    assert len(ROD_MOTIONS) == 6
 
 
 def test_stated_subspace_is_the_differentiated_one(case: Any) -> None:

@@ -16,9 +16,11 @@ from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPla
 from pliant.model.system import System
 
 SINGULAR = 1
+NOT_FINITE = 2
 MESSAGES = {
     SINGULAR: "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict "
     "each other. Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
+    NOT_FINITE: "the state holds a number that is not finite. Check initial values, parameters and inputs.",
     7: "the constraints cannot be satisfied from this state: the loop does not close. "
     "Check lengths and initial values.",
 }
