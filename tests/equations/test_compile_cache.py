@@ -169,3 +169,31 @@ def test_two_processes_compile_the_same_model_at_once(folder: Path) -> None:
     assert sorted(p.name.split("-")[0] for p in libraries) == ["motion_screw", "runtime"]
     for library in libraries:
         assert cache._is_sound(library)
+
+
+def test_a_cache_that_can_only_be_read_still_serves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = build(7)
+
+    def refuse(place: Path) -> Path:
+        raise AssertionError(f"nothing needs to be written, but {place} was asked for")
+
+    monkeypatch.setattr(cache, "_writable_cache", refuse)
+    assert build(7) == path
+
+
+def test_a_full_disk_is_reported_with_a_way_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(CompileError, match=r"No space left on device.*PLIANT_CACHE"):
+        build(8)
+
+
+def test_flags_behind_the_compiler_and_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = find_compiler()
+    monkeypatch.setenv("CC", f"{plain} -g")
+    assert find_compiler() == plain
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    with pytest.warns(UserWarning, match=r"'/nowhere/cc' named by CC is not found"):
+        assert find_compiler() is not None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
+    from pliant.equations.compile import CompileError
     from pliant.equations.compiled import EvaluationError
     from pliant.equations.equations import UnknownName
     from pliant.equations.printing import TooLarge
@@ -19,7 +20,16 @@ def answering(function: Any) -> Any:
     from pliant.solve.independent import PartitionError
     from pliant.solve.state import AssemblyError
 
-    expected = (AssemblyError, EvaluationError, PartitionError, ResultFileError, UnknownName, TooLarge, ValueError)
+    expected = (
+        AssemblyError,
+        CompileError,
+        EvaluationError,
+        PartitionError,
+        ResultFileError,
+        UnknownName,
+        TooLarge,
+        ValueError,
+    )
     try:
         return function()
     except expected as reason:

@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -43,8 +44,11 @@ class NoCompiler(RuntimeError):
 
 def find_compiler() -> str | None:
     """Path of the C compiler: the environment variable CC, else cc, gcc or clang; None without one."""
-    for name in (os.environ.get("CC"), "cc", "gcc", "clang"):
-        if name and (path := shutil.which(name)):
+    chosen = shlex.split(os.environ.get("CC", ""))[:1]  # without flags that may follow
+    if chosen and not shutil.which(chosen[0]):
+        warnings.warn(f"the compiler '{chosen[0]}' named by CC is not found; trying cc, gcc and clang", stacklevel=2)
+    for name in (*chosen, "cc", "gcc", "clang"):
+        if path := shutil.which(name):
             return path
     return None
 
@@ -106,10 +110,27 @@ def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], fl
     for part in (_machine(compiler), " ".join(flags), *(f"{k}\0{sources[k]}" for k in sorted(sources))):
         key.update(part.encode())
         key.update(b"\0")
+    file_name = f"{name}-{key.hexdigest()[:24]}.so"
+    if _is_sound(cache_folder() / file_name):
+        return cache_folder() / file_name  # also from a cache that can only be read
     folder = _writable_cache(cache_folder())
-    library = folder / f"{name}-{key.hexdigest()[:24]}.so"
+    library = folder / file_name
     if _is_sound(library):
         return library
+    try:
+        return _compile(compiler, name, sources, main, flags, library)
+    except OSError as reason:
+        raise CompileError(
+            f"cannot compile {name} in {folder}: {reason.strerror or reason}. Free some space, or set PLIANT_CACHE to "
+            "another folder."
+        ) from None
+
+
+def _compile(
+    compiler: str, name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str], library: Path
+) -> Path:
+    """Compile in a folder beside the library's place and move it there with its checksum."""
+    folder = library.parent
     with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
         for file, text in sources.items():
             Path(build, file).write_text(text, encoding="utf-8")

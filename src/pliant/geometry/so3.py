@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 
-# Below this value of x^2 six series terms are exact to round-off; above it the closed forms lose at most 1e-14.
+# Below this value of x^2 the series is exact to round-off; above it the closed forms lose at most 1e-14.
 SERIES_BELOW = 0.25
 SERIES_TERMS = 9
 
