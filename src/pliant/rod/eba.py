@@ -42,7 +42,7 @@ class Eba(RodModelBase):
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the sections and the elements between them to the system."""
-        arc_lengths, frames = mesh(build, rod, self.elements)
+        arc_lengths, fractions, frames = mesh(build, rod, self.elements)
         base = se3.compose(build.initial_pose(rod.node), rod.placement)
         nodes = [(rod.node, rod.placement)]
         for k, s in enumerate(arc_lengths[1:], start=1):
@@ -53,11 +53,11 @@ class Eba(RodModelBase):
                 build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j])
             build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
             nodes.append((element.nodes[0], se3.identity()))
-        add_lumped_masses(build, rod, nodes, arc_lengths)
+        add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
         force = element_force(self.map, rod.law, actuated=rod.actuation is not None)
         for k in range(len(nodes) - 1):
             (node_a, end_a), (node_b, end_b) = nodes[k : k + 2]
-            middle = build.nominal((arc_lengths[k] + arc_lengths[k + 1]) / (2 * rod.length))
+            middle = (fractions[k] + fractions[k + 1]) / 2
             law = rod.law_constants(arc_lengths[k + 1] - arc_lengths[k], middle)
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
@@ -67,11 +67,12 @@ class Eba(RodModelBase):
         build.name_frame(f"{rod.name}.tip", *nodes[-1])
 
 
-def mesh(build: Build, rod: RodProperties, elements: int) -> tuple[list[Any], dict[str, int]]:
-    """Arc lengths [m] of all sections, base and tip included, and which section each named frame is.
+def mesh(build: Build, rod: RodProperties, elements: int) -> tuple[list[Any], list[float], dict[str, int]]:
+    """Arc lengths [m] of all sections, base and tip included, as expressions; the fractions of the length that they are
+    at the model's own parameter values; and which section each named frame is.
 
     Elements are equal between neighbouring frames and as equal as possible overall; how many stand where is settled at
-    the model's own parameter values.
+    those values.
     """
     stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
     where = {}
@@ -86,11 +87,12 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> tuple[list[Any], di
     while sum(counts) < elements:
         longest = max(range(len(gaps)), key=lambda i: gaps[i] / counts[i])
         counts[longest] += 1
-    arc_lengths, index = [stops[0.0]], {0.0: 0}
+    arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
         arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
+        fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
         index[b] = len(arc_lengths) - 1
-    return arc_lengths, {name: index[place] for name, place in where.items()}
+    return arc_lengths, fractions, {name: index[place] for name, place in where.items()}
 
 
 @cache

@@ -20,9 +20,15 @@ GAUSS = 3**-0.5
 
 
 def add_lumped_masses(
-    build: Build, rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any]
+    build: Build,
+    rod: RodProperties,
+    nodes: Sequence[tuple[int, Pose]],
+    arc_lengths: Sequence[Any],
+    fractions: Sequence[float],
 ) -> None:
     """Put the rod's mass on nodes (with placements) that stand at the given arc lengths [m], base and tip included.
+
+    `fractions` of the length are where that is at the model's own parameter values.
 
     Mass, centre of mass and inertia of the unstressed rod are exact. The world's share is left out: it never moves.
     """
@@ -30,12 +36,16 @@ def add_lumped_masses(
     for k, ((node, placement), here) in enumerate(zip(nodes, arc_lengths, strict=True)):
         if node == WORLD:
             continue
-        begin = here if k == 0 else (arc_lengths[k - 1] + here) / 2
-        end = here if k == last else (here + arc_lengths[k + 1]) / 2
-        middle, half = (begin + end) / 2, (end - begin) / 2
+        before, after = max(k - 1, 0), min(k + 1, last)
+        half = (arc_lengths[after] - arc_lengths[before]) / 4
         for side in (-GAUSS, GAUSS):
-            at = middle + side * half
-            section = rod.section(build.nominal(at / rod.length))
+            at = _point(arc_lengths[before], here, arc_lengths[after], side)
+            section = rod.section(_point(fractions[before], fractions[k], fractions[after], side))
             inertia = ca.diag(ca.vertcat(*[half * x for x in section.rotary]))
             place = se3.compose(placement, rod.unstressed(at - here))
             build.system.mass(node, half * section.mass, ca.DM.zeros(3), inertia, place)
+
+
+def _point(before: Any, here: Any, after: Any, side: float) -> Any:
+    """Point of the piece that reaches half-way to both neighbours; `side` from -1 (its begin) to 1 (its end)."""
+    return (before + 2 * here + after) / 4 + side * (after - before) / 4

@@ -44,7 +44,8 @@ class Srl(RodModelBase):
             name_strains(build, rod, element, k + 1)
             add_section_force(build, rod, element, length, (k + 0.5) / self.elements)
             nodes.append((element.nodes[0], se3.identity()))
-        add_lumped_masses(build, rod, nodes, [k * length for k in range(self.elements + 1)])
+        fractions = [k / self.elements for k in range(self.elements + 1)]
+        add_lumped_masses(build, rod, nodes, [k * length for k in range(self.elements + 1)], fractions)
         build.name_frame(rod.name, *nodes[0])
         for frame, at in rod.attachments.items():
             k = self._link(build.nominal(at / rod.length))
