@@ -79,7 +79,10 @@ class RodProperties:
     def unstressed(self, arc_length: Any) -> Pose:
         """Pose of the section an arc length [m] (positive or negative) further on, in the rod without stress."""
         shear_x, shear_y, stretch, *bends = self.rest
-        return se3.exp(arc_length * ca.vertcat(shear_x, shear_y, 1 + stretch, *bends))
+        along = arc_length * ca.vertcat(shear_x, shear_y, 1 + stretch)
+        if all(isinstance(bend, int | float) and bend == 0 for bend in bends):
+            return ca.DM.eye(3), along  # straight rods are many, and the exponential is long to write down
+        return se3.exp(ca.vertcat(along, arc_length * ca.vertcat(*bends)))
 
     def law_constants(self, length: Any, x: float) -> list[Any]:
         """Constants of the section law for a piece of rod of that length around fraction x."""
