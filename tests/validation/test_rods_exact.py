@@ -41,7 +41,7 @@ def test_a_tip_moment_rolls_the_rod_up(word, turns):
     angle = 2 * np.pi * turns
     expected = np.array([np.sin(angle), 0, (1 - np.cos(angle))]) / angle
     found = tip(eqs, q, STIFF)
-    # links are chords of the circle: that costs them angle^2 / 24 N^2
+    # links are chords of the circle, second order in angle / N
     tolerance = {"srl:8": angle**2 / (16 * 64), "rom:6": 2e-4}.get(word, 1e-9)
     assert found.position == pytest.approx(expected, abs=tolerance)
     assert found.rotation[:, 2] == pytest.approx([np.cos(angle), 0, np.sin(angle)], abs=max(1e-8, tolerance))

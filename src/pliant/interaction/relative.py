@@ -7,7 +7,7 @@ from the first. With `delta` the relative increment in the first frame's axes at
     du = U(u) delta,     deformation rate = E relative twist,  E = d(deformation)/du U,     wrench = E' force,
 
 and everything else is a change of axes. Differentiating the same force by the entries of both poses gives the same
-numbers from a kernel fifty times as long.
+numbers from a kernel some twenty-five times as long.
 """
 
 from __future__ import annotations
