@@ -43,10 +43,10 @@ class Rom(RodModelBase):
     """Order n of the orientation's polynomial; the position's is one higher."""
     map: Literal["complete", "published"] = "complete"
     """Whether the rod may shear and stretch at its base (`complete`, 6 n + 3 rates), or leaves it perpendicular and
-    unstretched (`published`, 6 n rates; a uniform stretch then converges slowly)."""
+    unstretched (`published`, 6 n rates; at order 1 it then stretches a quarter too little under its weight and a load)."""
     orientation: Orientation = "four"
     """Four polynomials, normalized, through unit quaternions (`four`), or three for the quaternion's vector part
-    (`three`; the rod then cannot turn by pi or more against its base, and motion there ends with not-a-number)."""
+    (`three`; the rod then cannot turn by pi or more against its base: there an analysis fails)."""
     mass_points: Annotated[int, Field(ge=1, le=40, strict=True)] | None = None
     """Gauss points of the mass along the rod; otherwise order + 3."""
 
