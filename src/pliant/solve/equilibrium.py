@@ -7,6 +7,7 @@ fails, the missing load is applied in stages.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,10 +24,17 @@ from pliant.solve.independent import null_space
 from pliant.solve.state import State, assemble
 
 MAX_ITERATIONS = 200
+# Newton's full steps without a guard converge within this many or not at all.
+FREE_ITERATIONS = 40
+# After so many short steps in a row it is quicker to apply the load in stages.
+SLOW_ITERATIONS = 10
 # No node turns further than this in one step [rad], so that no equilibrium is jumped over.
 MAX_TURN = 1.5
 # Eigenvalues are computed densely up to this many rates to keep steps downhill and to judge stability.
 DENSE_UP_TO = 600
+
+
+Again = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,16 @@ class Equilibrium:
         """The model's outputs by name."""
         engine = self.equations.bind(self.inputs, self.parameters)
         zero = np.zeros(engine.nv)
-        return evaluate_outputs(self.equations.model, engine, self.time, self.q, zero, zero, self.multipliers, 0.0)
+        return evaluate_outputs(
+            self.equations.model,
+            engine,
+            self.time,
+            self.q,
+            zero,
+            zero,
+            self.multipliers,
+            0.0,
+        )
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])
@@ -152,7 +169,12 @@ def equilibria(
     for k in range(starts):
         increment = np.zeros(engine.nv) if k == 0 else rng.normal(scale=spread, size=engine.nv)
         try:
-            result = equilibrium(eqs, start=engine.increment(first, increment), inputs=inputs, parameters=parameters)
+            result = equilibrium(
+                eqs,
+                start=engine.increment(first, increment),
+                inputs=inputs,
+                parameters=parameters,
+            )
         except RuntimeError:
             continue
         if result.status != "converged":
@@ -204,6 +226,7 @@ class _Statics:
         self.engine, self.t, self.tolerance = engine, t, tolerance
         self._zero = np.zeros(engine.nv)
         self._load = np.zeros(engine.nv)
+        self._free = False
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
         return self.engine.linearized(self.t, q, self._zero, self._zero, multipliers)
@@ -227,8 +250,8 @@ class _Statics:
         engine = self.engine
         self._load = remaining * self._initial if remaining else np.zeros(engine.nv)
         scale: float | None = None
-        damping = 0.0
-        for iteration in range(MAX_ITERATIONS):
+        damping, slow = 0.0, 0
+        for iteration in range(FREE_ITERATIONS if self._free else MAX_ITERATIONS):
             at = self.linearized(q, multipliers)
             force, phi = at.residual - self._load, at.phi * engine.row_active
             if iteration == 0 and engine.m:
@@ -239,20 +262,29 @@ class _Statics:
             norm = np.abs(force).max(initial=0.0)
             if norm <= self.tolerance * scale and np.abs(phi).max(initial=0.0) <= 1e-11:
                 return q, multipliers, iteration, True
-            step = self._step(at, force, phi, damping)
-            if step is None:
+            found = self._step(q, at, force, phi, damping)
+            if found is None:
                 return q, multipliers, iteration, False
-            q_new, multipliers_new, share = self._search(q, multipliers, step, force, phi)
+            step, again = found
+            q_new, multipliers_new, share = self._search(q, multipliers, step, force, phi, again)
             if share == 0.0:
                 if damping > 1e12:
-                    return q, multipliers, iteration, norm <= 1e3 * self.tolerance * scale
+                    return (
+                        q,
+                        multipliers,
+                        iteration,
+                        norm <= 1e3 * self.tolerance * scale,
+                    )
                 damping = max(10 * damping, 1e-3)
                 continue
+            slow = slow + 1 if share < 0.1 else 0
+            if slow == SLOW_ITERATIONS and not engine.m:
+                return q, multipliers, iteration, False
             damping = 0.0 if share == 1.0 and damping < 1e-6 else 0.1 * damping
             q, multipliers = q_new, multipliers_new
             if not np.all(np.isfinite(q)):
                 return q, multipliers, iteration, False
-        return q, multipliers, MAX_ITERATIONS, False
+        return q, multipliers, iteration + 1, False
 
     def _balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
@@ -262,15 +294,28 @@ class _Statics:
         out[self.engine.row_active.astype(bool)] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
         return out
 
+    def _has_potential(self, q: np.ndarray) -> bool:
+        """Whether the stored energy explains all forces: not so where loads and drives do work."""
+        return bool(self.engine.energies(self.t, q, np.ones(self.engine.nv))[3] == 0.0)
+
     def _step(
-        self, at: Linearized, force: np.ndarray, phi: np.ndarray, damping: float
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+        self,
+        q: np.ndarray,
+        at: Linearized,
+        force: np.ndarray,
+        phi: np.ndarray,
+        damping: float,
+    ) -> tuple[tuple[np.ndarray, np.ndarray], Again | None] | None:
+        """A step, and the function that gives Newton's next one with the same stiffness from another imbalance."""
         engine = self.engine
-        if engine.nv <= DENSE_UP_TO:
+        if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
             downhill = self._downhill(at, force, phi)
             if downhill is not None:
-                return downhill
-        stiffness, mass = np.abs(at.stiffness.data).max(initial=1.0), np.abs(at.mass.data).max(initial=1e-300)
+                return downhill, None
+        stiffness, mass = (
+            np.abs(at.stiffness.data).max(initial=1.0),
+            np.abs(at.mass.data).max(initial=1e-300),
+        )
         active = sp.diags(engine.row_active.astype(float))
         J = active @ at.jacobian
         K = at.stiffness + damping * stiffness / mass * at.mass
@@ -279,8 +324,14 @@ class _Statics:
             matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - engine.row_active)]], format="csc")
         else:
             matrix = sp.csc_matrix(K)
+        again: Again | None = None
         try:
-            x = spla.splu(matrix).solve(rhs)
+            factors = spla.splu(matrix)
+            x = factors.solve(rhs)
+
+            def again(force: np.ndarray, phi: np.ndarray) -> np.ndarray:
+                return np.asarray(factors.solve(-np.concatenate([force, phi]))[: engine.nv])
+
         except RuntimeError:
             # neutral directions: the shortest step that balances what can be balanced
             if matrix.shape[0] > DENSE_UP_TO:
@@ -288,7 +339,7 @@ class _Statics:
             x = np.linalg.lstsq(matrix.toarray(), rhs, rcond=1e-12)[0]
         if not np.all(np.isfinite(x)):
             return None
-        return x[: engine.nv], x[engine.nv :]
+        return (x[: engine.nv], x[engine.nv :]), again
 
     def _downhill(self, at: Linearized, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
@@ -322,8 +373,13 @@ class _Statics:
         step: tuple[np.ndarray, np.ndarray],
         force: np.ndarray,
         phi: np.ndarray,
+        again: Again | None,
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Backtracking: the longest share of the step that lowers the energy or the imbalance."""
+        """Backtracking: the longest share of the step that lowers the energy, the imbalance, or the next step.
+
+        The last is Deuflhard's natural criterion: forces of stiff directions (a rod's stretch) that a step sideways
+        brings up by geometry count for no more than the small motion that will remove them.
+        """
         engine = self.engine
         rotations = engine.node_poses(q)[0]
         # by its first-order turns a step of many whole turns is not mistaken for a small one
@@ -351,7 +407,10 @@ class _Statics:
                     and slope < 0
                     and engine.energies(self.t, q_new, self._zero)[1] < energy + 1e-4 * share * slope
                 )
-                if lower or now < (1 - 1e-4 * share) * imbalance or now < 1e-14:
+                nearer = again is not None and np.linalg.norm(again(force_new, phi_new)) <= (
+                    1 - 0.25 * share
+                ) * np.linalg.norm(step[0])
+                if self._free or lower or nearer or now < (1 - 1e-4 * share) * imbalance or now < 1e-14:
                     return q_new, multipliers_new, share
             share *= 0.5
         return q, multipliers, 0.0
@@ -365,6 +424,8 @@ class _Statics:
         if engine.m:
             multipliers = self._balanced_multipliers(at, at.residual, multipliers)
         self._initial = self._residual(q, multipliers)[0]
+        # Newton's full steps pass through states of high stress in stiff rods; short stages keep them near the solution
+        self._free = not engine.m
         applied, stride, total = 0.0, 0.1, 0
         while applied < 1.0:
             target = min(1.0, applied + stride)
