@@ -1,0 +1,262 @@
+"""Newton's method on the constrained statics, made robust.
+
+Where the stiffness has negative eigenvalues on allowed motions, their sign is turned, so that every step goes downhill and the
+solver settles where the robot would. Near a stable solution there are none and Newton's quadratic convergence remains. When that
+fails, the missing load is applied in stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.equations.compiled import EvaluationError, Linearized
+from pliant.equations.equations import Engine
+from pliant.solve.independent import null_space
+
+MAX_ITERATIONS = 200
+# Newton's full steps without a guard converge within this many or not at all.
+FREE_ITERATIONS = 40
+# After so many short steps in a row it is quicker to apply the load in stages.
+SLOW_ITERATIONS = 10
+# No node turns further than this in one step [rad], so that no equilibrium is jumped over.
+MAX_TURN = 1.5
+# Eigenvalues are computed densely up to this many rates to keep steps downhill and to judge stability.
+DENSE_UP_TO = 600
+
+
+Again = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _largest_turn(before: np.ndarray, after: np.ndarray) -> float:
+    """Largest angle [rad] between two sets of rotation matrices."""
+    cosines = 0.5 * (np.einsum("nij,nij->n", before, after) - 1.0)
+    return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
+
+
+class Statics:
+    """Newton iterations on `F(q, multipliers) = remaining * F0, phi(q) = 0`."""
+
+    def __init__(self, engine: Engine, t: float, tolerance: float) -> None:
+        self.engine, self.t, self.tolerance = engine, t, tolerance
+        self._zero = np.zeros(engine.nv)
+        self._load = np.zeros(engine.nv)
+        self._free = False
+
+    def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
+        return self.engine.linearized(self.t, q, self._zero, self._zero, multipliers)
+
+    def _residual(self, q: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        force = self.engine.inverse(self.t, q, self._zero, self._zero) - self._load
+        if self.engine.m:
+            phi, _, _, J = self.engine.constraints(self.t, q, self._zero)
+            return force - J.T @ (multipliers * self.engine.row_active), phi * self.engine.row_active
+        return force, np.zeros(0)
+
+    def _scale(self, at: Linearized) -> float:
+        """Typical force: what the stiffness makes of a small motion, or the residual itself."""
+        stiffness = np.abs(at.stiffness.data).max(initial=0.0)
+        return float(max(1e-3 * stiffness, np.abs(at.residual).max(initial=0.0), 1e-9))
+
+    def solve(
+        self, q: np.ndarray, multipliers: np.ndarray, remaining: float
+    ) -> tuple[np.ndarray, np.ndarray, int, bool]:
+        """Iterate; `remaining` is the share of the initial imbalance left unapplied."""
+        engine = self.engine
+        self._load = remaining * self._initial if remaining else np.zeros(engine.nv)
+        scale: float | None = None
+        damping, slow = 0.0, 0
+        for iteration in range(FREE_ITERATIONS if self._free else MAX_ITERATIONS):
+            at = self.linearized(q, multipliers)
+            force, phi = at.residual - self._load, at.phi * engine.row_active
+            if iteration == 0 and engine.m:
+                multipliers = self._balanced_multipliers(at, force, multipliers)
+                force, phi = self._residual(q, multipliers)
+                at = self.linearized(q, multipliers)
+            scale = max(scale or 0.0, self._scale(at))
+            norm = np.abs(force).max(initial=0.0)
+            if norm <= self.tolerance * scale and np.abs(phi).max(initial=0.0) <= 1e-11:
+                return q, multipliers, iteration, True
+            found = self._step(q, at, force, phi, damping)
+            if found is None:
+                return q, multipliers, iteration, False
+            step, again = found
+            q_new, multipliers_new, share = self._search(q, multipliers, step, force, phi, again)
+            if share == 0.0:
+                if damping > 1e12:
+                    return (
+                        q,
+                        multipliers,
+                        iteration,
+                        norm <= 1e3 * self.tolerance * scale,
+                    )
+                damping = max(10 * damping, 1e-3)
+                continue
+            slow = slow + 1 if share < 0.1 else 0
+            if slow == SLOW_ITERATIONS and not engine.m:
+                return q, multipliers, iteration, False
+            damping = 0.0 if share == 1.0 and damping < 1e-6 else 0.1 * damping
+            q, multipliers = q_new, multipliers_new
+            if not np.all(np.isfinite(q)):
+                return q, multipliers, iteration, False
+        return q, multipliers, iteration + 1, False
+
+    def _balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Multipliers that carry as much of the imbalance as they can."""
+        J = at.jacobian.toarray()[self.engine.row_active.astype(bool)]
+        free_force = force + at.jacobian.T @ multipliers
+        out = np.zeros(self.engine.m)
+        out[self.engine.row_active.astype(bool)] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
+        return out
+
+    def _has_potential(self, q: np.ndarray) -> bool:
+        """Whether the stored energy explains all forces: not so where loads and drives do work."""
+        return bool(self.engine.energies(self.t, q, np.ones(self.engine.nv))[3] == 0.0)
+
+    def _step(
+        self,
+        q: np.ndarray,
+        at: Linearized,
+        force: np.ndarray,
+        phi: np.ndarray,
+        damping: float,
+    ) -> tuple[tuple[np.ndarray, np.ndarray], Again | None] | None:
+        """A step, and the function that gives Newton's next one with the same stiffness from another imbalance."""
+        engine = self.engine
+        if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
+            downhill = self._downhill(at, force, phi)
+            if downhill is not None:
+                return downhill, None
+        stiffness, mass = (
+            np.abs(at.stiffness.data).max(initial=1.0),
+            np.abs(at.mass.data).max(initial=1e-300),
+        )
+        active = sp.diags(engine.row_active.astype(float))
+        J = active @ at.jacobian
+        K = at.stiffness + damping * stiffness / mass * at.mass
+        rhs = -np.concatenate([force, phi])
+        if engine.m:
+            matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - engine.row_active)]], format="csc")
+        else:
+            matrix = sp.csc_matrix(K)
+        again: Again | None = None
+        try:
+            factors = spla.splu(matrix)
+            x = factors.solve(rhs)
+
+            def again(force: np.ndarray, phi: np.ndarray) -> np.ndarray:
+                return np.asarray(factors.solve(-np.concatenate([force, phi]))[: engine.nv])
+
+        except RuntimeError:
+            # neutral directions: the shortest step that balances what can be balanced
+            if matrix.shape[0] > DENSE_UP_TO:
+                return None
+            x = np.linalg.lstsq(matrix.toarray(), rhs, rcond=1e-12)[0]
+        if not np.all(np.isfinite(x)):
+            return None
+        return (x[: engine.nv], x[engine.nv :]), again
+
+    def _downhill(self, at: Linearized, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
+        on = self.engine.row_active.astype(bool)
+        J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
+        Z = null_space(J)
+        if Z.shape[1] == 0:
+            return None
+        inner, M = Z.T @ K @ Z, Z.T @ at.mass.toarray() @ Z
+        if not np.allclose(inner, inner.T, atol=1e-9 * np.abs(inner).max()):
+            return None  # loads without a potential: there is no downhill
+        try:
+            values, vectors = la.eigh(0.5 * (inner + inner.T), M)
+        except la.LinAlgError:
+            return None
+        size = np.abs(values)
+        if values[0] >= -1e-12 * size.max():
+            return None
+        particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
+        pull = -Z.T @ (force + K @ particular)
+        x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-12 * size.max())))
+        change = np.zeros(self.engine.m)
+        if on.any():
+            change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
+        return x, change
+
+    def _search(
+        self,
+        q: np.ndarray,
+        multipliers: np.ndarray,
+        step: tuple[np.ndarray, np.ndarray],
+        force: np.ndarray,
+        phi: np.ndarray,
+        again: Again | None,
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Backtracking: the longest share of the step that lowers the energy, the imbalance, or the next step.
+
+        The last is Deuflhard's natural criterion: forces of stiff directions (a rod's stretch) that a step sideways
+        brings up by geometry count for no more than the small motion that will remove them.
+        """
+        engine = self.engine
+        rotations = engine.node_poses(q)[0]
+        # by its first-order turns a step of many whole turns is not mistaken for a small one
+        turn = float(np.linalg.norm(engine.node_twists(q, step[0])[:, 3:], axis=1).max(initial=0.0))
+        share = min(1.0, MAX_TURN / turn) if turn > 0 else 1.0
+        energy = engine.energies(self.t, q, self._zero)[1]
+        imbalance = np.linalg.norm(force) + np.linalg.norm(phi)
+        slope = float(force @ step[0])
+        for _ in range(30):
+            q_new = engine.increment(q, share * step[0])
+            if _largest_turn(rotations, engine.node_poses(q_new)[0]) > MAX_TURN:
+                share *= 0.5
+                continue
+            multipliers_new = multipliers + share * step[1]
+            try:
+                force_new, phi_new = self._residual(q_new, multipliers_new)
+            except EvaluationError:
+                share *= 0.5
+                continue
+            now = np.linalg.norm(force_new) + np.linalg.norm(phi_new)
+            if np.isfinite(now):
+                lower = (
+                    not engine.m
+                    and not self._load.any()
+                    and slope < 0
+                    and engine.energies(self.t, q_new, self._zero)[1] < energy + 1e-4 * share * slope
+                )
+                nearer = again is not None and np.linalg.norm(again(force_new, phi_new)) <= (
+                    1 - 0.25 * share
+                ) * np.linalg.norm(step[0])
+                if self._free or lower or nearer or now < (1 - 1e-4 * share) * imbalance or now < 1e-14:
+                    return q_new, multipliers_new, share
+            share *= 0.5
+        return q, multipliers, 0.0
+
+    def continuation(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, int, bool]:
+        """Apply the imbalance of the start bit by bit."""
+        engine = self.engine
+        self._load = np.zeros(engine.nv)
+        multipliers = np.zeros(engine.m)
+        at = self.linearized(q, multipliers)
+        if engine.m:
+            multipliers = self._balanced_multipliers(at, at.residual, multipliers)
+        self._initial = self._residual(q, multipliers)[0]
+        # Newton's full steps pass through states of high stress in stiff rods; short stages keep them near the solution
+        self._free = not engine.m
+        applied, stride, total = 0.0, 0.1, 0
+        while applied < 1.0:
+            target = min(1.0, applied + stride)
+            q_new, multipliers_new, iterations, done = self.solve(q, multipliers, 1.0 - target)
+            total += iterations
+            if done:
+                q, multipliers, applied = q_new, multipliers_new, target
+                stride = min(0.5, 1.7 * stride)
+            else:
+                stride *= 0.3
+                if stride < 1e-4:
+                    self._load = np.zeros(engine.nv)
+                    return q, multipliers, total, False
+        self._load = np.zeros(engine.nv)
+        return q, multipliers, total, True
