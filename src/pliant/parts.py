@@ -16,8 +16,8 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
+from pliant.rod import Eba, Ebr, Rom, Srl
 from pliant.rod.chamber import Chamber
-from pliant.rod.ebr import Ebr
 from pliant.rod.rod import Rod, RodFrame
 from pliant.spec.analyses import (
     EquilibriumAnalysis,
@@ -91,6 +91,7 @@ __all__ = [
     "Cylinder",
     "Cylindrical",
     "Each",
+    "Eba",
     "Ebr",
     "EnergyOutput",
     "EqualTo",
@@ -129,6 +130,7 @@ __all__ = [
     "RobotSpec",
     "Rod",
     "RodFrame",
+    "Rom",
     "Rotate",
     "Series",
     "SeriesInput",
@@ -139,6 +141,7 @@ __all__ = [
     "SlenderRod",
     "Sphere",
     "Spherical",
+    "Srl",
     "Step",
     "StepInput",
     "Translate",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 from pydantic import Field
@@ -30,6 +30,16 @@ Map = Literal["logarithm", "midpoint", "published"]
 
 class Eba(RodModelBase):
     """Sections with absolute poses joined by elastic elements: cheapest where many are needed."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections:
+  wire: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: eba, elements: 20}}
+"""
 
     kind: Literal["eba"] = "eba"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pliant.rod.switch import with_rod_model
 
 from pliant.equations.equations import Equations, derive
+from pliant.rod.switch import with_rod_model
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method, Rosenbrock
 from pliant.solve.recording import Recording, RecordingError, drive, plateaus

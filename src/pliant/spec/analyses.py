@@ -46,7 +46,7 @@ class SimulateSettings(Part):
     method: Name | None = None
     """Integrator by name; otherwise chosen to suit the model."""
     dt: Time | None = None
-    """Time step of a fixed-step integrator, largest step of an adaptive one [s]."""
+    """Fixed time step [s]; without it the step is adapted to the tolerances."""
     rtol: Number | None = None
     """Relative tolerance of an adaptive integrator [-]."""
     atol: Number | None = None

@@ -17,7 +17,9 @@ from pydantic_core import PydanticUndefined
 
 from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
-from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement
+from pliant.rod import chamber, rod
+from pliant.rod.switch import KINDS
+from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement, section
 from pliant.spec.base import Choice, Part
 from pliant.spec.collection import kinds, with_defaults
 from pliant.spec.names import FUNCTIONS, RESERVED, NameMarker, Reference
@@ -33,7 +35,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (library.Material,)),
-    ("Sections", tuple(kinds(RobotSpec, "sections")[1].values())),
+    ("Sections", (*kinds(RobotSpec, "sections")[1].values(), section.Holes)),
     ("Bodies", (body.Body, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
     (
@@ -72,6 +74,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.EqualTo,
         ),
     ),
+    ("Rods", (rod.Rod, chamber.Chamber, rod.RodFrame)),
+    ("Rod models", tuple(KINDS.values())),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
@@ -167,7 +171,7 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
         hint: Any = field.annotation
         for extra in field.metadata:
             hint = Annotated[hint, extra]
-        text = (field.description or "").replace("|", "\\|")
+        text = " ".join((field.description or "").split()).replace("|", "\\|")
         if tells_kind(name, field):
             text = "Says which kind it is."
         required = tells_kind(name, field) and part not in default_kinds()
