@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Model, Set, Variant, load_model, print_json
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, load_model, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +20,7 @@ def picture(
     at: Annotated[str, typer.Option("--at", help="Pose to draw: start or equilibrium.")] = "start",
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
     set: Set = None,
+    rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
     json: Json = False,
@@ -33,7 +34,7 @@ def picture(
 
     if at not in ("start", "equilibrium"):
         raise CommandError(f"unknown pose '{at}'", "write --at start or --at equilibrium")
-    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder))
+    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
     try:
         found = equilibrium(eqs) if at == "equilibrium" else None
         if found is not None and found.status != "converged":
