@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 
+# More coordinates than this are not printed one by one.
+MOST_ROWS = 24
+
+
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
     from pliant.equations.compile import CompileError
@@ -59,8 +63,10 @@ def print_equilibrium(found: Any) -> None:
     out = console()
     out.print(found.message)
     table = Table("coordinate", "value", title_justify="left", box=None)
-    for name, value in found.coordinates.items():
+    for name, value in list(found.coordinates.items())[:MOST_ROWS]:
         table.add_row(name, f"{value:.9g}")
+    if len(found.coordinates) > MOST_ROWS:
+        table.add_row(f"... and {len(found.coordinates) - MOST_ROWS} more", "(--json has them all)")
     for name, value in found.outputs.items():
         table.add_row(f"output {name}", number_text(value))
     out.print(table)
@@ -186,17 +192,15 @@ def write_json(path: str | None, answer: Any) -> None:
         return
     import contextlib
     import io
-    import os
-    import tempfile
+    from pathlib import Path
+
+    from pliant.io.results import write_whole
 
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         print_json(answer)
     try:
-        handle, name = tempfile.mkstemp(dir=os.path.dirname(path) or ".", suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(buffer.getvalue())
-        os.replace(name, path)
+        write_whole(Path(path), buffer.getvalue().encode())
     except OSError as reason:
         raise CommandError(f"cannot write {path}: {reason.strerror}") from None
     say(f"saved to {path}")

@@ -75,19 +75,13 @@ def compare(
         print_json(answer)
         return 0
     from rich.table import Table
+    from rich.text import Text
 
-    headings = [
-        "rod",
-        "states",
-        "derive [s]",
-        "compile [s]",
-        "static [s]",
-        "run [s]",
-        "x real time",
-        "mean [mm]",
-        "[%]",
-    ]
-    table = Table(*headings, "max [mm]", "static [mm]", box=None)
+    # two short lines per head, so that the table fits a terminal of 80 columns
+    heads = "rod,;states,;derive,s;compile,s;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for head in heads.split(";"):
+        table.add_column(Text("\n".join(head.split(","))), no_wrap=True)
     for row in found:
         numbers = (row.derive_s, row.compile_s, row.static_s, row.run_s)
         cells = [row.rod, str(row.states), *(f"{x:.2g}" for x in numbers), f"{row.realtime_factor:.0f}"]
