@@ -277,7 +277,7 @@ def run(
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results.")] = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Do the analyses that the model lists, in order."""
-    from pliant.cli.run import run_analyses
+    from pliant.cli.listed_analyses import run_analyses
 
     eqs = _equations(model, set, variant, folder, rod)
     return int(answering(lambda: run_analyses(model, eqs, out, json)))
