@@ -109,7 +109,7 @@ def _run_simulation(
         rtol=rtol or 1e-6,
         atol=atol,
         save=None if every is None else Every(every),
-        formulation=settings.formulation or "multipliers",  # type: ignore[arg-type]
+        formulation=settings.formulation or "multipliers",
         independent=settings.independent,
         progress=None if json else progress_bar(until),
         out=target,

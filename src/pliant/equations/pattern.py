@@ -14,7 +14,7 @@ DENSE_FROM_FILL = 0.4
 
 
 def element_path(system: System, node: int) -> list[int]:
-    return [system.nodes[n].element for n in system.path(node)]  # type: ignore[union-attr]
+    return [system.element_of(n) for n in system.path(node)]
 
 
 def system_pattern(system: System) -> sp.csc_matrix:

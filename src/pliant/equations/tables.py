@@ -130,7 +130,9 @@ class _Kinds:
     """Numbers the kinds in use, in order of first use."""
 
     def __init__(self, make: Callable[[Any], Kernels]) -> None:
-        self.make, self.index, self.kernels = make, {}, []  # type: ignore[var-annotated]
+        self.make = make
+        self.index: dict[Any, int] = {}
+        self.kernels: list[Kernels] = []
 
     def number(self, kind: Any) -> int:
         if kind not in self.index:
@@ -320,7 +322,7 @@ def _tree_positions(system: System, integers: dict[str, list[int]], positions: B
         integers["elem_stride"].append(stride)
         integers["path_begin"].append(len(integers["path_node"]))
         for node in system.path(element.base):
-            above = system.nodes[node].element  # type: ignore[union-attr]
+            above = system.element_of(node)
             integers["path_node"].append(node)
             integers["path_lower"].append(positions.block(index, above)[0])
             integers["path_upper"].append(positions.block(above, index)[0])
@@ -338,8 +340,8 @@ def _pairs(
             for row in path_a:
                 for column in path_b:
                     block = positions.block(
-                        system.nodes[row].element,  # type: ignore[union-attr]
-                        system.nodes[column].element,  # type: ignore[union-attr]
+                        system.element_of(row),
+                        system.element_of(column),
                     )
                     for key, value in zip("a b row col pos".split(), (a, b, row, column, block[0]), strict=True):
                         integers[f"{name}_{key}"].append(value)
@@ -362,7 +364,7 @@ def _constraints(
         block_of: dict[int, int] = {}
         for f, node in enumerate(c.nodes):
             for above in system.path(node):
-                element_index = system.nodes[above].element  # type: ignore[union-attr]
+                element_index = system.element_of(above)
                 if element_index not in block_of:
                     block_of[element_index] = len(rows)
                     element = system.elements[element_index]

@@ -142,9 +142,13 @@ class System:
 
     def base(self, node: int) -> int:
         """The node that `node` hangs on."""
+        return self.elements[self.element_of(node)].base
+
+    def element_of(self, node: int) -> int:
+        """The element that moves a node (not the world)."""
         entry = self.nodes[node]
-        assert entry is not None, "the world hangs on nothing"
-        return self.elements[entry.element].base
+        assert entry is not None, "the world is moved by nothing"
+        return entry.element
 
     def path(self, node: int) -> list[int]:
         """Nodes from `node` (included) down to the ground (excluded)."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import CoordinateName, InputName, Name, OutputName
+from pliant.spec.names import CoordinateName, InputName, OutputName
 from pliant.spec.scalar import Number, Time
 
 
@@ -43,7 +43,7 @@ class SimulateSettings(Part):
 
     until: Time
     """End of the simulation [s]; it begins at 0."""
-    method: Name | None = None
+    method: Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit"] | None = None
     """Integrator by name; otherwise chosen to suit the model."""
     dt: Time | None = None
     """Fixed time step [s]; without it the step is adapted to the tolerances."""
@@ -55,7 +55,7 @@ class SimulateSettings(Part):
     """Time between saved states [s]; otherwise every step."""
     start: Literal["initial", "equilibrium"] = "initial"
     """State at the start: the initial values, or the equilibrium."""
-    formulation: Name | None = None
+    formulation: Literal["multipliers", "reduced"] | None = None
     """How constraints are treated, by name; otherwise chosen to suit the model."""
     independent: tuple[CoordinateName, ...] | None = None
     """Coordinates kept when the others are eliminated through the constraints."""
