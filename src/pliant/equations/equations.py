@@ -143,6 +143,11 @@ class Equations:
         key = (tuple(sorted((inputs or {}).items())), tuple(sorted((parameters or {}).items())))
         if self._bound == key:
             return engine
+        for name in sorted(self.model.structural & (parameters or {}).keys()):
+            raise ValueError(
+                f"the parameter '{name}' decides how many parts the robot has; load the model anew with "
+                f"set={{'{name}': ...}} instead of changing it here"
+            )
         vector = self.model.parameter_vector(parameters)
         values = self.model.system.constants.values(vector)
         if not np.all(np.isfinite(values)):
@@ -408,9 +413,9 @@ def derive(robot: RobotSpec | str | Path, *, engine: EngineName = "auto") -> Equ
 
     `engine`: compiled C where a compiler is found (`auto`), `compiled` to insist on it, `interpreted` to do without.
     """
-    from pliant.spec import flatten, load
+    from pliant.spec import flatten, load, structural_parameters
 
     start = time.perf_counter()
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
-    model = compile_model(flatten(spec))
+    model = compile_model(flatten(spec), structural_parameters(spec))
     return Equations(model, engine=engine, derive_seconds=time.perf_counter() - start)

@@ -41,6 +41,7 @@ class Model:
         link_forces, coordinate_forces: index of the force of each link and coordinate.
         constraint_rows: first row of each constraint.
         prescribed_accelerations: signals that are accelerations of constraints.
+        structural: parameters that decide how many parts there are; another value makes another model.
     """
 
     spec: RobotSpec
@@ -55,6 +56,7 @@ class Model:
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
+    structural: frozenset[str] = frozenset()
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -93,8 +95,8 @@ class Model:
         return tuple(names)
 
 
-def compile_model(flat: RobotSpec) -> Model:
-    """The model of a flat, checked robot."""
+def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> Model:
+    """The model of a flat, checked robot; `structural` parameters are those that its number of parts was made with."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for name in tree_order(flat):
@@ -129,6 +131,7 @@ def compile_model(flat: RobotSpec) -> Model:
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,
         prescribed_accelerations=tuple(build.signals.prescribed),
+        structural=structural,
     )
 
 
