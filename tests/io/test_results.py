@@ -140,3 +140,32 @@ def test_csv_has_time_coordinates_energies_and_outputs(run, tmp_path):
 def test_format_name_is_part_of_the_file(run, tmp_path):
     run.save(tmp_path / "run.nc")
     assert load_result(tmp_path / "run.nc").dataset.attrs["format"] == results.FORMAT
+
+
+def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
+    """Files are written on the way: a program that is killed keeps the last of them, whole."""
+    from pliant import ExplicitRungeKutta
+    from pliant.solve import simulate as module
+
+    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    path = tmp_path / "run.nc"
+
+    class Killed(Exception):
+        pass
+
+    def die(t, end, steps):
+        if path.exists():
+            raise Killed
+
+    with pytest.raises(Killed):
+        simulate(
+            derive(load("four_bar")),
+            1000.0,
+            method=ExplicitRungeKutta(step=1e-3),
+            save=Every(0.1),
+            progress=die,
+            out=path,
+        )
+    kept = load_result(path)
+    assert "still running" in kept.message
+    assert len(kept.time) >= 1

@@ -288,3 +288,20 @@ def test_time_spans_that_make_no_sense_are_refused(four_bar, span, message):
 def test_saving_outside_the_run_is_refused(four_bar):
     with pytest.raises(ValueError, match="between 0 and 1 s"):
         simulate(four_bar, 1.0, save=At([0.5, 1.5]))
+
+
+def test_saving_on_the_way_keeps_what_a_mid_step_function_has_set(tmp_path, monkeypatch):
+    from pliant.solve import simulate as module
+
+    monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
+    eqs = derive(load_text(OSCILLATOR))
+
+    def once(now):
+        if "done" not in now.memory:
+            now.memory["done"] = True
+            now.parameters["c"] = 5.0
+
+    method = ExplicitRungeKutta(max_step=0.02)
+    plain = simulate(eqs, 0.4, method=method, mid_step=once)
+    saved = simulate(eqs, 0.4, method=method, mid_step=once, out=tmp_path / "run.nc")
+    np.testing.assert_allclose(saved["x"].value, plain["x"].value, atol=1e-12)

@@ -139,6 +139,11 @@ class CompiledEngine:
     def _raise(self, status: int) -> NoReturn:
         raise EvaluationError(MESSAGES.get(status, f"the evaluation failed with status {status}"))
 
+    @property
+    def evaluations(self) -> int:
+        """How often the whole system has been evaluated."""
+        return int(self._head.evaluations)
+
     # -- evaluations -------------------------------------------------------------------------------------------------
 
     def forward(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

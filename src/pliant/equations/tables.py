@@ -1,7 +1,7 @@
 """From a System to the integer tables that drive the compiled runtime.
 
-`FIELDS` is the single list of what the tables hold: it makes the C header, the ctypes structure and the initializers of
-exported code.
+`COUNTS`, `INTEGERS`, `NUMBERS` and `KERNELS` are the only list of what the tables hold: they make the C header, the ctypes
+structure and the initializers of exported code.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.tables import TimeSeries
 from pliant.model.inputs import SERIES, interpolated
 from pliant.spec.base import nearest
 from pliant.spec.units import UnitError, parse_unit
@@ -161,4 +160,4 @@ def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0,
     return found
 
 
-__all__ = ["Recording", "RecordingError", "TimeSeries", "drive", "plateaus", "read_recording"]
+__all__ = ["Recording", "RecordingError", "drive", "plateaus", "read_recording"]

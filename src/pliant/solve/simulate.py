@@ -170,6 +170,8 @@ class Job:
             run.rejected,
             self._evaluations() - evaluations,
         )
+        # what a mid-step function has set ends with the run; a file saved on the way must not reset it
+        self.eqs.bind(self.inputs, self.parameters)
         result = self._result(run, status, stopped, timing, watcher.found)
         if self.out is not None:
             result.save(self.out)
@@ -203,8 +205,7 @@ class Job:
             self.engine.input_kind[:count] = bound.input_kind[:count]
 
     def _evaluations(self) -> int:
-        head = getattr(self.engine, "_head", None)
-        return int(head.evaluations if head is not None else self.engine.evaluations)  # type: ignore[union-attr]
+        return self.engine.evaluations
 
     def motion(self, run: Any) -> Motion:
         """What has been saved so far; the state reached is added where it is not among it."""
@@ -222,7 +223,6 @@ class Job:
     def _result(self, run: Any, status: int, stopped: str, timing: Timing, found: list[str]) -> Result:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped)
-        self.eqs.bind(self.inputs, self.parameters)
         return package(
             self.eqs, self.engine, motion, what, message, timing, f"{self.method.describe()} ({self.why})",
             (*self.notes, *found), self.inputs, self.parameters,
@@ -253,12 +253,16 @@ def _verdict(job: Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
     return "failed", f"{reasons.get(status) or Status(status).meaning} {at}"
 
 
+# A file is written anew after ten times what writing it costs, taken as at least this [s].
+LEAST_SAVE_COST = 0.5
+
+
 class _Saver:
     """Writes the file again whenever a run has gone on long enough for that to cost little."""
 
     def __init__(self, job: Job, run: Any) -> None:
         self.job, self.run = job, run
-        self.cost, self.last = 0.5, time.perf_counter()
+        self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
 
     def look(self) -> None:
         if self.job.out is None or time.perf_counter() - self.last < 10 * self.cost:
@@ -267,4 +271,4 @@ class _Saver:
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
         self.job._result(self.run, OK, "still running", timing, []).save(self.job.out)
         self.last = time.perf_counter()
-        self.cost = max(0.5, self.last - start)
+        self.cost = max(LEAST_SAVE_COST, self.last - start)

@@ -1,0 +1,78 @@
+"""Fitting against a recording made by the model itself with other parameters."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pliant import Every, derive, load_text, simulate
+from pliant.cli import run as command
+from pliant.equations.equations import UnknownName
+from pliant.solve.fit import cycles, fit
+from pliant.solve.recording import Recording, read_recording
+
+ROBOT = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters:
+  stiffness: 30 N/m
+  damping: 2 N*s/m
+  push: {value: 0 N, input: true}
+bodies: {cart: {mass: 1 kg}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {spring: =stiffness, damper: =damping, input: =push}}
+outputs: {tip: {frame: cart}}
+"""
+TRUE = {"stiffness": 50.0, "damping": 3.0}
+
+
+@pytest.fixture(scope="module")
+def recording():
+    """Two pushes, answered by the true cart."""
+    text = ROBOT + 'inputs: {push: "=if(t < 2 s, 5 N*sin(pi*t/2 s)^2, 8 N*sin(pi*t/2 s)^2)"}\n'
+    run = simulate(derive(load_text(text)), 4.0, rtol=1e-9, save=Every(0.02), parameters=TRUE)
+    t = run.time
+    push = np.where(t < 2, 5.0, 8.0) * np.sin(np.pi * t / 2) ** 2
+    path = run["tip"].values
+    return Recording("made", t, {"push": push, "x": path[:, 0], "y": path[:, 1], "z": path[:, 2]})
+
+
+def test_true_parameters_are_found_and_hold_on_the_other_push(recording):
+    number = cycles(recording, ["push"])
+    assert set(number) == {1, 2}
+    found = fit(derive(load_text(ROBOT)), list(TRUE), recording, use=number == 1)
+    for name, value in TRUE.items():
+        assert found.parameters[name] == pytest.approx(value, rel=1e-3)
+    assert found.after_mm < 0.01 * found.before_mm
+    assert found.after_test_mm < 0.01 * found.before_test_mm
+
+
+def test_an_unknown_parameter_is_refused(recording):
+    with pytest.raises(UnknownName, match="did you mean 'stiffness'"):
+        fit(derive(load_text(ROBOT)), ["stifness"], recording)
+
+
+def test_the_command_prints_one_object(recording, tmp_path, capsys):
+    (tmp_path / "cart.yaml").write_text(ROBOT)
+    columns = ("push", "x", "y", "z")
+    rows = [",".join(["t_s", "push_N", "x_m", "y_m", "z_m"])]
+    rows += [
+        ",".join(map(repr, map(float, row)))
+        for row in zip(recording.time, *(recording.columns[c] for c in columns), strict=True)
+    ]
+    (tmp_path / "run.csv").write_text("\n".join(rows))
+    assert len(read_recording(tmp_path / "run.csv").time) == len(recording.time)
+    code = command(
+        [
+            "fit",
+            str(tmp_path / "cart.yaml"),
+            "--parameters",
+            "stiffness,damping",
+            "--against",
+            str(tmp_path / "run.csv"),
+            "--json",
+        ]
+    )
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert answer["parameters"]["stiffness"] == pytest.approx(50.0, rel=1e-3)
