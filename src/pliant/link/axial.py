@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
+REST_AT = 7
+"""Where the rest length stands in the constants of `axial_force`."""
+
+
 class AxialSpring(Part):
     """Spring of an axial link: pulls its ends together with `coefficient (length - compression * rest)`."""
 
@@ -112,7 +116,7 @@ def axial_force(*, with_input: bool) -> FrameForce:
     """
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        counted, half_square, share = one_sided(length - c[7], c[10], c[11])
+        counted, half_square, share = one_sided(length - c[REST_AT], c[10], c[11])
         damping = share * power_law(rate, c[8], c[9])
         pull = share * signal[0] if with_input else 0.0
         return Effect(

@@ -37,6 +37,13 @@ def tube(points: np.ndarray, radii: np.ndarray) -> np.ndarray:
     return np.concatenate([points + normals, (points - normals)[::-1]])
 
 
+def arrow(start: np.ndarray, end: np.ndarray, half_width: float) -> np.ndarray:
+    """An arrow from start to end with a shaft that wide on each side (7 x 2)."""
+    along, length = unit(end - start), float(np.linalg.norm(end - start))
+    side, neck = half_width * across(along), end - min(5 * half_width, 0.6 * length) * along
+    return np.array([start + side, neck + side, neck + 2.6 * side, end, neck - 2.6 * side, neck - side, start - side])
+
+
 def hull(points: np.ndarray) -> np.ndarray:
     """The convex outline of points (n x 2)."""
     from scipy.spatial import ConvexHull, QhullError

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pliant.spec.section import Circle, Rectangle
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 Pose = tuple[np.ndarray, np.ndarray]
-PIECES = 12
-"""Points drawn between two nodes."""
+FINEST, COARSEST, POINTS = 12, 2, 60
+"""Most and fewest points drawn between two nodes, and how many a rod should have in all."""
 
 
 @dataclass(frozen=True)
 class RodCurve:
-    """A rod: points along it (n x 3) and its half-width there (n) [m]; whether its base is fixed to the world."""
+    """A soft rod.
+
+    Attributes:
+        name: the rod's name.
+        points: along its centre line (n x 3) [m].
+        sides: direction of the section's x axis at each point (n x 3).
+        half_sizes: half of the section's width and height (along x and y) at each point (n x 2) [m].
+        round: whether the section is round.
+        curvature: of the centre line at each point (n) [1/m].
+        grounded: whether its base is fixed to the world.
+    """
 
     name: str
     points: np.ndarray
-    radii: np.ndarray
+    sides: np.ndarray
+    half_sizes: np.ndarray
+    round: bool
+    curvature: np.ndarray
     grounded: bool
+
+    @property
+    def radii(self) -> np.ndarray:
+        """Half of the section's height (n) [m]."""
+        return self.half_sizes[:, 1]
 
 
 def rod_curve(
@@ -37,12 +56,14 @@ def rod_curve(
 ) -> RodCurve:
     """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve."""
     places = [poses[name], *_between(eqs, name, poses[name][1], nodes), poses[f"{name}.tip"]]
-    points, arcs = _smooth(places)
-    stations = [_half_width(eqs.model.spec.sections[section], value) for section in rod.section]
-    share = arcs / max(arcs[-1], 1e-12)
-    radii = np.interp(share, np.linspace(0, 1, len(stations)), stations) if len(stations) > 1 else None
+    points, sides, curvature, arcs = _smooth(places)
+    sections = [eqs.model.spec.sections[section] for section in rod.section]
+    stations = np.array([_half_sizes(section, value) for section in sections])
+    share = arcs / max(arcs[-1], 1e-12) * (len(stations) - 1)
+    sizes = np.stack([np.interp(share, np.arange(len(stations)), stations[:, k]) for k in range(2)], axis=1)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
-    return RodCurve(name, points, np.full(len(points), stations[0]) if radii is None else radii, grounded)
+    is_round = not any(isinstance(section, Rectangle) for section in sections)
+    return RodCurve(name, points, sides, sizes, is_round, curvature, grounded)
 
 
 def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarray, np.ndarray]) -> list[Pose]:
@@ -64,26 +85,36 @@ def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarr
     return out
 
 
-def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray]:
-    """Cubic pieces through positions with tangents, and the arc length at each point."""
+def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Cubic pieces through positions with tangents: points, directions of the x axis, curvature, arc length."""
     kept = [places[0]]
     for place in places[1:]:
         if np.linalg.norm(place[1] - kept[-1][1]) > 1e-9:
             kept.append(place)
-    points = [kept[0][1]]
-    s = np.linspace(0, 1, PIECES + 1)[1:, None]
-    for (R0, p0), (R1, p1) in pairwise(kept):
-        chord = float(np.linalg.norm(p1 - p0))
-        m0, m1 = chord * R0[:, 2], chord * R1[:, 2]
-        h = (2 * s**3 - 3 * s**2 + 1) * p0 + (s**3 - 2 * s**2 + s) * m0
-        points.extend(h + (-2 * s**3 + 3 * s**2) * p1 + (s**3 - s**2) * m1)
-    curve = np.array(points)
+    if len(kept) == 1:
+        kept.append(places[-1])
+    R, p = np.stack([rotation for rotation, _ in kept]), np.stack([position for _, position in kept])
+    pieces = int(np.clip(np.ceil(POINTS / (len(kept) - 1)), COARSEST, FINEST))
+    s = np.linspace(0, 1, pieces + 1)[1:, None]
+    chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    weights = (2 * s**3 - 3 * s**2 + 1, s**3 - 2 * s**2 + s, -2 * s**3 + 3 * s**2, s**3 - s**2)
+    slopes = chords[:, None] * R[:-1, :, 2], chords[:, None] * R[1:, :, 2]
+    corners = (p[:-1], slopes[0], p[1:], slopes[1])
+    inner = sum(w * x[:, None] for w, x in zip(weights, corners, strict=True))
+    curve = np.concatenate([p[:1], np.reshape(inner, (-1, 3))])
+    sides = (1 - s) * R[:-1, None, :, 0] + s * R[1:, None, :, 0]
+    sides = np.concatenate([R[:1, :, 0], np.reshape(sides, (-1, 3))])
     arcs = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    return curve, arcs
+    # how far the tangents of neighbouring nodes turn per length, half way between them
+    turned = np.linalg.norm(np.cross(R[:-1, :, 2], R[1:, :, 2]), axis=1)
+    angles = np.arctan2(turned, np.einsum("ij,ij->i", R[:-1, :, 2], R[1:, :, 2]))
+    at_nodes = arcs[::pieces]
+    curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-12))
+    return curve, sides, curvature, arcs
 
 
-def _half_width(section: Any, value: Callable[[Any], float]) -> float:
-    for key, factor in (("radius", 1.0), ("outer_radius", 1.0), ("height", 0.5)):
-        if hasattr(section, key):
-            return factor * value(getattr(section, key))
-    raise ValueError(f"no width is known for a section of kind {type(section).__name__}")
+def _half_sizes(section: Any, value: Callable[[Any], float]) -> tuple[float, float]:
+    if isinstance(section, Rectangle):
+        return 0.5 * value(section.width), 0.5 * value(section.height)
+    radius = value(section.radius if isinstance(section, Circle) else section.outer_radius)
+    return radius, radius

@@ -1,15 +1,19 @@
-"""A robot in a pose as things in space: solids, soft rods, joints, springs and marks, in world coordinates [m]."""
+"""A robot in a pose as a `Scene`: what pictures, films, the live page and reports are all drawn from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pliant.equations.frames import frame_motion
+from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
 from pliant.link import Axial
+from pliant.link.axial import REST_AT
 from pliant.spec.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.spec.placement import (
     Attachment,
@@ -21,115 +25,45 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
-from pliant.view.rod_curve import RodCurve, rod_curve
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, outline
+from pliant.view.rod_curve import rod_curve
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
 
-Pose = tuple[np.ndarray, np.ndarray]
 UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
 
 
-@dataclass(frozen=True)
-class Solid:
-    """A body. `form` says how to draw `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
-
-    `radius` [m] is that of cylinders and balls; `arms` are pairs of points joined by thin lines, for frames and joints
-    that the shape does not reach.
-    """
-
-    name: str
-    form: Literal["rod", "cylinder", "box", "ball", "dot", "none"]
-    points: np.ndarray
-    radius: float = 0.0
-    arms: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
-    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+def make_scene(
+    eqs: Equations, q: np.ndarray, parameters: Values | None = None, *, inputs: Values | None = None, t: float = 0.0
+) -> Scene:
+    """The scene of a robot at positions q and time t [s], which loads and inputs may depend on."""
+    return SceneMaker(eqs, parameters, inputs=inputs).at(q, t)
 
 
-@dataclass(frozen=True)
-class JointMark:
-    """A joint.
+class SceneMaker:
+    """Makes scenes of one robot in many poses; numbers of the model are evaluated once."""
 
-    Attributes:
-        kind: its type in the language.
-        base, place, child: origins of the parent frame, of the joint in it, and of the child [m].
-        axis: its (first) axis, if it has one.
-        grounded: whether its parent is the world.
-        spring: whether one of its coordinates has a spring.
-        toward: from the child's origin to its centre of mass [m].
-        behind: how far the child's shape reaches from its origin against the axis [m].
-    """
-
-    kind: str
-    base: np.ndarray
-    place: np.ndarray
-    child: np.ndarray
-    axis: np.ndarray | None
-    grounded: bool
-    spring: bool
-    toward: np.ndarray
-    behind: float = 0.0
-
-
-@dataclass(frozen=True)
-class LinkMark:
-    """A link between two points."""
-
-    kind: Literal["spring", "line", "beam"]
-    ends: np.ndarray
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Everything that is drawn. `turns` and `slides` are the world directions of the joints' axes."""
-
-    solids: tuple[Solid, ...]
-    rods: tuple[RodCurve, ...]
-    joints: tuple[JointMark, ...]
-    links: tuple[LinkMark, ...]
-    constraints: tuple[np.ndarray, ...]
-    frames: dict[str, Pose]
-    gravity: np.ndarray
-    turns: tuple[np.ndarray, ...]
-    slides: tuple[np.ndarray, ...]
-
-    def plane_points(self) -> np.ndarray:
-        """Points that have to lie in one plane for the mechanism to be planar, whatever its bodies' widths (n x 3)."""
-        parts = [s.center[None] for s in self.solids]
-        parts += [np.stack([j.place, j.child]) for j in self.joints]
-        parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
-        parts += [p[None] for _, p in self.frames.values()]
-        return np.concatenate(parts) if parts else np.zeros((1, 3))
-
-    def outline_points(self) -> np.ndarray:
-        """Points of everything, bodies with their corners (n x 3)."""
-        parts = [self.plane_points()] + [_outline(s) for s in self.solids]
-        return np.concatenate(parts)
-
-
-def _outline(solid: Solid) -> np.ndarray:
-    if solid.radius == 0:
-        return solid.points
-    offsets = solid.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
-    return (solid.points[:, None] + offsets).reshape(-1, 3)
-
-
-def make_scene(eqs: Equations, q: np.ndarray, parameters: Values | None = None) -> Scene:
-    """The scene of a robot at positions q."""
-    return _Maker(eqs, q, parameters).scene()
-
-
-class _Maker:
-    def __init__(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> None:
+    def __init__(self, eqs: Equations, parameters: Values | None = None, *, inputs: Values | None = None) -> None:
         self.eqs, self.spec = eqs, eqs.model.spec
-        environment = eqs.model.environment.with_values(parameters or {})
-        self.value: Callable[[Any], float] = lambda scalar: float(environment.value(scalar))
-        self.pose: dict[str, Pose] = {
-            name: (motion.rotation, motion.position) for name, motion in eqs.frames(q, parameters=parameters).items()
-        }
-        self.nodes = eqs.engine.node_poses(q)
+        self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
+        environment = eqs.model.environment.with_values(self.parameters)
+        self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
+        self.pose: dict[str, Pose] = {}
+        self.nodes: Pose = (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+        self.signals = np.zeros(0)
 
-    def scene(self) -> Scene:
+    def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
+        """The scene at positions q and time t [s]."""
+        engine = self.eqs.bind(self.inputs, self.parameters)
+        moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.eqs.frame_names)
+        self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
+        self.nodes = engine.node_poses(np.asarray(q, dtype=float))
+        self.signals = engine.signals(t)[1]
+        self.theta = engine.theta
+        return self._scene()
+
+    def _scene(self) -> Scene:
         spec = self.spec
         marks: dict[str, JointMark] = {}
         for name, joint in spec.joints.items():
@@ -143,9 +77,9 @@ class _Maker:
                 if not (mark.kind == "prismatic" and mark.spring):  # its spring reaches from body to body
                     touched.setdefault(_owner(joint.parent), []).append(mark.place)
         links, constraints = [], []
-        for link in spec.links.values():
+        for name, link in spec.links.items():
             ends = np.stack([self.attached(end)[1] for end in link.between])
-            links.append(LinkMark(_link_kind(link), ends))
+            links.append(LinkMark(name, _link_kind(link), ends, self.is_slack(name, link, ends)))
             for end, point in zip(link.between, ends, strict=True):
                 touched.setdefault(_owner(end.frame), []).append(point)
         for constraint in spec.constraints.values():
@@ -165,6 +99,7 @@ class _Maker:
             rods=tuple(rods),
             joints=tuple(marks.values()),
             links=tuple(links),
+            loads=tuple(self.load(name, load) for name, load in spec.loads.items() if isinstance(load, Wrench)),
             constraints=tuple(constraints),
             frames={
                 name: pose
@@ -215,6 +150,21 @@ class _Maker:
             return Solid(name, "box", corners, 0.0, arms, center)
         assert isinstance(shape, Sphere)
         return Solid(name, "ball", center[None], value(shape.radius), arms, center)
+
+    def load(self, name: str, load: Wrench) -> LoadMark:
+        rotation, position = self.pose[load.frame]
+        axes = self.pose[load.expressed_in][0]
+        first = self.eqs.model.system.frame_forces[self.eqs.model.link_forces[name]].signals
+        force, moment = self.signals[first : first + 3], self.signals[first + 3 : first + 6]
+        point = position + rotation @ np.array([self.value(x) for x in load.position])
+        return LoadMark(name, point, axes @ force, axes @ moment)
+
+    def is_slack(self, name: str, link: Any, ends: np.ndarray) -> bool:
+        if not isinstance(link, Axial) or link.direction == "both":
+            return False
+        rest = self.theta[self.eqs.model.system.frame_forces[self.eqs.model.link_forces[name]].constants + REST_AT]
+        longer = float(np.linalg.norm(ends[1] - ends[0])) > rest
+        return longer != (link.direction == "tension")
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -271,7 +221,7 @@ def _link_kind(link: Any) -> Literal["spring", "line", "beam"]:
 
 
 def _behind(mark: JointMark, child: Solid) -> float:
-    return 0.0 if mark.axis is None else float(max(0.0, ((mark.child - _outline(child)) @ mark.axis).max()))
+    return 0.0 if mark.axis is None else float(max(0.0, ((mark.child - outline(child)) @ mark.axis).max()))
 
 
 def _turns(mark: JointMark) -> list[np.ndarray]:

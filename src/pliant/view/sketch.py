@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import colorsys
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,17 +13,14 @@ import numpy as np
 
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
+from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid
 from pliant.view.rod_curve import RodCurve
-from pliant.view.scene import JointMark, Scene, Solid, make_scene
+from pliant.view.scene import make_scene
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
 
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito)."""
-SOFT = "#CC79A7"
-INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
-AXES = ("#D55E00", "#009E73", "#0072B2")
 LABELS_UP_TO = 8
 WIDTHS, HEIGHTS = (2.5, 5.0), (1.8, 5.0)
 """Smallest and largest width and height of a new figure [inch]."""
@@ -119,8 +114,7 @@ class _Drawing:
         self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
         self.ax: Any = ax
         self.todo: list[tuple[float, Any]] = []
-        groups = dict.fromkeys(re.sub(r"\[\d+\]", "", s.name) for s in scene.solids)
-        self.colours = {group: PALETTE[k % len(PALETTE)] for k, group in enumerate(groups)}
+        self.colours = group_colours(solid.name for solid in scene.solids)
 
     def draw(self) -> Any:
         self._all_symbols()
@@ -155,7 +149,10 @@ class _Drawing:
             for rotation, place in scene.frames.values():
                 self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
         for link in scene.links:
-            self._link(link.kind, self.camera.project(link.ends))
+            self._link(link, self.camera.project(link.ends))
+        strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
+        for load in scene.loads:
+            self._load(load, strongest)
         for solid in scene.solids:
             self._solid(solid, order[id(solid)])
         for rod in scene.rods:
@@ -171,12 +168,12 @@ class _Drawing:
         if self.labels and len(things) <= LABELS_UP_TO:
             for solid in (s for s in scene.solids if s.form != "none"):
                 width = max(solid.radius, 0.016 * self.size)
-                self._name(solid.name, self.camera.project(solid.points), width, self._colour(solid.name))
+                self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
             for rod in scene.rods:
                 self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
 
     def _solid(self, solid: Solid, layer: float) -> None:
-        project, colour = self.camera.project, self._colour(solid.name)
+        project, colour = self.camera.project, self.colours[solid.name]
         thick = 0.016 * self.unit
         for a, b in solid.arms:
             self._line(project(np.stack([a, b])), colour, 2.2, layer - 0.5)
@@ -190,14 +187,14 @@ class _Drawing:
             self._polygon(outlines.hull(np.concatenate(ends)), colour, layer)
             front = ends[1] if axis @ self.camera.toward > 0 else ends[0]
             if abs(axis @ self.camera.toward) > 1e-6:
-                self._polygon(front, _lighter(colour, 0.25), layer + 0.1)
+                self._polygon(front, lighter(colour, 0.25), layer + 0.1)
         elif solid.form == "box":
             for face in outlines.BOX_FACES:
                 corners = solid.points[list(face)]
                 normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
                 facing = normal @ self.camera.toward / np.linalg.norm(normal)
                 if facing > 1e-9:
-                    self._polygon(project(corners), _lighter(colour, 0.12 + 0.3 * facing), layer)
+                    self._polygon(project(corners), lighter(colour, 0.12 + 0.3 * facing), layer)
         elif solid.form == "ball":
             axis = self.camera.toward
             self._polygon(project(outlines.ring(solid.center, axis, solid.radius)), colour, layer)
@@ -208,7 +205,7 @@ class _Drawing:
         points = self.camera.project(rod.points)
         radii = np.maximum(rod.radii, 0.008 * self.size)
         self._polygon(outlines.tube(points, radii), SOFT, layer)
-        self._line(points, _lighter(SOFT, 0.6), 1.2, layer + 0.1)
+        self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
         if rod.grounded:
             outward = outlines.unit(points[0] - points[1])
             self._ground(points[0], outward, max(0.05 * self.size, 1.3 * float(radii[0])))
@@ -274,16 +271,25 @@ class _Drawing:
             return base
         return child - (joint.behind + 0.25 * self.size) * along
 
-    def _link(self, kind: str, ends: np.ndarray) -> None:
-        if kind == "spring":
+    def _link(self, link: LinkMark, ends: np.ndarray) -> None:
+        if link.slack:
+            self._line(ends, PALE, 1.0, 600, linestyle=(0, (1.5, 2)))
+        elif link.kind == "spring":
             self._line(outlines.coil(ends[0], ends[1], 0.018 * self.unit), INK, 1.2, 600)
-        elif kind == "line":
+        elif link.kind == "line":
             self._line(ends, INK, 1.2, 600, linestyle=(0, (5, 2)))
         else:
             self._line(ends, INK, 4.0, 600)
             self._line(ends, "white", 2.0, 601)
         for end in ends:
             self._marker(end, "o", 3.5, 602, INK)
+
+    def _load(self, load: LoadMark, strongest: float) -> None:
+        """An arrow along the force that ends where it acts; the strongest has a fixed length."""
+        arm = self.camera.project(load.force) * (0.16 * self.size / strongest if strongest > 0 else 0.0)
+        if np.linalg.norm(arm) > 0.01 * self.size:
+            point = self.camera.project(load.point)
+            self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
 
     # -- symbols -----------------------------------------------------------------------------------------------------
 
@@ -329,7 +335,7 @@ class _Drawing:
             place = middle + (width + 0.028 * self.size) * beside
             align = "left" if beside[0] > 0.3 else "center"
         room = 0.022 * self.size * len(name) * (1.0 if align == "left" else 0.5)
-        self._text(name, place, _darker(colour), 9.5, align, room)
+        self._text(name, place, darker(colour), 9.5, align, room)
 
     def _scale_bar(self, ax: Any, corner: np.ndarray, width: float) -> None:
         """A bar of a round length that ends in the lower right corner."""
@@ -347,9 +353,6 @@ class _Drawing:
 
     # -- ink ---------------------------------------------------------------------------------------------------------
 
-    def _colour(self, name: str) -> str:
-        return self.colours[re.sub(r"\[\d+\]", "", name)]
-
     def _include(self, points: np.ndarray) -> None:
         self.low = np.minimum(self.low, points.min(axis=0))
         self.high = np.maximum(self.high, points.max(axis=0))
@@ -359,7 +362,7 @@ class _Drawing:
 
         def paint(ax: Any, zorder: float) -> None:
             ax.fill(
-                *points.T, facecolor=colour, edgecolor=_darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder
+                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder
             )
 
         self.todo.append((layer, paint))
@@ -393,21 +396,3 @@ class _Drawing:
             ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder)
 
         self.todo.append((980, paint))
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
-    return red, green, blue
-
-
-def _hex(rgb: Sequence[float]) -> str:
-    return "#" + "".join(f"{round(255 * min(1.0, max(0.0, x))):02X}" for x in rgb)
-
-
-def _lighter(colour: str, share: float) -> str:
-    return _hex([x + share * (1 - x) for x in _rgb(colour)])
-
-
-def _darker(colour: str) -> str:
-    hue, light, saturation = colorsys.rgb_to_hls(*_rgb(colour))
-    return _hex(colorsys.hls_to_rgb(hue, 0.6 * light, saturation))

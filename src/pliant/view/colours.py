@@ -1,0 +1,63 @@
+"""Colours of drawings: people with any kind of colour vision can tell them apart, and they differ in lightness."""
+
+from __future__ import annotations
+
+import colorsys
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
+"""Of bodies (Okabe and Ito)."""
+SOFT = "#CC79A7"
+INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
+AXES = ("#D55E00", "#009E73", "#0072B2")
+
+SCALE = np.array(
+    [
+        [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
+        [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
+    ],
+    dtype=float,
+)  # fmt: skip
+"""From low to high (ten colours of viridis, 0 to 255); its lightness grows evenly, so it reads in grey as well."""
+
+
+def group_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each name; repeated parts (`bar[1]`, `bar[2]`) share one."""
+    every = list(names)
+    groups = list(dict.fromkeys(map(_group, every)))
+    return {name: PALETTE[groups.index(_group(name)) % len(PALETTE)] for name in every}
+
+
+def _group(name: str) -> str:
+    return re.sub(r"\[\d+\]", "", name)
+
+
+def scale_colours(shares: np.ndarray) -> np.ndarray:
+    """Colours (... x 3, 0 to 255) of shares between 0 and 1."""
+    places = np.clip(shares, 0, 1) * (len(SCALE) - 1)
+    return np.stack([np.interp(places, np.arange(len(SCALE)), SCALE[:, k]) for k in range(3)], axis=-1)
+
+
+def rgb(colour: str) -> tuple[float, float, float]:
+    """Red, green and blue between 0 and 1."""
+    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+def hex_colour(parts: Sequence[float]) -> str:
+    """`#RRGGBB` of red, green and blue between 0 and 1."""
+    return "#" + "".join(f"{round(255 * min(1.0, max(0.0, x))):02X}" for x in parts)
+
+
+def lighter(colour: str, share: float) -> str:
+    """Moved towards white by that share."""
+    return hex_colour([x + share * (1 - x) for x in rgb(colour)])
+
+
+def darker(colour: str) -> str:
+    """The same hue, for outlines and words."""
+    hue, light, saturation = colorsys.rgb_to_hls(*rgb(colour))
+    return hex_colour(colorsys.hls_to_rgb(hue, 0.6 * light, saturation))

@@ -1,0 +1,110 @@
+"""What a scene is made of: solids, soft rods, joints, links, loads and marks, in world coordinates [m]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from pliant.view.rod_curve import RodCurve
+
+Pose = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A body. `form` says how to draw `points`: two ends of a rod or cylinder, eight corners of a box, one centre.
+
+    `radius` [m] is that of cylinders and balls; `arms` are pairs of points joined by thin lines, for frames and joints
+    that the shape does not reach.
+    """
+
+    name: str
+    form: Literal["rod", "cylinder", "box", "ball", "dot", "none"]
+    points: np.ndarray
+    radius: float = 0.0
+    arms: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    center: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass(frozen=True)
+class JointMark:
+    """A joint.
+
+    Attributes:
+        kind: its type in the language.
+        base, place, child: origins of the parent frame, of the joint in it, and of the child [m].
+        axis: its (first) axis, if it has one.
+        grounded: whether its parent is the world.
+        spring: whether one of its coordinates has a spring.
+        toward: from the child's origin to its centre of mass [m].
+        behind: how far the child's shape reaches from its origin against the axis [m].
+    """
+
+    kind: str
+    base: np.ndarray
+    place: np.ndarray
+    child: np.ndarray
+    axis: np.ndarray | None
+    grounded: bool
+    spring: bool
+    toward: np.ndarray
+    behind: float = 0.0
+
+
+@dataclass(frozen=True)
+class LinkMark:
+    """A link between two points (2 x 3); `slack` if it carries nothing now because it only pulls or only pushes."""
+
+    name: str
+    kind: Literal["spring", "line", "beam"]
+    ends: np.ndarray
+    slack: bool = False
+
+
+@dataclass(frozen=True)
+class LoadMark:
+    """An external load: where it acts [m], its force [N] and moment [N m] now, in world axes."""
+
+    name: str
+    point: np.ndarray
+    force: np.ndarray
+    moment: np.ndarray
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that is drawn. `turns` and `slides` are the world directions of the joints' axes."""
+
+    solids: tuple[Solid, ...]
+    rods: tuple[RodCurve, ...]
+    joints: tuple[JointMark, ...]
+    links: tuple[LinkMark, ...]
+    loads: tuple[LoadMark, ...]
+    constraints: tuple[np.ndarray, ...]
+    frames: dict[str, Pose]
+    gravity: np.ndarray
+    turns: tuple[np.ndarray, ...]
+    slides: tuple[np.ndarray, ...]
+
+    def plane_points(self) -> np.ndarray:
+        """Points that have to lie in one plane for the mechanism to be planar, whatever its bodies' widths (n x 3)."""
+        parts = [s.center[None] for s in self.solids]
+        parts += [np.stack([j.place, j.child]) for j in self.joints]
+        parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
+        parts += [p[None] for _, p in self.frames.values()]
+        return np.concatenate(parts) if parts else np.zeros((1, 3))
+
+    def outline_points(self) -> np.ndarray:
+        """Points of everything, bodies with their corners (n x 3)."""
+        parts = [self.plane_points()] + [outline(s) for s in self.solids]
+        return np.concatenate(parts)
+
+
+def outline(solid: Solid) -> np.ndarray:
+    """Points that a solid reaches (n x 3)."""
+    if solid.radius == 0:
+        return solid.points
+    offsets = solid.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
+    return (solid.points[:, None] + offsets).reshape(-1, 3)

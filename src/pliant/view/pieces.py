@@ -1,0 +1,252 @@
+"""A scene as copies of unit shapes (see `stage`): how each part of a robot looks in three dimensions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.view.colours import AXES, HELD, INK, PALE, group_colours, rgb, scale_colours
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid
+from pliant.view.rod_curve import RodCurve
+
+COILS, PER_COIL = 7, 8
+DASHES = 9
+LABELS_UP_TO = 40
+"""Robots with more parts than this are shown without names."""
+
+Colour = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """k copies of a shape: between two ends (k x 2 x 3), or at positions (k x 3) with rotations (k x 3 x 3).
+
+    sizes: k x 3 [m]; colours: k x 3, 0 to 255.
+    """
+
+    sizes: np.ndarray
+    colours: np.ndarray
+    ends: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    rotations: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Copies by layer and shape, and words with their places."""
+
+    copies: dict[tuple[str, str], list[Copies]] = field(default_factory=lambda: defaultdict(list))
+    labels: list[tuple[str, np.ndarray]] = field(default_factory=list)
+
+
+def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> Pieces:
+    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force: of the longest arrow [N].
+
+    Scenes of one robot have the same pieces in the same order, whatever its pose.
+    """
+    maker = _Maker(size)
+    colours = group_colours(solid.name for solid in scene.solids)
+    for solid in scene.solids:
+        maker.solid(solid, _bytes(colours[solid.name]))
+    for rod in scene.rods:
+        maker.rod(rod, curvature)
+    for joint in scene.joints:
+        maker.joint(joint)
+    for link in scene.links:
+        maker.link(link)
+    for ends in scene.constraints:
+        maker.line(ends, 0.003, _bytes(HELD))
+        for end in ends:
+            maker.ball(end, 0.011, _bytes(HELD))
+    for load in scene.loads:
+        maker.load(load, force)
+    for rotation, position in scene.frames.values():
+        maker.triad(rotation, position, 0.06)
+    if len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
+        maker.labels(scene)
+    return maker.pieces
+
+
+class _Maker:
+    """Sizes named `share` are in parts of the robot's size."""
+
+    def __init__(self, size: float) -> None:
+        self.size = size
+        self.pieces = Pieces()
+
+    # -- parts of robots ---------------------------------------------------------------------------------------------
+
+    def solid(self, solid: Solid, colour: Colour) -> None:
+        for arm in solid.arms:
+            self.line(np.stack(arm), 0.006, colour)
+        if solid.form == "rod":
+            self.line(solid.points, 0.014, colour)
+            for end in solid.points:
+                self.ball(end, 0.014, colour)
+        elif solid.form == "cylinder":
+            self.cylinder(solid.points, solid.radius, colour)
+        elif solid.form == "box":
+            self.box(solid.points, colour)
+        elif solid.form == "ball":
+            self._at("ball", solid.center, (solid.radius,) * 3, colour)
+        elif solid.form == "dot":
+            self.ball(solid.center, 0.025, colour)
+
+    def rod(self, rod: RodCurve, curvature: float) -> None:
+        middle = 0.5 * (rod.curvature[1:] + rod.curvature[:-1])
+        colours = scale_colours(middle / curvature if curvature > 1e-9 else np.zeros(len(middle)))
+        sizes = np.maximum(rod.half_sizes, 0.004 * self.size)
+        pairs = np.stack([rod.points[:-1], rod.points[1:]], axis=1)
+        middles = 0.5 * (sizes[:-1] + sizes[1:])
+        if rod.round:
+            self._between("cylinder", pairs, middles[:, 0], colours)
+            self._at("ball", rod.points[1:], np.repeat(sizes[1:, :1], 3, axis=1), colours)
+        else:
+            self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
+        if rod.grounded:
+            along = rod.points[1] - rod.points[0]
+            along = 0.012 * self.size * along / np.linalg.norm(along)
+            self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), 1.5 * float(sizes[0].max()), _bytes(PALE))
+
+    def joint(self, joint: JointMark) -> None:
+        ink, pale = _bytes(INK), _bytes(PALE)
+        if joint.kind == "weld":
+            return
+        if joint.kind in ("prismatic", "cylindrical") and joint.axis is not None:
+            if joint.spring:
+                self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
+            else:
+                reach = 0.32 * self.size * joint.axis
+                self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, pale)
+        elif joint.kind in ("revolute", "universal", "planar") and joint.axis is not None:
+            half = 0.032 * self.size * joint.axis
+            self.cylinder(np.stack([joint.child - half, joint.child + half]), 0.013 * self.size, ink)
+        else:
+            self.ball(joint.child, 0.02, ink)
+        if joint.grounded and joint.kind not in ("prismatic", "cylindrical", "planar"):
+            self._at("cube", joint.place, (0.05 * self.size,) * 3, pale)
+
+    def _spring_start(self, joint: JointMark) -> np.ndarray:
+        """At the parent's own place if that lies on the axis, else behind the child."""
+        assert joint.axis is not None
+        way = joint.child - joint.base
+        beside = way - joint.axis * (joint.axis @ way)
+        if np.linalg.norm(beside) < 1e-6 * self.size and np.linalg.norm(way) > max(1e-3 * self.size, joint.behind):
+            return joint.base
+        return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
+
+    def link(self, link: LinkMark) -> None:
+        a, b = link.ends
+        if link.kind == "spring":
+            # a slack spring hangs thin and pale; it keeps its pieces, so that frames can be stacked
+            self.coil(link.ends, 0.008 if link.slack else 0.018, _bytes(PALE if link.slack else INK))
+        elif link.kind == "line":
+            colour = _bytes(PALE if link.slack else INK)
+            starts = np.arange(DASHES)[:, None, None] / DASHES
+            reach = np.array([[0.0], [0.5 if link.slack else 1.0]]) / DASHES
+            self.line(a + (starts + reach) * (b - a), 0.003 if link.slack else 0.005, colour)
+        else:
+            self.line(link.ends, 0.012, _bytes(INK))
+        for end in link.ends:
+            self.ball(end, 0.009, _bytes(INK))
+
+    def load(self, load: LoadMark, strongest: float) -> None:
+        """An arrow that ends where the load acts."""
+        strength = float(np.linalg.norm(load.force))
+        length = 0.25 * self.size * strength / strongest if strongest > 0 else 0.0
+        along = load.force / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
+        head = min(0.06 * self.size, 0.5 * length)
+        neck = load.point - head * along
+        self._between("cylinder", np.stack([load.point - length * along, neck]), 0.15 * head, _bytes(HELD), "loads")
+        self._between("cone", np.stack([neck, load.point]), 0.4 * head, _bytes(HELD), "loads")
+
+    def triad(self, rotation: np.ndarray, position: np.ndarray, share: float) -> None:
+        for axis, colour in zip(rotation.T, AXES, strict=True):
+            ends = np.stack([position, position + share * self.size * axis])
+            self._between("cylinder", ends, 0.004 * self.size, _bytes(colour), "frames")
+
+    def labels(self, scene: Scene) -> None:
+        for solid in scene.solids:
+            if solid.form != "none":
+                self.pieces.labels.append((solid.name, solid.center))
+        for rod in scene.rods:
+            self.pieces.labels.append((rod.name, rod.points[len(rod.points) // 2]))
+
+    # -- shapes ------------------------------------------------------------------------------------------------------
+
+    def line(self, ends: np.ndarray, share: float, colour: Colour) -> None:
+        self._between("cylinder", ends, share * self.size, colour)
+
+    def cylinder(self, ends: np.ndarray, radius: float, colour: Colour) -> None:
+        self._between("cylinder", ends, radius, colour)
+
+    def ball(self, place: np.ndarray, share: float, colour: Colour) -> None:
+        self._at("ball", place, (share * self.size,) * 3, colour)
+
+    def box(self, corners: np.ndarray, colour: Colour) -> None:
+        """A box with eight corners, z changing fastest."""
+        edges = np.stack([corners[4] - corners[0], corners[2] - corners[0], corners[1] - corners[0]], axis=1)
+        lengths = np.linalg.norm(edges, axis=0)
+        x, y, z = map(float, lengths)
+        self._at("cube", corners.mean(axis=0), (x, y, z), colour, edges / lengths)
+
+    def coil(self, ends: np.ndarray, share: float, colour: Colour | None = None) -> None:
+        """A helix between two points, with straight ends."""
+        a, b = ends
+        length = float(np.linalg.norm(b - a))
+        along = (b - a) / length if length > 1e-12 else np.array([0.0, 0.0, 1.0])
+        helper = np.array([1.0, 0, 0]) if abs(along[0]) < 0.8 else np.array([0, 1.0, 0])
+        u = np.cross(along, helper)
+        u /= np.linalg.norm(u)
+        turn = np.linspace(0, 2 * np.pi * COILS, COILS * PER_COIL + 1)[:, None]
+        places = np.linspace(0.12, 0.88, len(turn))[:, None]
+        wound = a + places * (b - a) + share * self.size * (np.cos(turn) * u + np.sin(turn) * np.cross(along, u))
+        points = np.concatenate([[a], wound, [b]])
+        self.line(np.stack([points[:-1], points[1:]], axis=1), 0.0035, _bytes(INK) if colour is None else colour)
+
+    def _bars(self, ends: np.ndarray, sides: np.ndarray, half_sizes: np.ndarray, colours: np.ndarray) -> None:
+        """Pieces of a rod with a rectangular section, whose x axis is along `sides` (k x 3)."""
+        along = ends[:, 1] - ends[:, 0]
+        lengths = np.linalg.norm(along, axis=1, keepdims=True)
+        z = along / np.maximum(lengths, 1e-12)
+        x = sides - z * np.einsum("ij,ij->i", z, sides)[:, None]
+        x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+        rotations = np.stack([x, np.cross(z, x), z], axis=2)
+        # a little longer than the piece: neighbours that are turned against each other leave no gap
+        self._at(
+            "cube", ends.mean(axis=1), np.concatenate([2 * half_sizes, 1.06 * lengths], axis=1), colours, rotations
+        )
+
+    def _between(
+        self,
+        shape: str,
+        ends: np.ndarray,
+        radius: float | np.ndarray,
+        colour: Colour | np.ndarray,
+        layer: str = "robot",
+    ) -> None:
+        ends = ends.reshape(-1, 2, 3)
+        count = len(ends)
+        sizes = np.repeat(np.broadcast_to(radius, (count,))[:, None], 3, axis=1)
+        self.pieces.copies[layer, shape].append(Copies(sizes, np.broadcast_to(colour, (count, 3)), ends=ends))
+
+    def _at(
+        self,
+        shape: str,
+        places: np.ndarray,
+        sizes: tuple[float, float, float] | np.ndarray,
+        colours: Colour | np.ndarray,
+        rotations: np.ndarray | None = None,
+    ) -> None:
+        places = places.reshape(-1, 3)
+        count = len(places)
+        turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
+        size, colour = (np.broadcast_to(x, (count, 3)) for x in (sizes, colours))
+        self.pieces.copies["robot", shape].append(Copies(size, colour, positions=places, rotations=turned))
+
+
+def _bytes(colour: str) -> Colour:
+    red, green, blue = (255 * x for x in rgb(colour))
+    return red, green, blue

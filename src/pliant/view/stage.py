@@ -1,0 +1,168 @@
+"""A moving robot as copies of four unit shapes: what the live page, the player in reports and glTF files all draw.
+
+The shapes stand at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
+with edges of 1.
+Each copy is stretched along its own axes, turned, moved and coloured, anew in each frame. So one table of numbers
+describes everything, and whoever draws it needs no other knowledge of robots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from pliant.solve.record import quaternions
+from pliant.view.camera import Camera, choose_camera, look_from
+from pliant.view.marks import Scene
+from pliant.view.pieces import Copies, Pieces, scene_pieces
+
+Shape = Literal["ball", "cylinder", "cone", "cube"]
+Layer = Literal["robot", "loads", "frames"]
+"""What can be shown and hidden together."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Copies of one shape in n frames.
+
+    Attributes:
+        shape, layer: what is copied, and what it belongs to.
+        positions: n x copies x 3 [m].
+        turns: n x copies x 4, unit quaternions [w, x, y, z].
+        sizes: n x copies x 3, factors along the shape's own axes [m].
+        colours: n x copies x 3, 0 to 255.
+    """
+
+    shape: Shape
+    layer: Layer
+    positions: np.ndarray
+    turns: np.ndarray
+    sizes: np.ndarray
+    colours: np.ndarray
+
+
+@dataclass(frozen=True)
+class Label:
+    """A word that stays with a point, n x 3 [m]."""
+
+    text: str
+    positions: np.ndarray
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything there is to see in n frames.
+
+    Attributes:
+        batches: copies of shapes.
+        labels: names of bodies, rods and nodes.
+        low, high: corners of a box that holds everything in all frames [m].
+        camera: where to look from.
+        up: direction against gravity.
+        curvature: largest curvature of soft rods, which has the last colour of the scale [1/m]; 0 without rods.
+    """
+
+    batches: tuple[Batch, ...]
+    labels: tuple[Label, ...]
+    low: np.ndarray
+    high: np.ndarray
+    camera: Camera
+    up: np.ndarray
+    curvature: float
+
+    @property
+    def frames(self) -> int:
+        """How many frames there are."""
+        return len(self.batches[0].positions)
+
+
+def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float = 0.0, force: float = 0.0) -> Stage:
+    """The stage of one robot in several poses.
+
+    curvature, size, force: smallest ends of the scales of colour [1/m], symbols [m] and arrows [N]; those of the scenes
+    themselves are used where they are larger. Pass those of an earlier stage to draw further poses alike.
+    """
+    points = np.concatenate([scene.outline_points() for scene in scenes])
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(size, float(np.max(high - low)), 1e-6)
+    bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
+    curvature = max(curvature, bent)
+    force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
+    pieces = [scene_pieces(scene, size, curvature, force) for scene in scenes]
+    batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
+    labels = [
+        Label(text, np.stack([frame.labels[k][1] for frame in pieces])) for k, (text, _) in enumerate(pieces[0].labels)
+    ]
+    first = scenes[0]
+    down = np.linalg.norm(first.gravity)
+    up = -first.gravity / down if down > 0 else np.array([0.0, 0.0, 1.0])
+    return Stage(tuple(batches), tuple(labels), low, high, _camera(first), up, curvature)
+
+
+def _camera(scene: Scene) -> Camera:
+    """The view of the drawing; a planar robot that would be seen face-on is turned a little, so that its depth shows."""
+    planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
+    flat = choose_camera(planar, scene.turns, scene.slides, scene.gravity)
+    return look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, scene.gravity)
+
+
+def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
+    out = []
+    for shape in get_args(Shape):
+        frames = [frame.copies[layer, shape] for frame in pieces]
+        if not frames[0]:
+            continue
+        colours, sizes = _stacked(frames, "colours"), _stacked(frames, "sizes")
+        if frames[0][0].ends is not None:
+            ends = _stacked(frames, "ends")
+            positions = ends.mean(axis=2)
+            along = ends[:, :, 1] - ends[:, :, 0]
+            sizes[:, :, 2] = np.maximum(np.linalg.norm(along, axis=2), 1e-9)
+            turns = carried_turns(along / sizes[:, :, 2:])
+        else:
+            positions = _stacked(frames, "positions")
+            turns = quaternions(_stacked(frames, "rotations"))
+        out.append(Batch(shape, layer, positions, _without_jumps(turns), sizes, colours))
+    return out
+
+
+def _stacked(frames: Sequence[Sequence[Copies]], name: str) -> np.ndarray:
+    return np.array([np.concatenate([getattr(copies, name) for copies in frame]) for frame in frames])
+
+
+def carried_turns(directions: np.ndarray) -> np.ndarray:
+    """Quaternions (n x copies x 4) that turn z into directions (n x copies x 3), rolling as little as can be in between."""
+    turns = np.empty((*directions.shape[:2], 4))
+    before = np.broadcast_to([0.0, 0.0, 1.0], directions[0].shape)
+    turn = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turns[0].shape)
+    for k, now in enumerate(directions):
+        turn = turns[k] = quaternion_products(_smallest_turn(before, now), turn)
+        before = now
+    return turns
+
+
+def _smallest_turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Quaternions of the smallest rotations from unit vectors a to b (m x 3); by any axis across for opposite ones."""
+    turn = np.concatenate([1 + np.einsum("ij,ij->i", a, b)[:, None], np.cross(a, b)], axis=1)
+    opposite = turn[:, 0] < 1e-9
+    if opposite.any():
+        helper = np.where(np.abs(a[:, :1]) < 0.8, [1.0, 0, 0], [0, 1.0, 0])
+        turn[opposite] = np.concatenate([np.zeros((len(a), 1)), np.cross(a, helper)], axis=1)[opposite]
+    return np.asarray(turn / np.linalg.norm(turn, axis=1, keepdims=True))
+
+
+def quaternion_products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of quaternions [w, x, y, z] (m x 4): first b, then a."""
+    scalar = a[:, :1] * b[:, :1] - np.einsum("ij,ij->i", a[:, 1:], b[:, 1:])[:, None]
+    vector = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return np.concatenate([scalar, vector], axis=1)
+
+
+def _without_jumps(turns: np.ndarray) -> np.ndarray:
+    """The same rotations with signs such that neighbouring frames can be mixed."""
+    agree = np.sign(np.einsum("tij,tij->ti", turns[1:], turns[:-1]))
+    signs = np.cumprod(np.where(agree == 0, 1.0, agree), axis=0)
+    return np.concatenate([turns[:1], turns[1:] * signs[..., None]])
