@@ -63,7 +63,9 @@ def test_published_polynomials_come_near_too(exact):
     assert found[1] < 2e-4
 
 
-@pytest.mark.parametrize(("word", "tolerance"), [("ebr:24", 1e-3), ("eba:25", 1e-3), ("srl:48", 5e-3), ("rom:4", 5e-4)])
+@pytest.mark.parametrize(
+    ("word", "tolerance"), [("ebr:24", 1e-3), ("eba:25", 1e-3), ("fe:10", 1e-3), ("srl:48", 5e-3), ("rom:4", 5e-4)]
+)
 def test_a_frame_between_the_ends(word, tolerance, exact):
     start = arm(word)
     assert start.frame("arm.middle", start.initial_state()[0]).position == pytest.approx([0.2, 0, 0], abs=1e-12)

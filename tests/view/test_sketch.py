@@ -90,7 +90,7 @@ def test_a_camera_is_right_handed_whatever_it_looks_along():
         np.testing.assert_allclose(np.cross(camera.right, camera.up), camera.toward, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["ebr", "eba", "srl", "rom"])
+@pytest.mark.parametrize("kind", ["ebr", "eba", "fe", "srl", "rom"])
 def test_a_bent_rod_is_an_arc(kind):
     model = "{kind: rom}" if kind == "rom" else f"{{kind: {kind}, elements: 10}}"
     text = f"""

@@ -161,6 +161,18 @@ class Build:
             self._initial_poses[node] = se3.compose(se3.compose(self.initial_pose(base), plan.placement), moved)
         return self._initial_poses[node]
 
+    def initial_twists(self, node: int) -> Any:
+        """World twists of a node at the start per unit rate of everything that moves it, as columns."""
+        columns = [ca.SX(6, 0)]
+        while node:
+            base, plan, q_at = self._motions[node]
+            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
+            constants = ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1)
+            place = se3.compose(self.initial_pose(base), plan.placement)
+            columns.append(ca.SX(se3.transform_twist(place, plan.motion.twist_per_rate(q, constants))))
+            node = base
+        return ca.horzcat(*columns)
+
     def initial_point(self, node: int, point: Any) -> Any:
         """World position at the start of a point fixed to a node."""
         R, p = self.initial_pose(node)

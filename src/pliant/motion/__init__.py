@@ -6,6 +6,7 @@ follow by differentiating that formula (`pliant.equations.kernel`), so a new mot
 
 from pliant.motion.base import Motion, Quaternion, Vector
 from pliant.motion.free import FREE
+from pliant.motion.planar import PLANAR_XZ, PLANAR_YZ
 from pliant.motion.rotation import ROTATION
 from pliant.motion.rotation_vector import ROTATION_VECTOR
 from pliant.motion.screw import SCREW
@@ -13,6 +14,8 @@ from pliant.motion.translation import TRANSLATION
 
 __all__ = [
     "FREE",
+    "PLANAR_XZ",
+    "PLANAR_YZ",
     "ROTATION",
     "ROTATION_VECTOR",
     "SCREW",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from pliant.spec.base import Part
+from pliant.spec.base import Part, Problem
+from pliant.spec.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.properties import RodProperties
+    from pliant.rod.rod import Rod
 
 
 class RodModelBase(Part):
@@ -16,6 +19,10 @@ class RodModelBase(Part):
 
     fineness: ClassVar[str] = "elements"
     """The field that says how fine the model is: the N of `KIND:N`."""
+
+    def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """What this model cannot do for a rod; paths start at the rod."""
+        yield from ()
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the rod to the system: elements, masses, section forces, and all of its frames by name."""

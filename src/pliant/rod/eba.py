@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import casadi as ca
 from pydantic import Field
 
-from pliant.geometry import se3, so3
+from pliant.geometry import so3
 from pliant.interaction.base import Effect, FrameForce
 from pliant.interaction.relative import PLACEMENTS, relative_force
-from pliant.motion import FREE
+from pliant.rod.absolute import free_sections, mesh, name_frames
 from pliant.rod.base import RodModelBase
-from pliant.rod.lumped import WORLD, add_lumped_masses
+from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
 
@@ -52,57 +52,17 @@ rods:
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the sections and the elements between them to the system."""
-        arc_lengths, fractions, frames = mesh(build, rod, self.elements)
-        base = se3.compose(build.initial_pose(rod.node), rod.placement)
-        nodes = [(rod.node, rod.placement)]
-        for k, s in enumerate(arc_lengths[1:], start=1):
-            element = build.element(WORLD, [build.plan(FREE, se3.identity())])
-            R, p = se3.compose(base, rod.unstressed(s))
-            name = f"{rod.name}.section[{k}]"
-            for j, axis in enumerate("xyz"):
-                build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j])
-            build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
-            nodes.append((element.nodes[0], se3.identity()))
-        add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
+        stations = mesh(build, rod, self.elements)
+        arc_lengths, fractions = stations.arc_lengths, stations.fractions
+        places = free_sections(build, rod, arc_lengths)
+        add_lumped_masses(build, rod, places, arc_lengths, fractions)
         force = element_force(self.map, rod.law, actuated=rod.actuation is not None)
-        for k in range(len(nodes) - 1):
-            (node_a, end_a), (node_b, end_b) = nodes[k : k + 2]
+        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             middle = (fractions[k] + fractions[k + 1]) / 2
             law = rod.law_constants(arc_lengths[k + 1] - arc_lengths[k], middle)
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
-        build.name_frame(rod.name, *nodes[0])
-        for frame, k in frames.items():
-            build.name_frame(f"{rod.name}.{frame}", *nodes[k])
-        build.name_frame(f"{rod.name}.tip", *nodes[-1])
-
-
-def mesh(build: Build, rod: RodProperties, elements: int) -> tuple[list[Any], list[float], dict[str, int]]:
-    """Arc lengths [m] of all sections, base and tip included, as expressions; the fractions of the length that they are
-    at the model's own parameter values; and which section each named frame is.
-
-    Elements are equal between neighbouring frames and as equal as possible overall; how many stand where is settled at
-    those values.
-    """
-    stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
-    where = {}
-    for name, at in rod.attachments.items():
-        exact = build.nominal(at / rod.length)
-        place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
-        stops.setdefault(place, at)
-        where[name] = place
-    places = sorted(stops)
-    gaps = [b - a for a, b in pairwise(places)]
-    counts = [1] * len(gaps)
-    while sum(counts) < elements:
-        longest = max(range(len(gaps)), key=lambda i: gaps[i] / counts[i])
-        counts[longest] += 1
-    arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
-    for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
-        arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
-        fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
-        index[b] = len(arc_lengths) - 1
-    return arc_lengths, fractions, {name: index[place] for name, place in where.items()}
+        name_frames(build, rod, places, stations.frames)
 
 
 @cache

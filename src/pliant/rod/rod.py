@@ -89,8 +89,9 @@ joints:
         return ("tip", *self.frames)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Length above zero; frames on the rod."""
+        """Length above zero; frames on the rod; what its model cannot do."""
         yield from positive(self, value, "length")
+        yield from self.model.rod_problems(self, value)
         for name, frame in self.frames.items():
             if not 0 <= value(frame.at) <= value(self.length):
                 text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"

@@ -1,0 +1,32 @@
+"""Motion in a plane of the base frame that holds its z axis: two displacements [m], then a turn about the normal [rad].
+
+The angle is a plain number, so it counts turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import so3
+from pliant.geometry.se3 import Pose
+from pliant.motion.base import Motion, Vector
+
+
+def _planar(name: str, along: int, normal: int) -> Motion:
+    first, axis = ca.DM.eye(3)[:, along], ca.DM.eye(3)[:, normal]
+
+    def pose(q: Any, constants: Any) -> Pose:
+        return so3.axis_rotation(axis, q[2]), q[0] * first + q[1] * ca.DM([0, 0, 1])
+
+    def subspace(q: Any, constants: Any) -> Any:
+        slides = ca.horzcat(first, ca.DM([0, 0, 1]))
+        turn = ca.vertcat(ca.cross(q[0] * first + q[1] * ca.DM([0, 0, 1]), axis), axis)
+        return ca.horzcat(ca.vertcat(slides, ca.DM(3, 2)), turn)
+
+    return Motion(name, (Vector(3),), 0, pose, subspace)
+
+
+PLANAR_XZ = _planar("planar_xz", 0, 1)
+PLANAR_YZ = _planar("planar_yz", 1, 0)

@@ -1,0 +1,124 @@
+"""Rods whose sections have poses of their own against the world: where the sections stand, and their coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import casadi as ca
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
+from pliant.rod.lumped import WORLD
+from pliant.rod.properties import RodProperties
+from pliant.spec.faults import Fault, SpecError
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+Plane = Literal["xz", "yz"]
+
+Place = tuple[int, Pose]
+"""A node, and a placement on it."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Where the sections of a rod stand, base and tip included.
+
+    Attributes:
+        arc_lengths: of all sections, as numbers or expressions [m].
+        fractions: of the rod's length that they are at the model's own parameter values.
+        frames: which section each named frame is.
+    """
+
+    arc_lengths: tuple[Any, ...]
+    fractions: tuple[float, ...]
+    frames: dict[str, int]
+
+
+def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
+    """Sections with at least that many elements between them; every named frame is a section.
+
+    Elements are equal between neighbouring frames and as equal as possible overall; how many stand where is settled at
+    the model's own parameter values.
+    """
+    stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
+    where = {}
+    for name, at in rod.attachments.items():
+        exact = build.nominal(at / rod.length)
+        place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
+        stops.setdefault(place, at)
+        where[name] = place
+    places = sorted(stops)
+    gaps = [b - a for a, b in pairwise(places)]
+    counts = [1] * len(gaps)
+    while sum(counts) < elements:
+        longest = max(range(len(gaps)), key=lambda i: gaps[i] / counts[i])
+        counts[longest] += 1
+    arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
+    for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
+        arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
+        fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
+        index[b] = len(arc_lengths) - 1
+    return Mesh(tuple(arc_lengths), tuple(fractions), {name: index[place] for name, place in where.items()})
+
+
+def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
+    """Free frames on the world, one per section but the first, which is the rod's base; they start unstressed."""
+    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    places: list[Place] = [(rod.node, rod.placement)]
+    for k, s in enumerate(arc_lengths[1:], start=1):
+        element = build.element(WORLD, [build.plan(FREE, se3.identity())])
+        R, p = se3.compose(base, rod.unstressed(s))
+        name = f"{rod.name}.section[{k}]"
+        for j, axis in enumerate("xyz"):
+            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j])
+        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
+        places.append((element.nodes[0], se3.identity()))
+    return places
+
+
+def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any], plane: Plane) -> list[Place]:
+    """Frames on the world that move in a plane, the one of the base's own axes as they are at the start.
+
+    Their coordinates are displacements along these axes and the angle about the plane's normal.
+    """
+    motion, along = (PLANAR_XZ, 0) if plane == "xz" else (PLANAR_YZ, 1)
+    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    _refuse_base_out_of_plane(build, rod, base, 1 - along, plane)
+    places: list[Place] = [(rod.node, rod.placement)]
+    for k, s in enumerate(arc_lengths[1:], start=1):
+        element = build.element(WORLD, [build.plan(motion, base)])
+        R, p = rod.unstressed(s)
+        # about the normal z turns towards x, but away from y
+        angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
+        for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
+            build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start)
+        places.append((element.nodes[0], se3.identity()))
+    return places
+
+
+def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, normal: int, plane: Plane) -> None:
+    """What carries the base may move it in the plane only: then every twist of it is one of the plane."""
+    R, p = base
+    twists = build.initial_twists(rod.node)
+    turns = R.T @ twists[3:6, :]
+    slides = R.T @ (twists[0:3, :] - so3.hat(p) @ twists[3:6, :])
+    across = [turns[k, j] for k in range(3) for j in range(twists.shape[1]) if k != normal]
+    across += [slides[normal, j] for j in range(twists.shape[1])]
+    if any(abs(build.nominal(x)) > 1e-9 for x in across):
+        text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
+        hint = "leave out `plane`, or hold the parent by joints that move in the plane"
+        raise SpecError([Fault(text, hint, f"rods.{rod.name}.model.plane")])
+
+
+def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:
+    """Name the rod's base, its tip and its frames."""
+    build.name_frame(rod.name, *places[0])
+    for frame, k in frames.items():
+        build.name_frame(f"{rod.name}.{frame}", *places[k])
+    build.name_frame(f"{rod.name}.tip", *places[-1])

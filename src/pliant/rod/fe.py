@@ -1,0 +1,176 @@
+"""Rod model `fe`: geometrically exact two-node finite elements of fourth order.
+
+Sections have absolute poses. Between two of them, strains vary as equilibrium asks for: with `e` the mean strain of the
+helix through both ends (the logarithm of their relative pose over the length h) and no load inside the element, the
+section wrench turns along,  lambda' = ad(e)' lambda, so that at the Gauss points s = +-h / (2 sqrt 3) from the middle
+
+    lambda_g = lambda + s_g ad(e)' lambda,          strain_g = C_g^-1 lambda_g,
+
+and the logarithm of the product of exponentials (Magnus 1954, to fourth order) demands for the middle's wrench
+
+    e - rest = F lambda,    F = 1/2 sum_g (1 + s_g ad(e)) C_g^-1 (1 + s_g ad(e))'.
+
+So the stored energy is h/2 (e - rest)' F^-1 (e - rest). It depends on the relative pose alone (objective, path
+independent), vanishes for constant rest strain, locks in nothing, and for small displacements is the element that is
+exact at its nodes. A curvature that varies linearly costs no further unknowns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import casadi as ca
+from pydantic import Field
+
+from pliant.geometry import so3
+from pliant.interaction.base import Effect, FrameForce, power_law
+from pliant.interaction.relative import PLACEMENTS, relative_force
+from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
+from pliant.rod.base import RodModelBase
+from pliant.rod.lumped import GAUSS, add_lumped_masses
+from pliant.rod.properties import LABELS, RodProperties
+from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.spec.base import Problem
+from pliant.spec.scalar import Scalar
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.rod.rod import Rod
+
+IN_PLANE: dict[Plane, tuple[int, ...]] = {"xz": (0, 2, 4), "yz": (1, 2, 3)}
+"""Strains of a rod that moves in a plane."""
+
+
+class Fe(RodModelBase):
+    """Geometrically exact finite elements, two nodes each, of fourth order: most accurate per element, cost linear in
+    their number."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections:
+  strip: {shape: rectangle, width: 20 mm, height: 1 mm}
+materials:
+  steel: {density: 7800 kg/m^3, youngs_modulus: 210 GPa, poissons_ratio: 0.3}
+rods:
+  spring: {length: 30 cm, section: strip, material: steel, model: {kind: fe, elements: 6}}
+"""
+
+    kind: Literal["fe"] = "fe"
+    elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
+    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
+    there are more frames."""
+    plane: Plane | None = None
+    """Nodes move only in the plane of the rod's x and z axes (`xz`) or y and z axes (`yz`), as these stand at the start:
+    three rates per node instead of six. What carries the rod's base must stay in that plane."""
+
+    def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Stiffness in every strain; rest strains in the plane."""
+        for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
+            if not value(factor) > 0:
+                text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
+                yield ("stiffness_factors", k), text, "give a small factor above zero"
+        for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):
+            if self.plane is not None and k not in IN_PLANE[self.plane] and value(rest) != 0:
+                text = f"the rest strain {label} is {value(rest):g}, which leads out of the {self.plane} plane"
+                yield ("rest", k), text, "leave out the model's `plane`, or set that strain to zero"
+
+    def apply(self, build: Build, rod: RodProperties) -> None:
+        """Add the nodes and the elements between them to the system."""
+        stations = mesh(build, rod, self.elements)
+        arc_lengths, fractions = stations.arc_lengths, stations.fractions
+        if self.plane is None:
+            places = free_sections(build, rod, arc_lengths)
+        else:
+            places = planar_sections(build, rod, arc_lengths, self.plane)
+        add_lumped_masses(build, rod, places, arc_lengths, fractions)
+        force = element_force(rod.law, actuated=rod.actuation is not None)
+        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
+            middle, half = (fractions[k] + fractions[k + 1]) / 2, (fractions[k + 1] - fractions[k]) / 2
+            law = rod.law_constants(arc_lengths[k + 1] - arc_lengths[k], middle - GAUSS * half)
+            second = rod.section(middle + GAUSS * half).stiffness
+            constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law, *second]
+            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+        name_frames(build, rod, places, stations.frames)
+
+
+@cache
+def element_force(law: Law, *, actuated: bool) -> FrameForce:
+    """The element between two sections.
+
+    Constants: placements of both ends, those of the section law at the first Gauss point, stiffness at the second.
+    """
+
+    def strain(p: Any, alpha: Any, c: Any) -> Any:
+        helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
+        return helix / c[PLACEMENTS] - ca.DM([0, 0, 1, 0, 0, 0])
+
+    def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        return element_effect(strain, rate, c[PLACEMENTS:], signal, law)
+
+    name = f"rod_fe_{law}" + ("_actuated" if actuated else "")
+    signals = 6 if actuated else 0
+    return relative_force(name, constants=PLACEMENTS + CONSTANTS + 6, signals=signals, deformation=strain, law=answer)
+
+
+def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
+    """The element's answer to its mean strain (6): force conjugate to it, energy and powers."""
+    length, rest, stiffness = c[0], c[7:13], (c[1:7], c[CONSTANTS : CONSTANTS + 6])
+    force, energy = _elastic(strain, rest, length, stiffness)
+    mean = (stiffness[0] + stiffness[1]) / 2
+    if law != "linear":
+        # what the law adds to the linear one, for the mean strain
+        plain = ca.vertcat(length, mean, rest, ca.DM.zeros(6), ca.DM.ones(6))
+        none = ca.DM(0, 1)
+        actual = section_effect(strain, ca.DM.zeros(6), plain, none, law)
+        linear = section_effect(strain, ca.DM.zeros(6), plain, none, "linear")
+        force, energy = force + actual.force - linear.force, energy + actual.energy - linear.energy
+    friction = _friction(rate, length, mean, c[13:19], c[19:25])
+    drive = length * signal if signal.numel() else ca.DM.zeros(6)
+    return Effect(force - friction + drive, energy, ca.dot(friction, rate), ca.dot(drive, rate))
+
+
+def _elastic(strain: Any, rest: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Force conjugate to the mean strain, and stored energy [J]; the module's text has the equations."""
+    e = strain + ca.DM([0, 0, 1, 0, 0, 0])
+    v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
+    ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
+    places = (-GAUSS * length / 2, GAUSS * length / 2)
+    F = 0
+    for s, C in zip(places, stiffness, strict=True):
+        shape = ca.SX.eye(6) + s * ad
+        F += 0.5 * shape @ ca.diag(1 / C) @ shape.T
+    wrench = _solve(F, strain - rest)
+    n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
+    turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
+    slope = turning @ e
+    # the wrench makes the energy stationary, so only F is differentiated
+    varied = sum(s * ((wrench + s * slope) / C) for s, C in zip(places, stiffness, strict=True))
+    force = -length * (wrench - turning.T @ varied / 2)
+    return force, length * ca.dot(strain - rest, wrench) / 2
+
+
+def _solve(F: Any, x: Any) -> Any:
+    """F^-1 x of a symmetric positive definite matrix."""
+    R = ca.chol(F)
+    return ca.solve(R, ca.solve(R.T, x))
+
+
+def _friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) -> Any:
+    """Friction of the strain rates at the Gauss points, as a force against the rate of the mean strain.
+
+    A curvature that varies linearly shows in the mean shear; these are the rates of the straight element, for small
+    displacements, with it set apart. Otherwise friction of shear would brake bending.
+    """
+    total = 0
+    for side in (-GAUSS, GAUSS):
+        rows = ca.SX.eye(6)
+        for shear, bend, sign in ((0, 4, -1), (1, 3, 1)):
+            phi = 12 * stiffness[bend] / (stiffness[shear] * length**2)
+            rows[shear, shear] = phi / (1 + phi)
+            rows[bend, shear] = side * sign * 6 / (length * (1 + phi))
+        local = rows @ rate
+        total += rows.T @ ca.vertcat(*[power_law(local[k], damping[k], power[k]) for k in range(6)])
+    return length * total / 2
