@@ -16,7 +16,7 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
-from pliant.rod import Eba, Ebr, Rom, Srl
+from pliant.rod import Eba, Ebr, Fe, Rom, Srl
 from pliant.rod.chamber import Chamber
 from pliant.rod.rod import Rod, RodFrame
 from pliant.spec.analyses import (
@@ -98,6 +98,7 @@ __all__ = [
     "EquilibriumAnalysis",
     "EquilibriumSettings",
     "EulerRotation",
+    "Fe",
     "FrameOutput",
     "Frames",
     "Free",
