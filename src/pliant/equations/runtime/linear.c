@@ -1,8 +1,9 @@
-/* LU factorization of a square matrix whose sparsity pattern never changes.
+/* Linear equations with a square matrix whose sparsity pattern never changes.
  *
- * Sparse: left-looking (Gilbert and Peierls), with a given column order and pivoting that prefers the diagonal. The
- * first factorization finds pivots and fill; later ones reuse both and only fall back to new pivots when one has become
- * small against its column. Dense: partial pivoting, for small or full systems.
+ * By fronts (fronts.c): dense blocks in a fill-reducing order, rows exchanged within blocks. Where that does not give
+ * sound pivots the matrix is factorized column by column (left-looking, Gilbert and Peierls) with rows exchanged over
+ * the whole column; its pivots and fill are kept for a while, and only found anew when one has become small against its
+ * column. A dense matrix is a single front, which leaves nothing to fall back on.
  *
  * Rows and columns are scaled first, so that inertia and constraints of any size stand side by side; a pivot that is
  * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they
@@ -12,40 +13,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fronts.h"
 #include "pliant.h"
 
 #define DIAGONAL_PREFERENCE 1e-2 /* the diagonal is taken as pivot when it is at least this share of the largest */
 #define REUSE_LIMIT 1e-3         /* a reused pivot smaller than this share of its column asks for new pivots */
 #define SINGULAR_BELOW 1e-13     /* of what stood in its column, a pivot this small is the rest of a cancellation */
 #define SCALING_SWEEPS 5         /* each takes the square root of how far the scales are off */
+#define FRONT_LIMIT 1e-6         /* a front's pivot smaller than this share of the rows below is not sound */
+#define REFINE_BELOW 1e-2        /* solutions with a front's pivot smaller than this share are refined */
+#define REFINEMENTS 3            /* at most */
+#define REFINED 1e-14            /* left over, against the size of what was added up */
+#define GENERAL_ROUNDS 8         /* factorizations with general pivots before fronts are tried again */
 
 struct pl_linear {
-  int n, dense, analysed;
-  const int *colptr, *row, *order;
-  double *row_scale, *column_scale;
-  /* dense */
-  double *a;
-  int *pivot;
-  /* sparse */
+  int n, dense, scaled;
+  const int *colptr, *row;
+  int *order;
+  double *row_scale, *column_scale, *x;
+  pl_fronts *fronts;
+  double *values, *right, *residual; /* scaled, for refinement */
+  int refine;
+  /* general pivots; `general` counts the factorizations that are still to use them */
+  int general, analysed;
   int *Lp, *Li, *Up, *Ui, *p, *pinv, *stack, *state, *head;
-  double *Lx, *Ux, *diagonal, *x;
+  double *Lx, *Ux, *diagonal;
   int l_size, u_size;
 };
 
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense) {
   pl_linear *f = calloc(1, sizeof *f);
-  f->n = n, f->dense = dense, f->colptr = colptr, f->row = row, f->order = order;
+  f->n = n, f->dense = dense, f->colptr = colptr, f->row = row;
+  f->order = malloc((n + 1) * sizeof(int));
+  memcpy(f->order, order, n * sizeof(int));
   f->x = calloc(n + 1, sizeof(double));
   f->row_scale = malloc((n + 1) * sizeof(double)), f->column_scale = malloc((n + 1) * sizeof(double));
-  if (dense) {
-    f->a = malloc((size_t)n * n * sizeof(double) + 8);
-    f->pivot = malloc((n + 1) * sizeof(int));
-    return f;
-  }
-  f->l_size = f->u_size = 4 * colptr[n] + n + 16;
+  f->fronts = pl_fronts_new(n, colptr, row, f->order, dense);
+  if (dense) return f;
+  f->values = malloc(((size_t)colptr[n] + 1) * sizeof(double));
+  f->right = malloc((n + 1) * sizeof(double)), f->residual = malloc((n + 1) * sizeof(double));
   f->Lp = calloc(n + 1, sizeof(int)), f->Up = calloc(n + 1, sizeof(int));
-  f->Li = malloc(f->l_size * sizeof(int)), f->Ui = malloc(f->u_size * sizeof(int));
-  f->Lx = malloc(f->l_size * sizeof(double)), f->Ux = malloc(f->u_size * sizeof(double));
   f->p = malloc((n + 1) * sizeof(int)), f->pinv = malloc((n + 1) * sizeof(int));
   f->stack = malloc((n + 1) * sizeof(int)), f->state = malloc((n + 1) * sizeof(int));
   f->head = malloc((n + 1) * sizeof(int)), f->diagonal = malloc((n + 1) * sizeof(double));
@@ -54,7 +61,9 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
 
 void pl_linear_free(pl_linear *f) {
   if (!f) return;
-  free(f->a), free(f->pivot), free(f->Lp), free(f->Li), free(f->Lx), free(f->Up), free(f->Ui), free(f->Ux);
+  pl_fronts_free(f->fronts);
+  free(f->order), free(f->values), free(f->right), free(f->residual);
+  free(f->Lp), free(f->Li), free(f->Lx), free(f->Up), free(f->Ui), free(f->Ux);
   free(f->p), free(f->pinv), free(f->stack), free(f->state), free(f->head), free(f->diagonal), free(f->x);
   free(f->row_scale), free(f->column_scale), free(f);
 }
@@ -83,59 +92,6 @@ static int equilibrate(pl_linear *f, const double *values) {
   }
   memset(f->x, 0, n * sizeof(double));
   return PL_OK;
-}
-
-static int dense_factor(pl_linear *f, const double *values) {
-  const int n = f->n;
-  double *a = f->a;
-  memset(a, 0, (size_t)n * n * sizeof(double));
-  for (int j = 0; j < n; ++j) {
-    double top = 0;
-    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
-      const double y = values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
-      a[(size_t)n * j + f->row[k]] = y, top = fmax(top, fabs(y));
-    }
-    f->x[j] = top * SINGULAR_BELOW;
-  }
-  for (int k = 0; k < n; ++k) {
-    int best = k;
-    for (int i = k + 1; i < n; ++i)
-      if (fabs(a[(size_t)n * k + i]) > fabs(a[(size_t)n * k + best])) best = i;
-    f->pivot[k] = best;
-    if (!(fabs(a[(size_t)n * k + best]) > f->x[k]) || !isfinite(a[(size_t)n * k + best])) return PL_SINGULAR;
-    if (best != k)
-      for (int j = 0; j < n; ++j) {
-        const double x = a[(size_t)n * j + k];
-        a[(size_t)n * j + k] = a[(size_t)n * j + best], a[(size_t)n * j + best] = x;
-      }
-    const double inverse = 1 / a[(size_t)n * k + k];
-    double *l = a + (size_t)n * k;
-    for (int i = k + 1; i < n; ++i) l[i] *= inverse;
-    for (int j = k + 1; j < n; ++j) {
-      double *c = a + (size_t)n * j;
-      const double x = c[k];
-      if (x == 0) continue;
-      for (int i = k + 1; i < n; ++i) c[i] -= l[i] * x;
-    }
-  }
-  return PL_OK;
-}
-
-static void dense_solve(const pl_linear *f, double *x) {
-  const int n = f->n;
-  for (int k = 0; k < n; ++k) {
-    const int best = f->pivot[k];
-    const double y = x[best];
-    x[best] = x[k], x[k] = y;
-  }
-  for (int k = 0; k < n; ++k) {
-    const double y = x[k], *l = f->a + (size_t)n * k;
-    for (int i = k + 1; i < n; ++i) x[i] -= l[i] * y;
-  }
-  for (int k = n - 1; k >= 0; --k) {
-    const double *u = f->a + (size_t)n * k, y = x[k] /= u[k];
-    for (int i = 0; i < k; ++i) x[i] -= u[i] * y;
-  }
 }
 
 /* Rows reached from the pattern of a column through the columns of L found so far, in topological order at
@@ -266,15 +222,35 @@ static int sparse_refactor(pl_linear *f, const double *values) {
   return good ? PL_OK : PL_SINGULAR;
 }
 
-int pl_linear_factor(pl_linear *f, const double *values) {
-  if (f->analysed && (f->dense ? dense_factor(f, values) : sparse_refactor(f, values)) == PL_OK) return PL_OK;
+static int by_fronts(pl_linear *f, const double *values) {
   f->analysed = 0;
+  if (pl_fronts_factor(f->fronts, values, f->row_scale, f->column_scale, SINGULAR_BELOW, FRONT_LIMIT)) return PL_SINGULAR;
+  f->refine = !f->dense && pl_fronts_share(f->fronts) < REFINE_BELOW;
+  if (f->refine)
+    for (int j = 0; j < f->n; ++j)
+      for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k)
+        f->values[k] = values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
+  return PL_OK;
+}
+
+int pl_linear_factor(pl_linear *f, const double *values) {
+  if (f->general && f->analysed) {
+    if (sparse_refactor(f, values) == PL_OK) return --f->general, PL_OK;
+    f->scaled = 0;
+  }
+  f->general = 0;
+  if (f->scaled && by_fronts(f, values) == PL_OK) return PL_OK;
+  f->scaled = 0;
   if (equilibrate(f, values)) {
     memset(f->x, 0, f->n * sizeof(double));
     return PL_SINGULAR;
   }
-  const int status = f->dense ? dense_factor(f, values) : sparse_analyse(f, values);
-  f->analysed = status == PL_OK;
+  int status = by_fronts(f, values);
+  if (status && !f->dense) {
+    status = sparse_analyse(f, values);
+    f->analysed = status == PL_OK, f->general = f->analysed ? GENERAL_ROUNDS : 0;
+  }
+  f->scaled = status == PL_OK;
   return status;
 }
 
@@ -293,9 +269,34 @@ static void sparse_solve(pl_linear *f, double *x) {
   memset(y, 0, n * sizeof(double));
 }
 
+/* Corrects x, the solution for f->right, by what it leaves over. */
+static void refine(pl_linear *f, double *x) {
+  const int n = f->n;
+  double *r = f->residual, *size = f->x, worst = 1;
+  for (int round = 0; round < REFINEMENTS; ++round) {
+    for (int i = 0; i < n; ++i) r[i] = f->right[i], size[i] = fabs(r[i]);
+    for (int j = 0; j < n; ++j)
+      for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
+        const double y = f->values[k] * x[j];
+        r[f->row[k]] -= y, size[f->row[k]] += fabs(y);
+      }
+    double left = 0;
+    for (int i = 0; i < n; ++i) left = fmax(left, size[i] > 0 ? fabs(r[i]) / size[i] : 0);
+    if (left < REFINED || !(left < 0.5 * worst)) break;
+    worst = left;
+    pl_fronts_solve(f->fronts, r);
+    for (int i = 0; i < n; ++i) x[i] += r[i];
+  }
+  memset(f->x, 0, n * sizeof(double));
+}
+
 void pl_linear_solve(pl_linear *f, double *x) {
   for (int i = 0; i < f->n; ++i) x[i] *= f->row_scale[i];
-  if (f->dense) dense_solve(f, x);
-  else sparse_solve(f, x);
+  if (f->analysed) sparse_solve(f, x);
+  else {
+    if (f->refine) memcpy(f->right, x, f->n * sizeof(double));
+    pl_fronts_solve(f->fronts, x);
+    if (f->refine) refine(f, x);
+  }
   for (int i = 0; i < f->n; ++i) x[i] *= f->column_scale[i];
 }

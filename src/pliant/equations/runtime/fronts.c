@@ -1,0 +1,428 @@
+/* LU factorization by fronts (Duff and Reid 1983) for a matrix with a fixed symmetric pattern.
+ *
+ * Columns with one structure are eliminated together, as one dense front: k pivots of its own above m rows that it shares
+ * with fronts further up. What is left of the shared part is added into the front of its parent. All structure is found
+ * once; a factorization is loops over small dense matrices. Rows are exchanged among a front's own pivots only: where
+ * that is not enough the factorization is refused, and linear.c pivots over the whole column.
+ *
+ * A front keeps its own columns (k + m rows) and then its own rows of the shared columns (k x m), column by column.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fronts.h"
+#include "pliant.h"
+
+#define PANEL 16           /* pivots eliminated before the rest of a front is brought up to date */
+#define MERGE_UP_TO 12     /* fronts of fewer pivots are merged with their parent in any case ... */
+#define MERGE_ZEROS 0.2    /* ... others if at most this share of the merged front is zero */
+
+typedef struct front {
+  int first, pivots, shared; /* first pivot, how many, and the number of rows shared with fronts above */
+  int parent, child, sibling; /* fronts, -1 for none: `child` is the last of its children, `sibling` the one before */
+  size_t index;              /* where its shared rows stand in `index` */
+  size_t at;                 /* where its numbers stand in `factors` */
+} front;
+
+struct pl_fronts {
+  int n, count;
+  int *order;      /* column at each place */
+  front *fronts;
+  int *index;      /* shared rows of all fronts, as places in ascending order */
+  size_t *slot;    /* where each value of the matrix goes */
+  double *factors, *stack, *least, *y;
+  size_t size;
+  int entries;
+  int *map, *pivot, *column_of;
+  const int *row;
+  double share;
+};
+
+/* -- structure --------------------------------------------------------------------------------------------------- */
+
+/* Neighbours of every column in the symmetric pattern, as (begin, list). */
+static void neighbours(int n, const int *colptr, const int *row, int **begin_out, int **list_out) {
+  int *begin = calloc((size_t)n + 2, sizeof(int)), *list = malloc((2 * (size_t)colptr[n] + 1) * sizeof(int));
+  for (int j = 0; j < n; ++j)
+    for (int k = colptr[j]; k < colptr[j + 1]; ++k)
+      if (row[k] != j) begin[j + 2]++, begin[row[k] + 2]++;
+  for (int j = 0; j < n; ++j) begin[j + 2] += begin[j + 1];
+  for (int j = 0; j < n; ++j)
+    for (int k = colptr[j]; k < colptr[j + 1]; ++k)
+      if (row[k] != j) list[begin[j + 1]++] = row[k], list[begin[row[k] + 1]++] = j;
+  *begin_out = begin, *list_out = list;
+}
+
+/* Parent of every place in the elimination tree (Liu 1986). */
+static void elimination_tree(int n, const int *begin, const int *list, const int *order, const int *place, int *parent) {
+  int *ancestor = malloc(((size_t)n + 1) * sizeof(int));
+  for (int k = 0; k < n; ++k) {
+    parent[k] = ancestor[k] = -1;
+    for (int i = begin[order[k]]; i < begin[order[k] + 1]; ++i)
+      for (int j = place[list[i]], next; j >= 0 && j < k; j = next) {
+        next = ancestor[j], ancestor[j] = k;
+        if (next < 0) parent[j] = k;
+        else if (next == k) break;
+      }
+  }
+  free(ancestor);
+}
+
+/* Reorders so that every subtree is contiguous, children before parents, and otherwise as it was. */
+static void postorder(int n, const int *parent, int *order) {
+  int *head = malloc(((size_t)n + 1) * sizeof(int)), *next = malloc(((size_t)n + 1) * sizeof(int));
+  int *stack = malloc(((size_t)n + 1) * sizeof(int)), *out = malloc(((size_t)n + 1) * sizeof(int)), count = 0;
+  for (int k = 0; k < n; ++k) head[k] = -1;
+  for (int k = n - 1; k >= 0; --k)
+    if (parent[k] >= 0) next[k] = head[parent[k]], head[parent[k]] = k;
+  for (int root = 0; root < n; ++root) {
+    if (parent[root] >= 0) continue;
+    int depth = 0;
+    stack[0] = root;
+    while (depth >= 0) {
+      const int k = stack[depth];
+      if (head[k] >= 0) stack[++depth] = head[k], head[k] = next[head[k]];
+      else out[count++] = order[k], --depth;
+    }
+  }
+  memcpy(order, out, n * sizeof(int));
+  free(head), free(next), free(stack), free(out);
+}
+
+static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* Whether a front and the one that follows it, its parent, are better eliminated together. */
+static int worth_merging(const front *child, const front *f) {
+  const double pivots = child->pivots + f->pivots, rows = pivots + f->shared;
+  const double zeros = 2.0 * child->pivots * (f->pivots + f->shared - child->shared);
+  return pivots <= MERGE_UP_TO || zeros <= MERGE_ZEROS * pivots * (rows + f->shared);
+}
+
+/* Fronts with their shared rows: columns of one structure together, then small ones merged. */
+static void find_fronts(pl_fronts *F, const int *begin, const int *list, const int *place) {
+  const int n = F->n;
+  size_t room = 4 * (size_t)n + 16, used = 0;
+  int *index = malloc(room * sizeof(int)), *mark = malloc(((size_t)n + 1) * sizeof(int));
+  int *child = malloc(((size_t)n + 1) * sizeof(int)), *sibling = malloc(((size_t)n + 1) * sizeof(int)), count = 0;
+  front *fronts = malloc(((size_t)n + 1) * sizeof(front));
+  for (int k = 0; k < n; ++k) mark[k] = child[k] = -1;
+  /* child[k]: a front whose first shared row is k, as a list through sibling */
+  for (int k = 0; k < n; ++k) {
+    const size_t start = used;
+    if (used + n > room) room = 2 * (used + n), index = realloc(index, room * sizeof(int));
+    mark[k] = k;
+    for (int i = begin[F->order[k]]; i < begin[F->order[k] + 1]; ++i) {
+      const int j = place[list[i]];
+      if (j > k && mark[j] != k) mark[j] = k, index[used++] = j;
+    }
+    for (int c = child[k]; c >= 0; c = sibling[c])
+      for (int i = 0; i < fronts[c].shared; ++i) {
+        const int j = index[fronts[c].index + i];
+        if (mark[j] != k) mark[j] = k, index[used++] = j;
+      }
+    const int shared = (int)(used - start);
+    qsort(index + start, shared, sizeof(int), ascending);
+    front *last = fronts + count - 1;
+    if (count && last->shared == shared + 1 && index[last->index] == k) { /* same structure: one more pivot */
+      memmove(index + last->index, index + start, shared * sizeof(int));
+      used = last->index + shared;
+      last->pivots++, last->shared = shared;
+    } else {
+      fronts[count] = (front){.first = k, .pivots = 1, .shared = shared, .index = start};
+      last = fronts + count++;
+    }
+    if (shared) { /* listed under its first shared row; when that row joins the front it is listed anew */
+      const int c = (int)(last - fronts), up = index[last->index];
+      sibling[c] = child[up], child[up] = c;
+    }
+  }
+  /* merge with parents that follow at once */
+  int kept = 0;
+  for (int s = 0; s < count; ++s) {
+    front f = fronts[s];
+    while (kept && fronts[kept - 1].shared && index[fronts[kept - 1].index] < f.first + f.pivots &&
+           worth_merging(fronts + kept - 1, &f)) {
+      --kept;
+      f.first = fronts[kept].first, f.pivots += fronts[kept].pivots;
+    }
+    fronts[kept++] = f;
+  }
+  F->fronts = fronts, F->index = index, F->count = kept;
+  free(mark), free(child), free(sibling);
+}
+
+/* Where everything stands, and the room that fronts waiting for their parents take at most. */
+static void lay_out(pl_fronts *F, const int *colptr, const int *row, const int *place) {
+  const int n = F->n;
+  int *front_of = malloc(((size_t)n + 1) * sizeof(int));
+  size_t waiting = 0, most = 0, *left = calloc((size_t)F->count + 1, sizeof(size_t));
+  F->size = 0;
+  for (int s = 0; s < F->count; ++s) {
+    front *f = F->fronts + s;
+    for (int k = f->first; k < f->first + f->pivots; ++k) front_of[k] = s;
+    f->at = F->size;
+    F->size += (size_t)f->pivots * (f->pivots + 2 * (size_t)f->shared);
+  }
+  for (int s = 0; s < F->count; ++s) {
+    front *f = F->fronts + s;
+    f->parent = f->shared ? front_of[F->index[f->index]] : -1;
+    f->child = f->sibling = -1;
+    waiting += (size_t)f->shared * f->shared;
+    if (waiting > most) most = waiting;
+    waiting -= left[s];
+    if (f->parent >= 0) left[f->parent] += (size_t)f->shared * f->shared;
+  }
+  for (int s = 0; s < F->count; ++s)
+    if (F->fronts[s].parent >= 0) {
+      front *parent = F->fronts + F->fronts[s].parent;
+      F->fronts[s].sibling = parent->child, parent->child = s;
+    }
+  F->entries = colptr[n];
+  F->slot = malloc(((size_t)colptr[n] + 1) * sizeof(size_t)), F->column_of = malloc(((size_t)colptr[n] + 1) * sizeof(int));
+  for (int j = 0; j < n; ++j)
+    for (int k = colptr[j]; k < colptr[j + 1]; ++k) {
+      const int r = place[row[k]], c = place[j];
+      const front *f = F->fronts + front_of[r < c ? r : c];
+      const int height = f->pivots + f->shared, other = r < c ? c : r;
+      int local = other - f->first;
+      if (local >= f->pivots) {
+        const int *found = bsearch(&other, F->index + f->index, f->shared, sizeof(int), ascending);
+        local = f->pivots + (int)(found - (F->index + f->index));
+      }
+      F->column_of[k] = j;
+      if (c - f->first < f->pivots) /* one of its own columns */
+        F->slot[k] = f->at + (size_t)height * (c - f->first) + (r == other ? local : r - f->first);
+      else F->slot[k] = f->at + (size_t)height * f->pivots + (size_t)f->pivots * (local - f->pivots) + (r - f->first);
+    }
+  F->factors = malloc((F->size + 1) * sizeof(double)), F->stack = malloc((most + 1) * sizeof(double));
+  free(front_of), free(left);
+}
+
+pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, int whole) {
+  pl_fronts *F = calloc(1, sizeof *F);
+  int *begin, *list, *place = malloc(((size_t)n + 1) * sizeof(int));
+  F->n = n, F->order = order, F->row = row;
+  F->least = malloc(((size_t)n + 1) * sizeof(double)), F->y = malloc(((size_t)n + 1) * sizeof(double));
+  F->map = malloc(((size_t)n + 1) * sizeof(int)), F->pivot = malloc(((size_t)n + 1) * sizeof(int));
+  if (whole) {
+    for (int k = 0; k < n; ++k) order[k] = place[k] = k;
+    F->fronts = calloc(1, sizeof(front)), F->index = malloc(sizeof(int)), F->count = n > 0;
+    F->fronts[0] = (front){.pivots = n};
+  } else {
+    int *parent = malloc(((size_t)n + 1) * sizeof(int));
+    neighbours(n, colptr, row, &begin, &list);
+    for (int k = 0; k < n; ++k) place[order[k]] = k;
+    elimination_tree(n, begin, list, order, place, parent);
+    postorder(n, parent, order);
+    for (int k = 0; k < n; ++k) place[order[k]] = k;
+    find_fronts(F, begin, list, place);
+    free(parent), free(begin), free(list);
+  }
+  lay_out(F, colptr, row, place);
+  free(place);
+  return F;
+}
+
+void pl_fronts_free(pl_fronts *F) {
+  if (!F) return;
+  free(F->fronts), free(F->index), free(F->slot), free(F->column_of), free(F->factors), free(F->stack);
+  free(F->least), free(F->y), free(F->map), free(F->pivot), free(F);
+}
+
+double pl_fronts_share(const pl_fronts *F) { return F->share; }
+
+/* -- dense kernels ------------------------------------------------------------------------------------------------ */
+
+/* C -= A B for m x k and k x n matrices stored by columns; four columns of A on four of C at a time. */
+PL_NOINLINE static void subtract_product(int m, int n, int k, const double *restrict A, int lda, const double *restrict B,
+                                         int ldb, double *restrict C, int ldc) {
+  int j = 0;
+  for (; j + 4 <= n; j += 4) {
+    const double *b0 = B + (size_t)ldb * j, *b1 = b0 + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb;
+    double *restrict c0 = C + (size_t)ldc * j, *restrict c1 = c0 + ldc, *restrict c2 = c1 + ldc, *restrict c3 = c2 + ldc;
+    int p = 0;
+    for (; p + 4 <= k; p += 4) {
+      const double *restrict a0 = A + (size_t)lda * p, *restrict a1 = a0 + lda, *restrict a2 = a1 + lda, *restrict a3 = a2 + lda;
+      for (int i = 0; i < m; ++i) {
+        const double x0 = a0[i], x1 = a1[i], x2 = a2[i], x3 = a3[i];
+        c0[i] -= x0 * b0[p] + x1 * b0[p + 1] + x2 * b0[p + 2] + x3 * b0[p + 3];
+        c1[i] -= x0 * b1[p] + x1 * b1[p + 1] + x2 * b1[p + 2] + x3 * b1[p + 3];
+        c2[i] -= x0 * b2[p] + x1 * b2[p + 1] + x2 * b2[p + 2] + x3 * b2[p + 3];
+        c3[i] -= x0 * b3[p] + x1 * b3[p + 1] + x2 * b3[p + 2] + x3 * b3[p + 3];
+      }
+    }
+    for (; p < k; ++p) {
+      const double *restrict a = A + (size_t)lda * p;
+      for (int i = 0; i < m; ++i) {
+        const double x = a[i];
+        c0[i] -= x * b0[p], c1[i] -= x * b1[p], c2[i] -= x * b2[p], c3[i] -= x * b3[p];
+      }
+    }
+  }
+  for (; j < n; ++j) {
+    double *restrict c = C + (size_t)ldc * j;
+    for (int p = 0; p < k; ++p) {
+      const double *restrict a = A + (size_t)lda * p, b = B[(size_t)ldb * j + p];
+      for (int i = 0; i < m; ++i) c[i] -= a[i] * b;
+    }
+  }
+}
+
+/* X = L^-1 X for the unit lower triangle of k columns, n right-hand sides. */
+static void lower_solve(int k, int n, const double *L, int ldl, double *X, int ldx) {
+  for (int b = 0; b < k; b += PANEL) {
+    const int end = b + PANEL < k ? b + PANEL : k;
+    for (int j = 0; j < n; ++j) {
+      double *x = X + (size_t)ldx * j;
+      for (int p = b; p < end; ++p) {
+        const double y = x[p], *l = L + (size_t)ldl * p;
+        for (int i = p + 1; i < end; ++i) x[i] -= l[i] * y;
+      }
+    }
+    if (end < k) subtract_product(k - end, n, end - b, L + (size_t)ldl * b + end, ldl, X + b, ldx, X + end, ldx);
+  }
+}
+
+static void swap_rows(double *X, int ld, int from, int to, int a, int b) {
+  for (int j = from; j < to; ++j) {
+    double *x = X + (size_t)ld * j, y = x[a];
+    x[a] = x[b], x[b] = y;
+  }
+}
+
+/* LU of a front's own columns, rows exchanged among its pivots. */
+static int factor_columns(pl_fronts *F, const front *f, double singular_share, double *A, double *U) {
+  const int k = f->pivots, rows = k + f->shared;
+  for (int b = 0; b < k; b += PANEL) {
+    const int end = b + PANEL < k ? b + PANEL : k;
+    for (int p = b; p < end; ++p) {
+      double *a = A + (size_t)rows * p, largest = 0, below = 0;
+      int best = p;
+      for (int i = p; i < k; ++i)
+        if (fabs(a[i]) > largest) largest = fabs(a[i]), best = i;
+      for (int i = k; i < rows; ++i) below = fmax(below, fabs(a[i]));
+      if (!(largest > F->least[f->first + p]) || !(largest >= singular_share * below) || !isfinite(largest + below))
+        return PL_SINGULAR;
+      if (largest < F->share * below) F->share = largest / below;
+      F->pivot[f->first + p] = best;
+      if (best != p) swap_rows(A, rows, 0, k, p, best), swap_rows(U, k, 0, f->shared, p, best);
+      const double inverse = 1 / a[p];
+      for (int i = p + 1; i < rows; ++i) a[i] *= inverse;
+      for (int j = p + 1; j < end; ++j) {
+        double *restrict c = A + (size_t)rows * j;
+        const double y = c[p];
+        if (y != 0)
+          for (int i = p + 1; i < rows; ++i) c[i] -= a[i] * y;
+      }
+    }
+    if (end == k) break;
+    double *corner = A + (size_t)rows * b + b, *right = A + (size_t)rows * end + b;
+    lower_solve(end - b, k - end, corner, rows, right, rows);
+    subtract_product(rows - end, k - end, end - b, corner + (end - b), rows, right, rows, right + (end - b), rows);
+  }
+  return PL_OK;
+}
+
+/* -- numbers ------------------------------------------------------------------------------------------------------ */
+
+/* Adds what a child left into its parent's front. */
+static void extend_add(pl_fronts *F, const front *c, const front *f, const double *left, double *rest) {
+  const int m = c->shared, k = f->pivots, rows = k + f->shared;
+  const int *index = F->index + c->index;
+  int *map = F->map, own = 0;
+  double *A = F->factors + f->at, *U = A + (size_t)rows * k;
+  const int *up = F->index + f->index;
+  for (int i = 0, j = 0; i < m; ++i) {
+    if (index[i] < f->first + k) map[i] = index[i] - f->first, own = i + 1;
+    else {
+      while (up[j] != index[i]) ++j;
+      map[i] = j;
+    }
+  }
+  for (int j = 0; j < m; ++j) {
+    const double *x = left + (size_t)m * j;
+    if (j < own) {
+      double *a = A + (size_t)rows * map[j];
+      for (int i = 0; i < own; ++i) a[map[i]] += x[i];
+      for (int i = own; i < m; ++i) a[k + map[i]] += x[i];
+    } else {
+      double *u = U + (size_t)k * map[j], *r = rest + (size_t)f->shared * map[j];
+      for (int i = 0; i < own; ++i) u[map[i]] += x[i];
+      for (int i = own; i < m; ++i) r[map[i]] += x[i];
+    }
+  }
+}
+
+int pl_fronts_factor(pl_fronts *F, const double *values, const double *row_scale, const double *column_scale,
+                     double singular_below, double smallest_share) {
+  const int n = F->n;
+  memset(F->factors, 0, F->size * sizeof(double));
+  double *top = F->y; /* by column */
+  for (int j = 0; j < n; ++j) top[j] = 0;
+  for (int k = 0; k < F->entries; ++k) {
+    const int j = F->column_of[k];
+    const double y = values[k] * row_scale[F->row[k]] * column_scale[j];
+    F->factors[F->slot[k]] = y, top[j] = fmax(top[j], fabs(y));
+  }
+  for (int k = 0; k < n; ++k) F->least[k] = singular_below * top[F->order[k]];
+  F->share = 1;
+  double *end = F->stack;
+  for (int s = 0; s < F->count; ++s) {
+    const front *f = F->fronts + s;
+    const int k = f->pivots, m = f->shared, rows = k + m;
+    double *A = F->factors + f->at, *U = A + (size_t)rows * k, *rest = end, *children = end;
+    memset(rest, 0, (size_t)m * m * sizeof(double));
+    /* children stand on the stack right below, the last one on top */
+    for (int c = f->child; c >= 0; c = F->fronts[c].sibling) {
+      const front *child = F->fronts + c;
+      children -= (size_t)child->shared * child->shared;
+      extend_add(F, child, f, children, rest);
+    }
+    if (factor_columns(F, f, smallest_share, A, U)) return PL_SINGULAR;
+    if (m) {
+      lower_solve(k, m, A, rows, U, k);
+      subtract_product(m, m, k, A + k, rows, U, k, rest, m);
+      if (children != rest) memmove(children, rest, (size_t)m * m * sizeof(double));
+    }
+    end = children + (size_t)m * m;
+  }
+  return PL_OK;
+}
+
+void pl_fronts_solve(pl_fronts *F, double *x) {
+  const int n = F->n;
+  double *y = F->y;
+  for (int k = 0; k < n; ++k) y[k] = x[F->order[k]];
+  for (int s = 0; s < F->count; ++s) {
+    const front *f = F->fronts + s;
+    const int k = f->pivots, m = f->shared, rows = k + m, *index = F->index + f->index;
+    const double *A = F->factors + f->at;
+    double *own = y + f->first;
+    for (int p = 0; p < k; ++p) {
+      const int best = F->pivot[f->first + p];
+      const double z = own[best];
+      own[best] = own[p], own[p] = z;
+    }
+    for (int p = 0; p < k; ++p) {
+      const double z = own[p], *a = A + (size_t)rows * p;
+      for (int i = p + 1; i < k; ++i) own[i] -= a[i] * z;
+      for (int i = 0; i < m; ++i) y[index[i]] -= a[k + i] * z;
+    }
+  }
+  for (int s = F->count - 1; s >= 0; --s) {
+    const front *f = F->fronts + s;
+    const int k = f->pivots, m = f->shared, rows = k + m, *index = F->index + f->index;
+    const double *A = F->factors + f->at, *U = A + (size_t)rows * k;
+    double *own = y + f->first;
+    for (int j = 0; j < m; ++j) {
+      const double z = y[index[j]], *u = U + (size_t)k * j;
+      for (int i = 0; i < k; ++i) own[i] -= u[i] * z;
+    }
+    for (int p = k - 1; p >= 0; --p) {
+      const double *a = A + (size_t)rows * p, z = own[p] /= a[p];
+      for (int i = 0; i < p; ++i) own[i] -= a[i] * z;
+    }
+  }
+  for (int k = 0; k < n; ++k) x[F->order[k]] = y[k];
+}

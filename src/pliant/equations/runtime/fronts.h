@@ -1,0 +1,20 @@
+/* Factors by fronts; see fronts.c. */
+#ifndef PL_FRONTS_H
+#define PL_FRONTS_H
+
+#include "pliant.h"
+
+typedef struct pl_fronts pl_fronts;
+
+/* The pattern is taken as symmetric (what is missing counts as zero); `order` is improved in place to one in which
+ * children stand before their parents. With `whole` everything is one front: a dense matrix. */
+pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, int whole);
+void pl_fronts_free(pl_fronts *);
+/* Factors of the scaled matrix; columns whose pivot falls under `singular_below` of their largest entry are refused. */
+int pl_fronts_factor(pl_fronts *, const double *values, const double *row_scale, const double *column_scale,
+                     double singular_below, double smallest_share);
+void pl_fronts_solve(pl_fronts *, double *x);
+/* Smallest pivot against its column in the last factorization: how far to trust the solution without refinement. */
+double pl_fronts_share(const pl_fronts *);
+
+#endif
