@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.equations.compile import load_libraries
+from pliant.equations.pattern import minimum_degree
 
 MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6}
 OK, SINGULAR = 0, 1
@@ -245,3 +246,39 @@ def test_empty_system(make: Make) -> None:
     factors = make(sp.csc_matrix((0, 0)), dense=True)
     assert factors.factor(np.zeros(0)) == OK
     assert factors.solve(np.zeros(0)).shape == (0,)
+
+
+@pytest.mark.parametrize("size", [3, 6])
+def test_a_grid_of_blocks_in_the_order_of_the_engine(size: int, make: Make) -> None:
+    """Many fronts: a grid of nodes with `size` coordinates each, in minimum-degree order, unsymmetric in its values."""
+    side, rng = 12, np.random.default_rng(size)
+    line = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(side, side))
+    graph = sp.csc_matrix(sp.kron(line, sp.identity(side)) + sp.kron(sp.identity(side), line))
+    order = minimum_degree(graph)
+    assert sorted(order) == list(range(side * side))
+    matrix = sp.csc_matrix(sp.kron(graph, np.ones((size, size))))
+    matrix.sort_indices()
+    matrix.data = rng.normal(size=matrix.nnz)
+    matrix = sp.csc_matrix(matrix + sp.diags(np.full(matrix.shape[0], 6.0 * size)))
+    factors = make(matrix, dense=False, order=(size * order[:, None] + np.arange(size)).ravel())
+    for _ in range(2):
+        assert factors.factor(matrix.data) == OK
+        b = rng.normal(size=matrix.shape[0])
+        assert backward_error(matrix, factors.solve(b), b) < 1e-14
+        matrix.data *= rng.uniform(0.9, 1.1, matrix.nnz)
+
+
+def test_minimum_degree_leaves_little_fill() -> None:
+    """A tree has an order without any fill, and minimum degree finds it."""
+    rng = np.random.default_rng(0)
+    parent = [int(rng.integers(0, k)) for k in range(1, 60)]
+    graph = sp.lil_matrix((60, 60))
+    for child, above in enumerate(parent, start=1):
+        graph[child, above] = graph[above, child] = 1.0
+    graph.setdiag(1.0)
+    order = minimum_degree(sp.csc_matrix(graph))
+    filled = graph.toarray()[np.ix_(order, order)] != 0
+    for k in range(60):
+        below = k + 1 + np.flatnonzero(filled[k + 1 :, k])
+        filled[np.ix_(below, below)] = True
+    assert filled.sum() == graph.nnz

@@ -23,6 +23,7 @@ typedef struct front {
   int parent, child, sibling; /* fronts, -1 for none: `child` is the last of its children, `sibling` the one before */
   size_t index;              /* where its shared rows stand in `index` */
   size_t at;                 /* where its numbers stand in `factors` */
+  double zeros;              /* of them, those that are there only because fronts were merged */
 } front;
 
 struct pl_fronts {
@@ -92,11 +93,14 @@ static void postorder(int n, const int *parent, int *order) {
 
 static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-/* Whether a front and the one that follows it, its parent, are better eliminated together. */
+/* Zeros that a front has when it is merged with the one right before it, its child. */
+static double merged_zeros(const front *child, const front *f) {
+  return child->zeros + f->zeros + 2.0 * child->pivots * (f->pivots + f->shared - child->shared);
+}
+
 static int worth_merging(const front *child, const front *f) {
-  const double pivots = child->pivots + f->pivots, rows = pivots + f->shared;
-  const double zeros = 2.0 * child->pivots * (f->pivots + f->shared - child->shared);
-  return pivots <= MERGE_UP_TO || zeros <= MERGE_ZEROS * pivots * (rows + f->shared);
+  const double pivots = child->pivots + f->pivots, entries = pivots * (pivots + 2.0 * f->shared);
+  return pivots <= MERGE_UP_TO || merged_zeros(child, f) <= MERGE_ZEROS * entries;
 }
 
 /* Fronts with their shared rows: columns of one structure together, then small ones merged. */
@@ -144,6 +148,7 @@ static void find_fronts(pl_fronts *F, const int *begin, const int *list, const i
     while (kept && fronts[kept - 1].shared && index[fronts[kept - 1].index] < f.first + f.pivots &&
            worth_merging(fronts + kept - 1, &f)) {
       --kept;
+      f.zeros = merged_zeros(fronts + kept, &f);
       f.first = fronts[kept].first, f.pivots += fronts[kept].pivots;
     }
     fronts[kept++] = f;
