@@ -17,7 +17,7 @@ class _RunStruct(ctypes.Structure):
 
     _fields_: ClassVar[Any] = (
         [("w", ctypes.c_void_p), ("method", ctypes.c_int), ("fixed", ctypes.c_int)]
-        + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol")]
+        + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol", "pause")]
         + [("option", ctypes.c_double * 8)]
         + [(name, ctypes.c_void_p) for name in "q v a lambda_ lead work q1 v1 a1 lambda1 lead1 work1 stop".split()]
         + [("n_stop", ctypes.c_int), ("next_stop", ctypes.c_int), ("sample_t", ctypes.c_void_p)]
@@ -87,6 +87,10 @@ class CompiledRun:
         s.sample_q, s.sample_v = self.sample_q.ctypes.data, self.sample_v.ctypes.data
         s.sample_a, s.sample_lambda = self.sample_a.ctypes.data, self.sample_multipliers.ctypes.data
         s.sample_work = self.sample_work.ctypes.data
+
+    def pause_at(self, t: float) -> None:
+        """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
+        self._struct.pause = t
 
     def start(self) -> int:
         """Accelerations at the start, a first step, samples at the start; returns a status.

@@ -123,6 +123,10 @@ class Equations:
         """Names of the constraint rows."""
         return self.model.constraint_names()
 
+    def twin(self) -> Equations:
+        """The same equations with an evaluator of their own, for use inside a controller of the first."""
+        return Equations(self.model, engine=self.engine_name)
+
     # -- engine ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -143,6 +147,17 @@ class Equations:
         key = (tuple(sorted((inputs or {}).items())), tuple(sorted((parameters or {}).items())))
         if self._bound == key:
             return engine
+        held = self.input_vector(inputs)
+        if self._bound is None or self._bound[1] != key[1]:
+            self._bind_parameters(engine, parameters)
+        engine.held[: len(self.inputs)] = held
+        # a value given by the caller stands in for whatever the model says of that input
+        kinds = [HELD if name in (inputs or {}) else self.model.plan.kinds[i] for i, name in enumerate(self.inputs)]
+        engine.input_kind[: len(kinds)] = kinds
+        self._bound = key
+        return engine
+
+    def _bind_parameters(self, engine: Engine, parameters: Values | None) -> None:
         for name in sorted(self.model.structural & (parameters or {}).keys()):
             raise ValueError(
                 f"the parameter '{name}' decides how many parts the robot has; load the model anew with "
@@ -157,12 +172,6 @@ class Equations:
             )
         engine.theta[:] = values
         engine.parameters[:] = vector
-        engine.held[: len(self.inputs)] = self.input_vector(inputs)
-        # a value given by the caller stands in for whatever the model says of that input
-        kinds = [HELD if name in (inputs or {}) else self.model.plan.kinds[i] for i, name in enumerate(self.inputs)]
-        engine.input_kind[: len(kinds)] = kinds
-        self._bound = key
-        return engine
 
     def input_vector(self, inputs: Values | None = None) -> np.ndarray:
         """Held values of all inputs, with changes by name."""

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import numpy as np
 
 from pliant._version import __version__
 from pliant.equations.equations import Engine, Equations, Values
-from pliant.solve.record import Motion, record
+from pliant.solve.record import InForce, Motion, record
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.spec import dump
 
 
 def package(
     eqs: Equations, engine: Engine, motion: Motion, status: str, message: str, timing: Timing, method: str,
-    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None,
+    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None, history: Sequence[InForce] = (),
 ) -> Result:  # fmt: skip
-    """A result from saved states."""
-    recorded = record(eqs, engine, motion)
+    """A result from saved states; `history` as in `record`."""
+    recorded = record(eqs, engine, motion, history)
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
         "frame": eqs.frame_names,
         "constraint": eqs.constraint_names,
+        "input": eqs.inputs,
     }
     attributes = _attributes(eqs, status, message, method, notes, timing, inputs, parameters)
     dataset = make_dataset(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
-        outputs=recorded.outputs, names=names, attributes=attributes,
+        outputs=recorded.outputs, inputs=recorded.inputs, names=names, attributes=attributes,
     )  # fmt: skip
     return Result(status, message, dataset, timing, method, notes)
 

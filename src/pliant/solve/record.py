@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,39 @@ class Motion:
     multipliers: np.ndarray
     work: np.ndarray
 
+    def between(self, begin: int, end: int) -> Motion:
+        """The saved states from one index up to another."""
+        parts = (self.time, self.q, self.v, self.a, self.multipliers, self.work)
+        return Motion(*(x[begin:end] for x in parts))
+
+
+@dataclass(frozen=True)
+class InForce:
+    """Held inputs and constants from a time on [s], where a run changed them on the way."""
+
+    since: float
+    held: np.ndarray
+    kinds: np.ndarray
+    constants: np.ndarray
+    parameters: np.ndarray
+
+    @classmethod
+    def of(cls, engine: Engine, since: float) -> InForce:
+        """What is in force in an engine now."""
+        parts = (engine.held, engine.input_kind, engine.theta, engine.parameters)
+        return cls(since, *(np.array(x) for x in parts))
+
+    def restore(self, engine: Engine) -> None:
+        """Put it in force again."""
+        engine.held[:], engine.input_kind[:] = self.held, self.kinds
+        engine.theta[:], engine.parameters[:] = self.constants, self.parameters
+
 
 @dataclass(frozen=True)
 class Recorded:
     """What follows from saved states."""
 
+    inputs: np.ndarray
     energies: np.ndarray
     constraint_error: np.ndarray
     frames: dict[str, np.ndarray]
@@ -38,38 +67,64 @@ class Recorded:
 @dataclass(frozen=True)
 class _Batch:
     energies: np.ndarray
+    inputs: np.ndarray
     signals: np.ndarray
     R: np.ndarray
     p: np.ndarray
     V: np.ndarray
 
 
-def record(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
-    """Energies (n x 4: kinetic, potential, dissipated, supplied), constraint errors, frames and outputs."""
+def record(eqs: Equations, engine: Engine, motion: Motion, history: Sequence[InForce] = ()) -> Recorded:
+    """Energies (n x 4: kinetic, potential, dissipated, supplied), inputs, constraint errors, frames and outputs.
+
+    `history`: what was in force since when, in order of time, where a controller or mid-step function changed it.
+    """
+    now = InForce.of(engine, 0.0)
+    starts = np.searchsorted(motion.time, [x.since for x in history[1:]], side="left")
+    parts: list[Recorded] = []
+    for force, begin, end in zip(history or (now,), [0, *starts], [*starts, len(motion.time)], strict=True):
+        if end > begin or not parts:
+            force.restore(engine)
+            parts.append(_record_part(eqs, engine, motion.between(begin, end)))
+    now.restore(engine)
+    return _joined(parts)
+
+
+def _joined(parts: list[Recorded]) -> Recorded:
+    if len(parts) == 1:
+        return parts[0]
+    frames = {name: np.concatenate([part.frames[name] for part in parts]) for name in parts[0].frames}
+    outputs = {name: np.concatenate([part.outputs[name] for part in parts]) for name in parts[0].outputs}
+    inputs, energies, error = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("inputs", "energies", "constraint_error")
+    )
+    return Recorded(inputs, energies, error, frames, outputs)
+
+
+def _record_part(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
     batch = _batch(engine, motion)
     energies = np.column_stack([batch.energies[:, :2], motion.work])
-    return Recorded(
-        energies, batch.energies[:, 4], _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies)
-    )
+    frames, outputs = _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies)
+    return Recorded(batch.inputs[:, : len(eqs.inputs)], energies, batch.energies[:, 4], frames, outputs)
 
 
 def _batch(engine: Engine, motion: Motion) -> _Batch:
     count, nodes, signals = len(motion.time), len(engine.system.nodes), engine.system.signal_count
-    energies, s = np.zeros((count, 5)), np.zeros((count, signals))
+    energies, u, s = np.zeros((count, 5)), np.zeros((count, len(engine.held))), np.zeros((count, signals))
     R, p, V = np.zeros((count, nodes, 9)), np.zeros((count, nodes, 3)), np.zeros((count, nodes, 6))
     if isinstance(engine, CompiledEngine):
         arrays = [np.ascontiguousarray(x, dtype=float) for x in (motion.time, motion.q, motion.v)]
-        outputs = [energies, s, R, p, V]
+        outputs = [energies, u, s, R, p, V]
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *outputs)]
         engine.library.pl_batch(ctypes.c_void_p(engine._work), ctypes.c_int(count), *pointers)
     else:
         for i, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
             energies[i] = engine.energies(t, q, v)
-            s[i] = engine.signals(t)[1]
+            u[i], s[i] = engine.signals(t)
             rotations, positions = engine.node_poses(q)
             R[i] = rotations.transpose(0, 2, 1).reshape(nodes, 9)
             p[i], V[i] = positions, engine.node_twists(q, v)
-    return _Batch(energies, s, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
+    return _Batch(energies, u, s, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
 
 
 def _frames(eqs: Equations, engine: Engine, batch: _Batch) -> dict[str, np.ndarray]:

@@ -88,6 +88,12 @@ class Result:
         return np.asarray(self.dataset["v"].values)
 
     @property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """Inputs over time by name, as the model, the caller or a controller set them (SI units)."""
+        names = [str(x) for x in self.dataset["input"].values]
+        return {name: np.asarray(self.dataset["u"].values[:, i]) for i, name in enumerate(names)}
+
+    @property
     def energy(self) -> xarray.Dataset:
         """Kinetic, potential, total (their sum), dissipated and supplied energy [J] over time."""
         parts = self.dataset[list(ENERGIES)]
@@ -170,13 +176,14 @@ def make_dataset(
     constraint_error: np.ndarray,
     frames: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
+    inputs: np.ndarray,
     names: Mapping[str, tuple[str, ...]],
     attributes: Mapping[str, str],
 ) -> xarray.Dataset:
     """The labelled dataset behind a result.
 
     `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame and constraint names.
+    coordinate, rate, frame, constraint and input names.
     """
     import xarray
 
@@ -186,6 +193,7 @@ def make_dataset(
         "v": (("time", "rate"), v, {"long_name": "rates", "units": "SI"}),
         "a": (("time", "rate"), a, {"long_name": "accelerations", "units": "SI"}),
         "multiplier": (("time", "constraint"), multipliers, {"long_name": "constraint forces", "units": "N or N m"}),
+        "u": (("time", "input"), inputs, {"long_name": "inputs", "units": "SI"}),
         "constraint_error": (
             ("time",),
             constraint_error,
@@ -207,6 +215,7 @@ def make_dataset(
         "rate": list(names["rate"]),
         "frame": list(names["frame"]),
         "constraint": list(names["constraint"]),
+        "input": list(names["input"]),
         "axis": ["x", "y", "z"],
         "quaternion_part": ["w", "x", "y", "z"],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -16,9 +16,10 @@ from pliant.solve.automatic import choose_method
 from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, make_run
 from pliant.solve.packaging import package
 from pliant.solve.prescribed import with_prescribed_accelerations
-from pliant.solve.record import Motion
+from pliant.solve.record import InForce, Motion
 from pliant.solve.reduced import simulate_reduced
 from pliant.solve.result import Result, Timing
+from pliant.solve.sampled import Controller, SampledLoop
 from pliant.solve.saving import At, Every
 from pliant.solve.state import State, assemble
 from pliant.solve.watch import Event, Now, Watcher
@@ -47,6 +48,7 @@ def simulate(
     independent: tuple[str, ...] | None = None,
     events: Sequence[Event] = (),
     mid_step: Callable[[Now], None] | None = None,
+    controllers: Controller | Sequence[Controller] = (),
     progress: Progress | None = None,
     out: str | Path | None = None,
 ) -> Result:
@@ -59,17 +61,20 @@ def simulate(
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
+    controllers: called at their own sample times; their commands are held until the next ones (`solve.sampled`).
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
     begin, end = (0.0, float(t)) if np.isscalar(t) else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
     if not (np.isfinite(begin) and np.isfinite(end) and end > begin):
         raise ValueError(f"the time span must be finite and go forward; it goes from {begin:g} to {end:g} s")
     times = (save or Every((end - begin) / 200)).times(begin, end)
-    clock = time.perf_counter()
     engine = eqs.bind(inputs, parameters)
     state = _start_state(eqs, start, parameters, begin)
     engine = with_prescribed_accelerations(eqs, engine, state.q, state.v, begin, end)
     made = assemble(eqs, engine, begin, state.q, state.v)
+    loop = SampledLoop([controllers] if isinstance(controllers, Controller) else list(controllers), begin, end)
+    if formulation == "reduced" and (loop.active or events or mid_step is not None):
+        raise ValueError("the reduced formulation runs without controllers, events and mid-step functions")
     if formulation == "reduced":
         return simulate_reduced(
             eqs,
@@ -91,7 +96,7 @@ def simulate(
         why = "chosen by the caller"
     job = Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
     job.why = why
-    return job.run(made.q, made.v, list(events), mid_step, clock)
+    return job.run(made.q, made.v, Watcher(job, list(events), mid_step), loop)
 
 
 def _start_state(eqs: Equations, start: Any, parameters: Values | None, t: float) -> State:
@@ -121,22 +126,23 @@ class Job:
     out: str | Path | None
     notes: list[str]
     why: str = ""
+    history: list[InForce] = field(default_factory=list)
 
     def run(
         self,
         q: np.ndarray,
         v: np.ndarray,
-        events: list[Event],
-        mid_step: Callable[[Now], None] | None,
-        clock: float,
+        watcher: Watcher,
+        loop: SampledLoop,
     ) -> Result:
         run = make_run(self.engine, self.method)
-        self._configure(run, q, v)
+        self._configure(run, q, v, loop.times)
+        self.history = [InForce.of(self.engine, self.begin)]
         evaluations = self._evaluations()
         begin = time.perf_counter()
         stopped = ""
+        loop.act(self, run)
         status = run.start()
-        watcher = Watcher(self, events, mid_step)
         saver = _Saver(self, run)
         chunk = 1 if watcher.active else 64
         try:
@@ -145,6 +151,9 @@ class Job:
             ):
                 lap = time.perf_counter()
                 status = run.advance(chunk)
+                if loop.due(run.t) and status in (OK, MAX_STEPS):
+                    loop.act(self, run)
+                    status = run.start() or status
                 if watcher.active and status in (OK, MAX_STEPS):
                     stopped = watcher.look(run)
                     if stopped:
@@ -172,12 +181,12 @@ class Job:
         )
         # what a mid-step function has set ends with the run; a file saved on the way must not reset it
         self.eqs.bind(self.inputs, self.parameters)
-        result = self._result(run, status, stopped, timing, watcher.found)
+        result = self._result(run, status, stopped, timing, [*watcher.found, *loop.notes()])
         if self.out is not None:
             result.save(self.out)
         return result
 
-    def _configure(self, run: Any, q: np.ndarray, v: np.ndarray) -> None:
+    def _configure(self, run: Any, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
         vector = self.eqs.model.parameter_vector(self.parameters)
         jumps = np.asarray(self.eqs.model.switches(vector)).ravel()
         if self.engine.plan.table:
@@ -186,7 +195,7 @@ class Job:
                 if not np.any(series.poly[:, 2:]):
                     jumps = np.concatenate([jumps, series.time])
         inside = jumps[(jumps > self.begin) & (jumps < self.end)]
-        stops = np.unique(np.concatenate([inside, self.times if self.exact else [], [self.end]]))
+        stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
         stops = stops[stops > self.begin]
         method = self.method
         run.configure(
@@ -195,14 +204,15 @@ class Job:
             min_step=1e-14 * max(1.0, abs(self.end)),
         )  # fmt: skip
 
-    def rebind(self, inputs: Values, parameters: Values) -> None:
-        """Put other inputs and parameters in force during the run."""
+    def rebind(self, t: float, inputs: Values, parameters: Values) -> None:
+        """Put other inputs and parameters in force from time t [s] of the run on."""
         bound = self.eqs.bind(inputs, parameters)
         if bound is not self.engine:
             count = len(self.eqs.inputs)
             self.engine.theta[:], self.engine.parameters[:] = bound.theta, bound.parameters
             self.engine.held[:count] = bound.held[:count]
             self.engine.input_kind[:count] = bound.input_kind[:count]
+        self.history.append(InForce.of(self.engine, t))
 
     def _evaluations(self) -> int:
         return self.engine.evaluations
@@ -225,7 +235,7 @@ class Job:
         what, message = _verdict(self, run, status, stopped)
         return package(
             self.eqs, self.engine, motion, what, message, timing, f"{self.method.describe()} ({self.why})",
-            (*self.notes, *found), self.inputs, self.parameters,
+            (*self.notes, *found), self.inputs, self.parameters, self.history,
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +33,8 @@ class Event:
 
 @dataclass
 class Now:
-    """What a mid-step function sees, and may set: assign to `inputs` and `parameters` by name."""
+    """What a mid-step function or controller sees. A mid-step function may assign to `inputs` and `parameters` by name;
+    a controller returns its commands. `noise`, where there is any, is added to what `measure` reads."""
 
     t: float
     q: np.ndarray
@@ -42,6 +43,7 @@ class Now:
     inputs: dict[str, float]
     parameters: dict[str, float]
     memory: dict[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def frame(self, name: str) -> Any:
         """Motion of a frame now."""
@@ -59,6 +61,14 @@ class Now:
         engine = eqs.bind(self.inputs, self.parameters)
         a, multipliers = engine.forward(self.t, self.q, self.v)
         return evaluate_outputs(eqs.model, engine, self.t, self.q, self.v, a, multipliers, 0.0)
+
+    def measure(self, names: Sequence[str]) -> np.ndarray:
+        """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
+        values = self.outputs
+        for name in names:
+            if name not in values:
+                raise UnknownName("output", name, tuple(values))
+        return np.concatenate([np.atleast_1d(values[name]) + self.noise.get(name, 0.0) for name in names])
 
 
 class Watcher:
@@ -110,7 +120,7 @@ class Watcher:
             self.mid_step(now)
             self.now = now
             if now.inputs != inputs or now.parameters != parameters:
-                self.job.rebind(now.inputs, now.parameters)
+                self.job.rebind(now.t, now.inputs, now.parameters)
                 run.start()
         return stop
 

@@ -23,7 +23,7 @@ static const method METHODS[] = {{pl_step_explicit, 5, 1, 1},
 pl_run *pl_run_new(pl_work *w, int method) {
   pl_run *r = calloc(1, sizeof *r);
   const pl_tables *T = w->T;
-  r->w = w, r->method = method;
+  r->w = w, r->method = method, r->pause = INFINITY;
   double **states[] = {&r->q, &r->q1}, **rates[] = {&r->v, &r->a, &r->lead, &r->v1, &r->a1, &r->lead1, &r->a_before};
   for (int i = 0; i < 2; ++i) *states[i] = doubles(T->nq);
   for (int i = 0; i < 7; ++i) *rates[i] = doubles(T->nv);
@@ -249,7 +249,8 @@ static int cross_stop(pl_run *r) {
     }
     status = refresh(r);
   }
-  if (!status) pl_sample_state(r);
+  /* whoever paused here may change inputs before going on: pl_run_start then samples the state */
+  if (!status && r->t < r->pause) pl_sample_state(r);
   return status;
 }
 
@@ -337,7 +338,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       r->next_stop++;
       continue;
     }
-    if (r->steps >= last) return PL_MAX_STEPS;
+    if (r->steps >= last || r->t >= r->pause) return PL_MAX_STEPS;
     double h = r->h;
     int lands = 0;
     /* the way to a stop is cut into equal steps rather than leaving a sliver, which would spoil accelerations */

@@ -13,6 +13,7 @@ typedef struct pl_run {
   pl_work *w;
   int method, fixed;        /* fixed: equal steps of at most `h` between stops, no error control */
   double t, h, h_min, h_max, rtol, atol;
+  double pause;             /* return to the caller on reaching this time, which is one of the stops */
   double option[8];         /* coefficients of the method */
   /* state: (q, v) at t with acceleration, multipliers and the two energy integrals (dissipated, supplied);
    * lead: generalized-alpha's averaged acceleration is a + h lead, whatever the next step h */

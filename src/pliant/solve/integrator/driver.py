@@ -62,10 +62,15 @@ class PythonRun:
         self._stops = [float(x) for x in stops]
         self._samples = np.array(samples, dtype=float)
         self._next_stop = self.sampled = 0
+        self._pause = np.inf
         count, nv, m = len(self._samples), self.engine.nv, self.engine.m
         self.sample_q, self.sample_work = np.zeros((count, self.engine.nq)), np.zeros((count, 2))
         self.sample_v, self.sample_a = np.zeros((count, nv)), np.zeros((count, nv))
         self.sample_multipliers = np.zeros((count, max(1, m)))
+
+    def pause_at(self, t: float) -> None:
+        """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
+        self._pause = t
 
     # -- what steps need ---------------------------------------------------------------------------------------------
 
@@ -186,7 +191,8 @@ class PythonRun:
                     return Status.PROJECTION
                 self.work[1] += self.engine.energies(t, self.q, self.v)[0] - before
             status = self._refresh()
-        if not status:
+        # whoever paused here may change inputs before going on: `start` then samples the state
+        if not status and self.t < self._pause:
             self._sample_state()
         return status
 
@@ -318,7 +324,7 @@ class PythonRun:
             if left <= 1e-13 * max(abs(stop), abs(self.t)):
                 self._next_stop += 1
                 continue
-            if self.steps >= last:
+            if self.steps >= last or self.t >= self._pause:
                 return Status.MAX_STEPS
             h, lands = self._next_step(left)
             self._cap = stop - _instant(stop, left) if lands else np.inf

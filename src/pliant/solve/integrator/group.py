@@ -69,6 +69,17 @@ class Group:
         out[self.rotation_q] = _product(q[self.rotation_q], turned)
         return self.normalized(out)
 
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The increment that leads from q0 to q1, rotations the short way round."""
+        out = np.empty(self.nv)
+        out[self.plain_v] = q1[self.plain_q] - q0[self.plain_q]
+        turn = _product(q0[self.rotation_q] * [1, -1, -1, -1], q1[self.rotation_q])
+        turn = np.where(turn[:, :1] < 0, -turn, turn)
+        sine = np.sqrt(np.sum(turn[:, 1:] ** 2, axis=1, keepdims=True))
+        angle = 2 * np.arctan2(sine, turn[:, :1])
+        out[self.rotation_v] = np.where(sine > 1e-8, angle / np.maximum(sine, 1e-300), 2.0) * turn[:, 1:]
+        return out
+
     def increment_rate(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """B(x) v: how the increment x from a fixed start changes at the rates v (the inverse of exp's tangent)."""
         out = np.array(v, dtype=float)
