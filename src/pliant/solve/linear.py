@@ -21,7 +21,8 @@ class StateSpace:
     """dx/dt = A x + B u, y = C x + D u for small changes about a state.
 
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
-    and columns; `residual` is the largest acceleration at the state itself (zero at an equilibrium).
+    and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
+    equilibrium).
     """
 
     A: np.ndarray
@@ -33,6 +34,7 @@ class StateSpace:
     outputs: tuple[str, ...]
     independent: tuple[str, ...]
     state: State
+    input_values: np.ndarray
     residual: float
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
@@ -43,7 +45,8 @@ class StateSpace:
             rows = [i for name in outputs for i, x in enumerate(self.outputs) if x == name or x.startswith(f"{name}.")]
         return replace(
             self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
-            inputs=tuple(self.inputs[i] for i in columns), outputs=tuple(self.outputs[i] for i in rows),
+            inputs=tuple(self.inputs[i] for i in columns), input_values=self.input_values[columns],
+            outputs=tuple(self.outputs[i] for i in rows),
         )  # fmt: skip
 
     def to_control(self) -> Any:
@@ -115,7 +118,7 @@ def linearize(
     labels = tuple(eqs.rates[i] for i in chosen)
     return StateSpace(
         A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
-        State(q, v, t, multipliers), residual,
+        State(q, v, t, multipliers), engine.signals(t)[0][: len(eqs.inputs)], residual,
     )  # fmt: skip
 
 

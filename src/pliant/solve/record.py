@@ -42,10 +42,18 @@ class InForce:
     parameters: np.ndarray
 
     @classmethod
-    def of(cls, engine: Engine, since: float) -> InForce:
-        """What is in force in an engine now."""
-        parts = (engine.held, engine.input_kind, engine.theta, engine.parameters)
-        return cls(since, *(np.array(x) for x in parts))
+    def of(cls, engine: Engine, since: float, last: InForce | None = None) -> InForce:
+        """What is in force in an engine now; shares memory with `last` where nothing has changed since."""
+        now = (engine.held, engine.input_kind, engine.theta, engine.parameters)
+        if last is None:
+            return cls(since, *(np.array(x) for x in now))
+        before = (last.held, last.kinds, last.constants, last.parameters)
+        return cls(since, *(y if np.array_equal(x, y) else np.array(x) for x, y in zip(now, before, strict=True)))
+
+    def same(self, other: InForce) -> bool:
+        """Whether `other`, made with this one as its `last`, changed nothing."""
+        names = ("held", "kinds", "constants", "parameters")
+        return all(getattr(self, name) is getattr(other, name) for name in names)
 
     def restore(self, engine: Engine) -> None:
         """Put it in force again."""

@@ -212,7 +212,9 @@ class Job:
             self.engine.theta[:], self.engine.parameters[:] = bound.theta, bound.parameters
             self.engine.held[:count] = bound.held[:count]
             self.engine.input_kind[:count] = bound.input_kind[:count]
-        self.history.append(InForce.of(self.engine, t))
+        now = InForce.of(self.engine, t, self.history[-1])
+        if not now.same(self.history[-1]):
+            self.history.append(now)
 
     def _evaluations(self) -> int:
         return self.engine.evaluations

@@ -1,0 +1,115 @@
+"""Linear systems in discrete time: inputs held between samples, commands that take effect late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.control.modes import system_modes
+from pliant.solve.linear import StateSpace
+
+
+class TooSlow(ValueError):
+    """A sample time at which the design cannot see what it is to control."""
+
+
+@dataclass(frozen=True)
+class DiscreteStateSpace:
+    """x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k] for commands u[k] computed at sample k.
+
+    x = (states of `continuous`, then the past commands that still matter where commands are delayed, latest first).
+
+    Attributes:
+        sample_time: time between samples [s].
+        delay: time from a sample to when its command takes effect [s].
+        past: how many past commands x holds.
+        continuous: the system it came from.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    sample_time: float
+    delay: float
+    past: int
+    continuous: StateSpace
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states."""
+        old = tuple(f"{name}[{-k - 1}]" for k in range(self.past) for name in self.inputs)
+        return self.continuous.states + old
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.continuous.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return self.continuous.outputs
+
+
+def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) -> DiscreteStateSpace:
+    """Exact discrete equations for inputs that are held between samples and take effect `delay` [s] after them.
+
+    Refuses a sample time so long that an oscillation of the system would be mistaken for a slower one.
+    """
+    if not (np.isfinite(sample_time) and sample_time > 0):
+        raise ValueError(f"the sample time must be above zero; it is {sample_time:g} s")
+    if not (np.isfinite(delay) and delay >= 0):
+        raise ValueError(f"the delay must not be negative; it is {delay:g} s")
+    _check_sample_time(linear, sample_time)
+    n, m = linear.B.shape
+    whole = int(np.floor(delay / sample_time + 1e-9))
+    late = max(0.0, delay - whole * sample_time)
+    late = 0.0 if late < 1e-9 * sample_time else late
+    A, early_part = held(linear.A, linear.B, sample_time - late)
+    if late:
+        # the command before acts for the first `late` seconds, the new one for the rest
+        first_A, first_B = held(linear.A, linear.B, late)
+        blocks = [early_part, A @ first_B]
+        A = A @ first_A
+    else:
+        blocks = [early_part]
+    past = whole + len(blocks) - 1
+    size = n + m * past
+    big_A, big_B = np.zeros((size, size)), np.zeros((size, m))
+    big_A[:n, :n] = A
+    for k, block in enumerate(blocks, start=whole):
+        # the command computed k samples ago
+        if k == 0:
+            big_B[:n] = block
+        else:
+            big_A[:n, n + m * (k - 1) : n + m * k] = block
+    if past:
+        big_B[n : n + m] = np.eye(m)
+        big_A[n + m :, n:-m] = np.eye(m * (past - 1))
+    C = np.hstack([linear.C, np.zeros((len(linear.C), m * past))])
+    D = linear.D if past == 0 else np.zeros_like(linear.D)
+    if past and np.any(linear.D):
+        # what an output shows of the input at the sample itself is the command then in force
+        in_force = whole + (1 if late else 0)
+        C[:, n + m * (in_force - 1) : n + m * in_force] = linear.D
+    return DiscreteStateSpace(big_A, big_B, C, D, sample_time, delay, past, linear)
+
+
+def held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """exp(A time) and the integral of exp(A s) B over it: the response to an input that is held."""
+    n, m = B.shape
+    whole = la.expm(time * np.block([[A, B], [np.zeros((m, n + m))]]))
+    return whole[:n, :n], whole[:n, n:]
+
+
+def _check_sample_time(linear: StateSpace, sample_time: float) -> None:
+    fastest = max(system_modes(linear.A, names=linear.states), key=lambda mode: mode.eigenvalue.imag, default=None)
+    if fastest is not None and fastest.eigenvalue.imag * sample_time >= np.pi:
+        raise TooSlow(
+            f"a sample time of {sample_time:g} s is too long for {fastest}: less than "
+            f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to tell it from a slower one. Sample faster, or leave fast "
+            "modes out of the design (`reduce`)"
+        )

@@ -1,0 +1,170 @@
+"""Feedback of states or of their estimates about a state of rest, as controllers a simulation can run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.control.discrete import DiscreteStateSpace
+from pliant.control.limits import Limits, allocate
+from pliant.control.lqr import Regulator
+from pliant.control.observer import Observer
+from pliant.control.reduction import Reduction
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import evaluate_outputs
+from pliant.solve.integrator.group import Group
+from pliant.solve.linear import StateSpace
+from pliant.solve.watch import Now
+
+
+class Actuation:
+    """Turns wanted inputs into commands: bounds, rates, and sharing among redundant inputs; counts what was cut."""
+
+    def __init__(
+        self, names: tuple[str, ...], limits: Limits | None, sample_time: float, effect: np.ndarray | None = None
+    ) -> None:
+        self.names, self.limits, self.sample_time, self.effect = names, limits or Limits(), sample_time, effect
+        self.limits.bounds(names)
+        self.reset(np.zeros(len(names)))
+
+    def reset(self, rest: np.ndarray) -> None:
+        """Begin with the inputs `rest` in force."""
+        self.rest, self.last = rest, rest
+        self.cut = self.total = 0
+        self.worst = 0.0
+
+    def __call__(self, wanted: np.ndarray) -> np.ndarray:
+        """The command for wanted inputs."""
+        lower, upper = self.limits.within(self.names, self.last, self.sample_time)
+        self.total += 1
+        command = np.clip(wanted, lower, upper)
+        if np.any(command != wanted):
+            if self.effect is not None:
+                command, missed = allocate(self.effect, self.effect @ wanted, lower, upper, preferred=self.rest)
+                self.worst = max(self.worst, missed)
+            else:
+                self.worst = max(self.worst, float(np.max(np.abs(command - wanted))))
+            self.cut += 1
+        self.last = command
+        return command
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        if not self.cut:
+            return []
+        return [f"commands met the limits of the inputs at {self.cut} of {self.total} samples"]
+
+
+@dataclass
+class StateFeedback:
+    """u = u0 - gain x, with x the deviation from the state that `regulator` was designed about.
+
+    Attributes:
+        equations: of the robot, for names and rest values.
+        regulator: from `lqr`; its sample time and delay are the controller's own where it is discrete.
+        reduction: where the regulator was designed on slow modes.
+        observer: where the states are not measured but estimated from outputs.
+        limits: of the inputs; `share` distributes what bounds cut among redundant inputs (tendons).
+        guess: deviation that the observer starts from (states of the reduced system); zero by default.
+        period: sample time [s] of a continuous design.
+        noise: standard deviations of the measured outputs by name, drawn with `seed`.
+    """
+
+    equations: Equations
+    regulator: Regulator
+    reduction: Reduction | None = None
+    observer: Observer | None = None
+    limits: Limits | None = None
+    share: bool = False
+    guess: np.ndarray | None = None
+    period: float | None = None
+    noise: dict[str, float] = field(default_factory=dict)
+    seed: int = 0
+    name: str = "state feedback"
+
+    def __post_init__(self) -> None:
+        linear = self.regulator.linear
+        if isinstance(linear, DiscreteStateSpace):
+            self.sample_time, self.delay, self._past = linear.sample_time, linear.delay, linear.past
+            self._linear: StateSpace = linear.continuous
+        else:
+            if self.period is None:
+                raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
+            self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
+        if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
+            raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
+        whole = self._linear if self.reduction is None else self.reduction.full
+        group = Group(self.equations.model.system)
+        self._deviation = Deviation(group, whole, self.equations.rates)
+        effect = whole.B if self.share else None
+        self._actuation = Actuation(self._linear.inputs, self.limits, self.sample_time, effect)
+
+    def start(self, now: Now) -> None:
+        """Forget the last run."""
+        m = len(self._linear.inputs)
+        at = self._linear.state
+        self._rest = self._linear.input_values
+        self._actuation.reset(self._rest)
+        self._commands = [np.zeros(m) for _ in range(max(1, self._past))]
+        self._in_force = np.zeros(m)
+        if self.observer is not None:
+            eqs = now.equations
+            engine = eqs.bind(now.inputs, now.parameters)
+            a, multipliers = engine.forward(at.t, at.q, at.v)
+            values = evaluate_outputs(eqs.model, engine, at.t, at.q, at.v, a, multipliers, 0.0)
+            self._outputs = _whole_names(self.observer.linear.outputs, tuple(values))
+            self._zero = np.concatenate([np.atleast_1d(values[name]) for name in self._outputs])
+            n = len(self._linear.states)
+            self._estimate = np.zeros(n) if self.guess is None else np.asarray(self.guess, dtype=float)
+        self.estimates: list[np.ndarray] = []
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs for the state, or for its estimate, at this sample."""
+        past = np.concatenate([np.zeros(0), *self._commands[: self._past]])
+        if self.observer is None:
+            x = self._deviation(now.q, now.v)
+            x = x if self.reduction is None else self.reduction.onto @ x
+            x = np.concatenate([x, past])
+        else:
+            y = now.measure(self._outputs) - self._zero
+            before = np.concatenate([self._estimate, past])
+            x = self.observer.correct(before, y, self._in_force)
+            x[len(self._estimate) :] = past
+            self.estimates.append(x[: len(self._estimate)].copy())
+        applied = self._actuation(self._rest - self.regulator.gain @ x) - self._rest
+        if self.observer is not None:
+            self._estimate = self.observer.predict(x, applied)[: len(self._estimate)]
+        self._commands = [applied, *self._commands][: max(1, self._past)]
+        self._in_force = applied if self._past == 0 else self._in_force
+        return dict(zip(self._linear.inputs, (self._rest + applied).tolist(), strict=True))
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        return self._actuation.notes()
+
+
+class Deviation:
+    """The states x of a linear system in a state (q, v) of the robot."""
+
+    def __init__(self, group: Group, linear: StateSpace, rates: tuple[str, ...]) -> None:
+        self.group, self.q0, self.v0 = group, linear.state.q, linear.state.v
+        self.rows = [rates.index(name) for name in linear.independent]
+
+    def __call__(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Changes of the independent coordinates, then of their rates."""
+        return np.concatenate([self.group.difference(self.q0, q)[self.rows], (v - self.v0)[self.rows]])
+
+
+def _whole_names(parts: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Outputs by name from the names of their parts (`tip.x`, `tip.y`, `tip.z` are `tip`)."""
+    out: list[str] = []
+    for part in parts:
+        name = part if part in known else part.rsplit(".", 1)[0]
+        if name not in known:
+            raise ValueError(
+                f"the observer looks at '{part}', which is no output of the model; name its outputs in the model"
+            )
+        if name not in out:
+            out.append(name)
+    return tuple(out)

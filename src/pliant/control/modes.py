@@ -1,0 +1,133 @@
+"""Modes of a linear system, and which of them its inputs reach and its outputs show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+
+REACH = 1e-9
+"""A mode that inputs reach less than this, against what the best input could do, counts as not reached."""
+ALIKE = 1e-7
+"""Eigenvalues closer than this share of their size are one."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of dx/dt = A x: one real eigenvalue or a conjugate pair (the one with positive imaginary part).
+
+    Attributes:
+        eigenvalue: [1/s].
+        right, left: eigenvectors (n), scaled so that left^H right = 1.
+        states: names of the states that take most part in it.
+        controllability, observability: cosine of the angle to the inputs' and outputs' reach, 0 to 1.
+    """
+
+    eigenvalue: complex
+    right: np.ndarray
+    left: np.ndarray
+    states: tuple[str, ...]
+    controllability: float
+    observability: float
+
+    @property
+    def order(self) -> int:
+        """How many states it takes: 1 or 2."""
+        return 1 if self.eigenvalue.imag == 0 else 2
+
+    @property
+    def frequency(self) -> float:
+        """Undamped frequency [Hz]."""
+        return abs(self.eigenvalue) / (2 * np.pi)
+
+    @property
+    def damping_ratio(self) -> float:
+        """Share of critical damping; 1 for a real eigenvalue that decays, -1 for one that grows."""
+        size = abs(self.eigenvalue)
+        return float(-self.eigenvalue.real / size) if size > 0 else 0.0
+
+    def __str__(self) -> str:
+        where = f" (mostly {', '.join(self.states)})" if self.states else ""
+        if self.order == 1:
+            verb = "decays" if self.eigenvalue.real < 0 else "grows"
+            return f"the mode that {verb} with {self.eigenvalue.real:.4g} 1/s{where}"
+        return f"the mode at {self.frequency:.4g} Hz, damping ratio {self.damping_ratio:.3g}{where}"
+
+
+def system_modes(
+    A: np.ndarray, B: np.ndarray | None = None, C: np.ndarray | None = None, names: tuple[str, ...] = ()
+) -> list[Mode]:
+    """All modes, slowest first, with how well inputs B reach and outputs C show each."""
+    n = len(A)
+    if n == 0:
+        return []
+    values, left, right = la.eig(A, left=True, right=True)
+    modes = []
+    for i in np.argsort(np.abs(values), kind="stable"):
+        value = complex(values[i])
+        if value.imag < 0:
+            continue
+        w, u = left[:, i], right[:, i]
+        product = np.vdot(w, u)
+        w = w / np.conj(product) if abs(product) > 1e-14 else w
+        share = np.abs(u) * np.abs(w)
+        leading = [int(k) for k in np.argsort(-share)[:3] if share[k] > 0.2 * share.max(initial=0.0)]
+        labels = tuple(dict.fromkeys(_plain(names[k]) for k in leading)) if names else ()
+        alike = np.abs(values - value) <= ALIKE * max(abs(value), 1e-6)
+        reach = _reach(left[:, alike].conj(), B) if B is not None else 1.0
+        shown = _reach(right[:, alike], C.T) if C is not None else 1.0
+        modes.append(Mode(value, u, w, labels, reach, shown))
+    return modes
+
+
+def _plain(name: str) -> str:
+    """The coordinate behind a state's name."""
+    return name[2:-4] if name.startswith("d(") and name.endswith(")/dt") else name
+
+
+def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
+    """How well the columns reach every combination of some eigenvectors: the smallest singular value of their products,
+    all taken with unit length. Modes of one frequency count together: one input cannot hold two of them."""
+    length = np.linalg.norm(columns, axis=0)
+    used = columns[:, length > 0] / length[length > 0]
+    if used.shape[1] < vectors.shape[1]:
+        return 0.0
+    basis, _ = np.linalg.qr(vectors)
+    return float(np.linalg.svd(basis.T @ used, compute_uv=False)[-1])
+
+
+class NotReached(ValueError):
+    """Inputs that cannot hold, or outputs that cannot show, a mode that does not decay by itself."""
+
+
+def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
+    """Refuse inputs that leave a mode alone which does not decay by itself."""
+    lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
+    if lost:
+        text = "; ".join(_spoken(m, sample_time) for m in lost)
+        raise NotReached(
+            f"the inputs cannot hold {text}. Add an input that moves it, or leave that mode out of the design "
+            "(`reduce`) if it may be left alone"
+        )
+
+
+def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sample_time: float | None) -> None:
+    """Refuse outputs that do not show a mode which does not decay by itself."""
+    lost = [m for m in system_modes(A, None, C, names) if m.observability < REACH and not _decays(m, sample_time)]
+    if lost:
+        text = "; ".join(_spoken(m, sample_time) for m in lost)
+        raise NotReached(f"the outputs do not show {text}. Measure a quantity that it moves")
+
+
+def _decays(mode: Mode, sample_time: float | None) -> bool:
+    margin = 1e-9
+    if sample_time is None:
+        return mode.eigenvalue.real < -margin * max(1.0, abs(mode.eigenvalue))
+    return abs(mode.eigenvalue) < 1 - margin
+
+
+def _spoken(mode: Mode, sample_time: float | None) -> str:
+    if sample_time is None or mode.eigenvalue == 0:
+        return str(mode)
+    return str(Mode(complex(np.log(mode.eigenvalue) / sample_time), mode.right, mode.left, mode.states, 0.0, 0.0))

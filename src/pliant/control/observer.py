@@ -1,0 +1,95 @@
+"""Observers: states of a linear system from what sensors show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+import scipy.signal as signal
+
+from pliant.control.discrete import DiscreteStateSpace
+from pliant.control.lqr import Linear, Weights, plant_states, state_weights, weight_matrix
+from pliant.control.modes import check_detectable
+
+
+@dataclass(frozen=True)
+class Observer:
+    """The estimate follows x = A x + B u (its rate, or its next value) and is corrected by gain (y - C x - D u).
+
+    Attributes:
+        gain: states x outputs. In discrete time the correction comes first, before the step to the next sample.
+        covariance: of the estimate's error just after a correction, where it was designed for noise; else None.
+        linear: the system it was designed for.
+        poles: eigenvalues of the error, [1/s] or per sample.
+    """
+
+    gain: np.ndarray
+    covariance: np.ndarray | None
+    linear: Linear
+    poles: np.ndarray
+
+    def correct(self, x: np.ndarray, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The estimate (n) after a measurement y, taken while the input u is in force."""
+        return np.asarray(x + self.gain @ (y - self.linear.C @ x - self.linear.D @ u))
+
+    def predict(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The estimate at the next sample."""
+        return np.asarray(self.linear.A @ x + self.linear.B @ u)
+
+
+def kalman(
+    linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, outputs: Weights = 1.0
+) -> Observer:
+    """The observer of least error variance.
+
+    Variances of noise: `process` on the states' rates (continuous) or per sample (discrete), `inputs` of a disturbance
+    that enters as the inputs do, `outputs` of the sensors; matrices, vectors, one number, or by name.
+    """
+    Q, n = state_weights(process, linear), len(plant_states(linear))
+    if inputs is not None:
+        W = weight_matrix(inputs, linear.inputs, "input", 0.0)
+        Q[:n, :n] += linear.B[:n] @ W @ linear.B[:n].T
+    R = weight_matrix(outputs, linear.outputs, "output", 1.0)
+    if not len(R):
+        raise ValueError("the observer has no output to look at")
+    if np.min(np.linalg.eigvalsh(R)) <= 0:
+        raise ValueError("the variances of the outputs must be positive: no sensor is perfect")
+    _check(linear)
+    try:
+        if isinstance(linear, DiscreteStateSpace):
+            P = la.solve_discrete_are(linear.A.T, linear.C.T, Q, R)
+            gain = np.linalg.solve(linear.C @ P @ linear.C.T + R, linear.C @ P).T
+            error = linear.A @ (np.eye(len(P)) - gain @ linear.C)
+            return Observer(gain, P - gain @ linear.C @ P, linear, la.eigvals(error))
+        P = la.solve_continuous_are(linear.A.T, linear.C.T, Q, R)
+    except np.linalg.LinAlgError as reason:
+        raise ValueError(f"no observer for these variances ({reason}); let some noise act on every mode") from None
+    gain = np.linalg.solve(R, linear.C @ P).T
+    return Observer(gain, P, linear, la.eigvals(linear.A - gain @ linear.C))
+
+
+def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
+    """The observer whose error has these poles: [1/s] for a continuous system, per sample for a discrete one."""
+    wanted = np.asarray(poles)
+    n = len(plant_states(linear))
+    if wanted.shape != (n,):
+        raise ValueError(f"the observer needs {n} poles; {wanted.size} were given")
+    _check(linear)
+    limit = np.abs(wanted) >= 1 if isinstance(linear, DiscreteStateSpace) else wanted.real >= 0
+    if np.any(limit):
+        raise ValueError(f"a pole at {wanted[limit][0]:.4g} lets the error grow; choose poles that decay")
+    if isinstance(linear, DiscreteStateSpace):
+        # the correction comes before the step: place (A - A L C)
+        A = linear.A[:n, :n]
+        shown = linear.C[:, :n] @ A
+        gain = np.zeros((len(linear.A), len(shown)))
+        gain[:n] = signal.place_poles(A.T, shown.T, wanted).gain_matrix.T
+        return Observer(gain, None, linear, la.eigvals(A - gain[:n] @ shown))
+    gain = signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
+    return Observer(gain, None, linear, la.eigvals(linear.A - gain @ linear.C))
+
+
+def _check(linear: Linear) -> None:
+    time = linear.sample_time if isinstance(linear, DiscreteStateSpace) else None
+    check_detectable(linear.A, linear.C, linear.states, sample_time=time)

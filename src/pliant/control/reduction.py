@@ -1,0 +1,100 @@
+"""A linear system on its slow modes, and what feedback does to the modes that were left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pliant.control.modes import Mode, system_modes
+from pliant.solve.linear import StateSpace
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A linear system on some of its modes.
+
+    Attributes:
+        full: the system before.
+        kept, neglected: modes, slowest first.
+        onto: r x n, modal states from full states.
+        back: n x r, full states from modal ones.
+        linear: the reduced system on modal states z; outputs keep their exact answer to constant inputs.
+    """
+
+    full: StateSpace
+    kept: tuple[Mode, ...]
+    neglected: tuple[Mode, ...]
+    onto: np.ndarray
+    back: np.ndarray
+    linear: StateSpace
+
+    def spillover(self, gain: np.ndarray) -> Spillover:
+        """What the feedback u = -gain z of the modal states does to the whole system."""
+        closed = system_modes(self.full.A - self.full.B @ gain @ self.onto, names=self.full.states)
+        return Spillover(tuple(closed), self.neglected)
+
+
+@dataclass(frozen=True)
+class Spillover:
+    """Modes of the whole system in the loop, and those the design did not know."""
+
+    closed: tuple[Mode, ...]
+    neglected: tuple[Mode, ...]
+
+    @property
+    def stable(self) -> bool:
+        """Whether every mode of the whole system decays in the loop."""
+        return all(mode.eigenvalue.real < 0 for mode in self.closed)
+
+    def shifts(self) -> list[tuple[Mode, Mode]]:
+        """Each neglected mode with the mode of the loop nearest to it."""
+        near = [min(self.closed, key=lambda c: abs(c.eigenvalue - mode.eigenvalue)) for mode in self.neglected]
+        return list(zip(self.neglected, near, strict=True))
+
+
+def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None = None) -> Reduction:
+    """The system on its `keep` slowest modes, or on those below a frequency [Hz].
+
+    A mode is an oscillation or a single decay; modes that grow are always kept.
+    """
+    if (keep is None) == (below is None):
+        raise ValueError("say either how many modes to keep or below which frequency")
+    if keep is not None and keep < 1:
+        raise ValueError(f"keep at least one mode, not {keep}")
+    modes = system_modes(linear.A, linear.B, linear.C, linear.states)
+    kept: list[Mode] = []
+    neglected: list[Mode] = []
+    for i, mode in enumerate(modes):
+        slow = i < keep if keep is not None else mode.frequency < (below or 0.0)
+        grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or mode.eigenvalue == 0
+        (kept if slow or grows else neglected).append(mode)
+    if not kept:
+        raise ValueError(f"no mode is below {below:g} Hz; the slowest is {modes[0]}")
+    onto, back = _bases(kept)
+    rest_onto, rest_back = _bases(neglected)
+    A, B, C = onto @ linear.A @ back, onto @ linear.B, linear.C @ back
+    D = linear.D
+    if neglected:
+        # fast modes follow at once: their answer to a constant input stays
+        fast = rest_onto @ linear.A @ rest_back
+        D = D - linear.C @ rest_back @ np.linalg.solve(fast, rest_onto @ linear.B)
+    names = tuple(f"mode{i + 1}{part}" for i, mode in enumerate(kept) for part in ("", "'")[: mode.order])
+    small = replace(linear, A=A, B=B, C=C, D=D, states=names, independent=())
+    return Reduction(linear, tuple(kept), tuple(neglected), onto, back, small)
+
+
+def _bases(modes: list[Mode]) -> tuple[np.ndarray, np.ndarray]:
+    """Real bases with onto @ back = 1: the real and imaginary parts of the eigenvectors."""
+    rows, columns = [], []
+    for mode in modes:
+        if mode.order == 1:
+            rows.append(np.real(mode.left.conj()))
+            columns.append(np.real(mode.right))
+        else:
+            columns += [np.real(mode.right), -np.imag(mode.right)]
+            rows += [2 * np.real(mode.left.conj()), 2 * np.imag(mode.left.conj())]
+    n = len(modes[0].right) if modes else 0
+    if not modes:
+        return np.zeros((0, n)), np.zeros((n, 0))
+    return np.array(rows), np.array(columns).T

@@ -1,0 +1,162 @@
+"""Regulators and observers against other libraries and against what theory says of them."""
+
+from __future__ import annotations
+
+import control
+import numpy as np
+import pytest
+import scipy.linalg as la
+
+import pliant
+from pliant.control import discretize, kalman, lqr, luenberger, reduce
+from pliant.control.discrete import TooSlow
+from pliant.control.modes import NotReached, system_modes
+from pliant.solve.linear import StateSpace
+from pliant.solve.state import State
+
+
+def system(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, D: np.ndarray | None = None) -> StateSpace:
+    n, m = B.shape
+    C = np.eye(n) if C is None else C
+    D = np.zeros((len(C), m)) if D is None else D
+    names = tuple(f"x{i}" for i in range(n))
+    labels = tuple(f"u{i}" for i in range(m)), tuple(f"y{i}" for i in range(len(C)))
+    state = State(np.zeros(n), np.zeros(n))
+    return StateSpace(A, B, C, D, names, *labels, (), state, np.zeros(m), 0.0)
+
+
+@pytest.fixture
+def random_system() -> StateSpace:
+    rng = np.random.default_rng(3)
+    return system(rng.normal(size=(6, 6)), rng.normal(size=(6, 2)), rng.normal(size=(3, 6)), rng.normal(size=(3, 2)))
+
+
+@pytest.fixture(scope="module")
+def upright() -> StateSpace:
+    return pliant.linearize(pliant.derive("cart_pole"), at=np.zeros(2), independent=("rail", "hinge"))
+
+
+def test_continuous_gain_is_that_of_python_control(random_system: StateSpace) -> None:
+    Q, R = np.diag([1.0, 20, 3, 400, 5, 0.6]), np.diag([2.0, 0.3])
+    ours = lqr(random_system, states=Q, inputs=R)
+    K, P, _ = control.lqr(random_system.A, random_system.B, Q, R)
+    np.testing.assert_allclose(ours.gain, K, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(ours.cost, P, rtol=1e-8, atol=1e-8)
+    direct = la.solve_continuous_are(random_system.A, random_system.B, Q, R)
+    np.testing.assert_allclose(ours.gain, np.linalg.solve(R, random_system.B.T @ direct), rtol=1e-8, atol=1e-8)
+
+
+def test_discrete_gain_is_that_of_python_control(random_system: StateSpace) -> None:
+    Q, R = np.diag([1.0, 20, 3, 400, 5, 0.6]), np.diag([2.0, 0.3])
+    sampled = discretize(random_system, 0.05)
+    other = control.ss(random_system.A, random_system.B, random_system.C, random_system.D).sample(0.05, method="zoh")
+    np.testing.assert_allclose(sampled.A, other.A, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(sampled.B, other.B, rtol=1e-12, atol=1e-12)
+    K, _, _ = control.dlqr(sampled.A, sampled.B, Q, R)
+    np.testing.assert_allclose(lqr(sampled, states=Q, inputs=R).gain, K, rtol=1e-8, atol=1e-8)
+
+
+def test_output_weights_equal_the_same_weights_on_states(random_system: StateSpace) -> None:
+    W, R = np.diag([1.0, 5.0, 0.2]), np.diag([2.0, 0.3])
+    C, D = random_system.C, random_system.D
+    Q = 0.1 * np.eye(6) + C.T @ W @ C
+    K, _, _ = control.lqr(random_system.A, random_system.B, 0.5 * (Q + Q.T), R + D.T @ W @ D, C.T @ W @ D)
+    ours = lqr(random_system, states=0.1, inputs=R, outputs=W)
+    np.testing.assert_allclose(ours.gain, K, rtol=1e-8, atol=1e-8)
+
+
+def test_kalman_gain_is_that_of_python_control(random_system: StateSpace) -> None:
+    Q, R = np.diag([1.0, 20, 3, 400, 5, 0.6]), np.diag([2.0, 0.3, 1.0])
+    L, P, _ = control.lqe(random_system.A, np.eye(6), random_system.C, Q, R)
+    ours = kalman(random_system, process=Q, outputs=R)
+    np.testing.assert_allclose(ours.gain, L, rtol=1e-8, atol=1e-8)
+    sampled = discretize(random_system, 0.05)
+    L, P, _ = control.dlqe(sampled.A, np.eye(6), sampled.C, Q, R)
+    # python-control gives the gain of the predictor, A times that of the correction
+    np.testing.assert_allclose(sampled.A @ kalman(sampled, process=Q, outputs=R).gain, L, rtol=1e-7, atol=1e-7)
+
+
+def test_luenberger_places_poles(random_system: StateSpace) -> None:
+    wanted = np.array([-3.0, -4, -5, -6, -7, -8])
+    np.testing.assert_allclose(np.sort(luenberger(random_system, wanted).poles.real), np.sort(wanted), rtol=1e-6)
+    sampled = discretize(random_system, 0.05, delay=0.02)
+    small = np.exp(0.05 * wanted)
+    np.testing.assert_allclose(np.sort(luenberger(sampled, small).poles.real), np.sort(small), rtol=1e-6)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.013, 0.04, 0.09])
+def test_delayed_commands_give_the_response_of_fine_steps(random_system: StateSpace, delay: float) -> None:
+    """The discrete system against many small exact steps of the continuous one with the command in force."""
+    T, fine = 0.04, 0.001
+    sampled = discretize(random_system, T, delay=delay)
+    rng = np.random.default_rng(1)
+    commands = rng.normal(size=(12, 2))
+    A, B = (
+        x for x in (la.expm(fine * random_system.A), np.linalg.solve(random_system.A, (la.expm(fine * random_system.A) - np.eye(6)) @ random_system.B))
+    )  # fmt: skip
+    x, z = np.zeros(6), np.zeros(len(sampled.A))
+    for k in range(12):
+        np.testing.assert_allclose(z[:6], x, atol=1e-10)
+        z = sampled.A @ z + sampled.B @ commands[k]
+        for step in range(round(T / fine)):
+            which = int(np.floor((k * T + (step + 0.5) * fine - delay) / T))
+            x = A @ x + B @ (commands[which] if which >= 0 else np.zeros(2))
+
+
+def test_reduction_keeps_modes_and_the_answer_to_constant_inputs() -> None:
+    eqs = pliant.derive(pliant.load("spring_mass_chain", set={"count": 6}))
+    linear = pliant.linearize(eqs)
+    linear = linear if linear.B.shape[1] else _with_input(linear)
+    small = reduce(linear, keep=2)
+    assert len(small.kept) == 2
+    assert small.linear.A.shape == (4, 4)
+    np.testing.assert_allclose(small.onto @ small.back, np.eye(4), atol=1e-10)
+    slow = sorted(la.eigvals(linear.A), key=abs)[:4]
+    np.testing.assert_allclose(np.sort_complex(la.eigvals(small.linear.A)), np.sort_complex(np.array(slow)), atol=1e-9)
+    static = linear.D - linear.C @ np.linalg.solve(linear.A, linear.B)
+    reduced = small.linear.D - small.linear.C @ np.linalg.solve(small.linear.A, small.linear.B)
+    np.testing.assert_allclose(reduced, static, atol=1e-9 * np.abs(static).max())
+
+
+def _with_input(linear: StateSpace) -> StateSpace:
+    n = len(linear.A)
+    B = np.zeros((n, 1))
+    B[-1] = 1.0
+    C = linear.C
+    return system(linear.A, B, C, np.zeros((len(C), 1)))
+
+
+def test_modes_that_inputs_cannot_hold_are_named() -> None:
+    A = np.diag([0.5, -1.0, -2.0])
+    with pytest.raises(NotReached, match=r"cannot hold the mode that grows with 0\.5 1/s \(mostly x0\)"):
+        lqr(system(A, np.array([[0.0], [1.0], [1.0]])))
+    with pytest.raises(NotReached, match=r"do not show the mode that grows with 0\.5 1/s"):
+        kalman(system(A, np.eye(3), np.array([[0.0, 1.0, 0.0]])))
+    # one input cannot hold two equal modes, though it reaches each of them
+    with pytest.raises(NotReached, match="cannot hold"):
+        lqr(system(np.diag([0.5, 0.5, -1.0]), np.ones((3, 1))))
+    assert lqr(system(np.diag([0.5, -1.0, -1.0]), np.ones((3, 1)))).gain.shape == (1, 3)
+
+
+def test_sample_times_that_alias_are_refused() -> None:
+    A = np.array([[0.0, 1.0], [-((2 * np.pi * 10) ** 2), -1.0]])
+    with pytest.raises(TooSlow, match=r"0\.06 s is too long for the mode at 10 Hz.*less than 0\.05 s"):
+        discretize(system(A, np.array([[0.0], [1.0]])), 0.06)
+
+
+def test_weights_are_checked(upright: StateSpace) -> None:
+    with pytest.raises(ValueError, match="must be positive"):
+        lqr(upright, inputs=0.0)
+    with pytest.raises(ValueError, match="not negative"):
+        lqr(upright, states=[-1.0, 1, 1, 1])
+    with pytest.raises(KeyError, match="did you mean 'hinge'"):
+        lqr(upright, states={"hing": 1.0})
+    with pytest.raises(ValueError, match="4 numbers or an 4 x 4"):
+        lqr(upright, states=np.ones(3))
+
+
+def test_mode_directions_are_exact(random_system: StateSpace) -> None:
+    for mode in system_modes(random_system.A):
+        np.testing.assert_allclose(random_system.A @ mode.right, mode.eigenvalue * mode.right, atol=1e-9)
+        np.testing.assert_allclose(mode.left.conj() @ random_system.A, mode.eigenvalue * mode.left.conj(), atol=1e-8)
+        np.testing.assert_allclose(np.vdot(mode.left, mode.right), 1.0, atol=1e-12)
