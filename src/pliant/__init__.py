@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pliant._version import __version__
 
 if TYPE_CHECKING:
+    from pliant import plot
     from pliant.equations.equations import Equations, derive
     from pliant.io.results import load_result
     from pliant.solve.equilibrium import equilibria, equilibrium
@@ -63,6 +64,9 @@ _HOME = {
 }
 """Where each public name lives."""
 
+_ROOMS = ("plot",)
+"""Packages that are used by their own name: `pliant.plot.energy(run)`."""
+
 __all__ = [
     "At",
     "Equations",
@@ -92,6 +96,7 @@ __all__ = [
     "load_result",
     "load_text",
     "modes",
+    "plot",
     "save",
     "simulate",
     "sketch",
@@ -99,10 +104,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"pliant.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pliant' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_ROOMS])

@@ -40,6 +40,24 @@ def answering(function: Any) -> Any:
         raise CommandError(str(reason)) from None
 
 
+def drawing(paint: Any, file: str) -> None:
+    """Draw and write a plot; a missing library or folder becomes one clear message."""
+    try:
+        paint()
+    except ModuleNotFoundError as reason:
+        raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
+    except ValueError as reason:
+        raise CommandError(str(reason)) from None
+    except OSError as reason:
+        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+
+
+def check_picture(file: str | None) -> None:
+    """Refuse a name that no picture can have before anything is computed."""
+    if file is not None and not file.endswith((".pdf", ".svg", ".png")):
+        raise CommandError(f"cannot tell the format of {file!r}", "end it in .pdf, .svg or .png")
+
+
 def frames_json(frames: Any) -> dict[str, Any]:
     return {name: {"position": f.position, "quaternion": f.quaternion} for name, f in frames.items()}
 

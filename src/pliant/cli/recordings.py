@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.answers import answering, write_json
+from pliant.cli.answers import answering, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
 
 Against = Annotated[
@@ -34,7 +34,13 @@ def compare(
     columns: Columns = "x,y,z",
     begin: Begin = None,
     end: End = None,
+    static_at: Annotated[
+        str | None, typer.Option("--static-at", help="Times of the states at rest that are compared, by comma [s].")
+    ] = None,
     until: Annotated[float, typer.Option("--until", help="Duration without a recording [s].")] = 1.0,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
+    ] = None,
     set: Set = None,
     variant: Variant = None,
     folder: Folder = None,
@@ -42,10 +48,11 @@ def compare(
     json: Json = False,
 ) -> int:
     """Compare rod models with each other or with a recording: accuracy and cost."""
-    from pliant.solve.compare import Comparison
+    from pliant.solve.compare import ARRAYS, Comparison
     from pliant.solve.compare import compare as run_comparison
     from pliant.solve.recording import read_recording
 
+    check_picture(plot)
     spec = load_model(model, settings=set, variant=variant, folders=folder)
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
@@ -60,14 +67,23 @@ def compare(
             output=output,
             columns=columns.split(","),
             window=_window(begin, end),
+            static_at=_times(static_at),
             until=until,
         )
     )
-    names = [f.name for f in fields(Comparison) if f.name not in ("time", "path")]
+    for note in (note for row in found for note in row.notes):
+        say(f"pliant: {note}")
+    if plot is not None:
+        from pliant import plot as draw
+
+        reference = f"{kinds[-1]} model" if against is None else "recording"
+        drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
+    names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
     answer = {
         "model": model,
         "status": "ok",
         "against": against or f"{rod}={kinds[-1]}",
+        "static_at": found[0].static_times,
         "rows": [{name: getattr(row, name) for name in names} for row in found],
     }
     write_json(out, answer)
@@ -97,6 +113,15 @@ def _window(begin: float | None, end: float | None) -> tuple[float, float] | Non
     if begin is None or end is None or not begin < end:
         raise CommandError("the window needs --from below --to", "write --from 7 --to 54")
     return begin, end
+
+
+def _times(words: str | None) -> list[float] | None:
+    if words is None:
+        return None
+    try:
+        return [float(word) for word in words.split(",")]
+    except ValueError:
+        raise CommandError(f"cannot read the times {words!r}", "write --static-at 8.7,15.15,21.7") from None
 
 
 def fit(

@@ -24,6 +24,45 @@ def output_names(model: Model) -> tuple[str, ...]:
     return tuple(model.spec.outputs)
 
 
+FRAME_UNITS = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s^2",
+    "rotation_vector": "rad",
+    "quaternion": "-",
+    "angular_velocity": "rad/s",
+}
+FORCE_UNITS = {"m": "N", "rad": "N m"}
+LINK_UNITS = {"length": "m", "rate": "m/s", "force": "N"}
+
+
+def output_units(model: Model) -> dict[str, str]:
+    """SI unit of each output; empty where its components differ in unit or nothing is known of it."""
+    return {name: _unit(model, spec) for name, spec in model.spec.outputs.items()}
+
+
+def _unit(model: Model, spec: Any) -> str:
+    if isinstance(spec, EnergyOutput):
+        return "J"
+    if isinstance(spec, FrameOutput):
+        return FRAME_UNITS[spec.quantity]
+    if isinstance(spec, CoordinateOutput):
+        unit = next(c.unit for c in model.coordinates if c.name == spec.coordinate)
+        if spec.quantity == "value" or not unit:
+            return unit
+        if spec.quantity == "force":
+            return FORCE_UNITS.get(unit, "")
+        # the rate of a free rotation is an angular velocity
+        return ("rad" if unit == "-" else unit) + {"rate": "/s", "acceleration": "/s^2"}[spec.quantity]
+    if isinstance(spec, LinkOutput):
+        return LINK_UNITS.get(spec.quantity, "") if model.spec.links[spec.link].type == "axial" else ""
+    if isinstance(spec, ConstraintOutput):
+        rows = (spec.component,) if spec.component else model.spec.constraints[spec.constraint].rows
+        kinds = {"N m" if row.startswith("r") else "N" for row in rows}
+        return kinds.pop() if len(kinds) == 1 else ""
+    return ""
+
+
 def evaluate_outputs(
     model: Model,
     engine: Engine,

@@ -17,7 +17,7 @@ from pliant.model.inertia import mass_properties
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.base import Motion, Quaternion
-from pliant.spec.coordinate import Coordinate, Orientation
+from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.placement import (
     Attachment,
@@ -37,13 +37,15 @@ UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 @dataclass(frozen=True)
 class CoordinateEntry:
-    """Where a named coordinate stands: `q[q_at]`, `v[v_at]`; a free rotation takes four and three places."""
+    """Where a named coordinate stands: `q[q_at]`, `v[v_at]`; a free rotation takes four and three places. `unit` is its SI unit,
+    empty where it was not said."""
 
     name: str
     q_at: int
     v_at: int
     is_rotation: bool
     spec: Coordinate | Orientation | None = None
+    unit: str = ""
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -245,15 +247,15 @@ class Build:
             self._motions[number] = (base, plan, element.q_at)
         return element
 
-    def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0) -> None:
-        """Name a plain coordinate of the element added last and give its start."""
-        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False)
+    def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0, *, unit: str = "") -> None:
+        """Name a plain coordinate of the element added last and give its start, and its SI unit ("-" for a pure number)."""
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False, unit=unit)
         self._initial_q.append(initial)
         self._initial_v.append(rate)
 
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
         """Name a free rotation of the element added last; `initial` is its rotation matrix at the start, at rest."""
-        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True)
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
         self._initial_q.extend(self.entries(so3.matrix_quaternion(initial)))
         self._initial_v.extend([0.0] * Quaternion().v_size)
 
@@ -295,7 +297,8 @@ class Build:
 
     def _coordinate(self, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int]:
         is_rotation = isinstance(spec, Orientation)
-        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec)
+        unit = "-" if is_rotation else "m" if isinstance(spec, LengthCoordinate) else "rad"
+        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)
         if isinstance(spec, Orientation):
             self._initial_q.extend(self.entries(so3.matrix_quaternion(self.rotation(spec.initial))))
             self._initial_v.extend(map(self.value, spec.rate))

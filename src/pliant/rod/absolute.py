@@ -76,7 +76,7 @@ def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) 
         R, p = se3.compose(base, rod.unstressed(s))
         name = f"{rod.name}.section[{k}]"
         for j, axis in enumerate("xyz"):
-            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j])
+            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], unit="m")
         build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
         places.append((element.nodes[0], se3.identity()))
     return places
@@ -97,7 +97,8 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
         # about the normal z turns towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
-            build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start)
+            unit = "rad" if label == "angle" else "m"
+            build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start, unit=unit)
         places.append((element.nodes[0], se3.identity()))
     return places
 

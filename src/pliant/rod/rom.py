@@ -75,7 +75,7 @@ class Rom(RodModelBase):
         for k, x in enumerate(basis.displacement_points):
             position = rod.unstressed(x * rod.length)[1] - ca.vertcat(0, 0, x * rod.length)
             for j, axis in enumerate("xyz"):
-                build.coordinate(f"{rod.name}.displacement_{axis}[{k + 1}]", q + j, v + j, position[j])
+                build.coordinate(f"{rod.name}.displacement_{axis}[{k + 1}]", q + j, v + j, position[j], unit="m")
             q, v = q + 3, v + 3
         for k, x in enumerate(basis.orientation_points):
             R = rod.unstressed(x * rod.length)[0]
@@ -85,7 +85,7 @@ class Rom(RodModelBase):
                 continue
             vector = so3.matrix_quaternion(R)[1:4]
             for j, axis in enumerate("xyz"):
-                build.coordinate(f"{rod.name}.quaternion_{axis}[{k + 1}]", q + j, v + j, vector[j])
+                build.coordinate(f"{rod.name}.quaternion_{axis}[{k + 1}]", q + j, v + j, vector[j], unit="-")
             q, v = q + 3, v + 3
 
     def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> None:

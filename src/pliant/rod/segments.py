@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def name_strains(build: Build, rod: RodProperties, element: Element, number: int) -> None:
     """Name the six strains of a segment (numbered from 1) and start them at rest."""
     for j, label in enumerate(LABELS):
-        build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, rod.rest[j])
+        unit = "-" if j < 3 else "1/m"
+        build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, rod.rest[j], unit=unit)
 
 
 def add_section_force(build: Build, rod: RodProperties, element: Element, length: Any, x: float) -> None:

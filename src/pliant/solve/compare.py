@@ -25,8 +25,20 @@ DEFAULT_METHOD = Rosenbrock(rtol=1e-4, atol=1e-5)
 class Comparison:
     """One rod model against a recording (or the finest model).
 
-    rod: `kind:number`; states: coordinates and rates; times [s]; realtime_factor: simulated over wall time; errors: distance of
-    the compared point [mm], its mean as a share of `scale` [%].
+    Attributes:
+        rod: `kind:number`.
+        states: number of coordinates and rates.
+        derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
+            states at rest together, and the motion.
+        realtime_factor: simulated over wall time [-].
+        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm].
+        static_mean_error_mm: the same between states at rest under the inputs of `static_times` and the reference there; NaN
+            where there are none or one of them was not found.
+        mean_error_percent: the mean as a share of the point's distance from the origin at the start [%].
+        mean_error_percent_of_rod: the mean as a share of the rod's length [%].
+        time, path, measured: times [s], the point's path and the reference (times x components) [m].
+        static_times, static_path: times [s] and points at rest [m].
+        notes: what the user should know.
     """
 
     rod: str
@@ -40,8 +52,29 @@ class Comparison:
     max_error_mm: float
     static_mean_error_mm: float
     mean_error_percent: float
+    mean_error_percent_of_rod: float
     time: np.ndarray
     path: np.ndarray
+    measured: np.ndarray
+    static_times: np.ndarray
+    static_path: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+ARRAYS = ("time", "path", "measured", "static_times", "static_path")
+"""Attributes of a comparison that are not one number or word."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    kind: str
+    eqs: Equations
+    compile_s: float
+    static_s: float
+    run_s: float
+    path: np.ndarray
+    static: np.ndarray
+    notes: tuple[str, ...]
 
 
 def compare(
@@ -53,89 +86,100 @@ def compare(
     output: str = "tip",
     columns: Sequence[str] = ("x", "y", "z"),
     window: tuple[float, float] | None = None,
+    static_at: Sequence[float] | None = None,
     until: float = 1.0,
     method: Method | None = None,
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
-    Without a recording, the models are compared with the last (finest) of them over `until` seconds from the model's start.
+    static_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
+    moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds from the model's
+    start, and at rest under the inputs at its start.
     """
     if output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
-    begin, end = window or ((recording.time[0], recording.time[-1]) if recording is not None else (0.0, until))
+    if recording is None and len(kinds) < 2:
+        raise RecordingError("without a recording the last rod model is the reference: give at least two")
     times = np.linspace(0.0, until, 201) if recording is None else recording.time
+    begin, end = window or (times[0], times[-1])
+    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    if not inside.any():
+        raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
+    for t in static_at or ():
+        if not times[0] <= t <= times[-1]:
+            raise RecordingError(f"t = {t:g} s for a state at rest lies outside {times[0]:g} to {times[-1]:g} s")
     runs = []
     for kind in kinds:
         eqs = derive(with_rod_model(robot, rod, kind))
         driven: tuple[str, ...] = ()
         if recording is not None:
             eqs, driven = drive(eqs, recording)
-        runs.append((kind, eqs, *_run(eqs, output, times, recording, driven, method or DEFAULT_METHOD)))
-    if recording is not None:
-        measured = np.stack([recording.column(name) for name in columns], axis=1)
+        if static_at is None:
+            static_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
+        runs.append(_run(kind, eqs, output, times, static_at, method or DEFAULT_METHOD))
+    rest_at = np.asarray(static_at, dtype=float)
+    if recording is None:
+        measured, static = runs[-1].path, runs[-1].static
     else:
-        measured = runs[-1][3]
-    return [
-        _row(kind, eqs, timing, path, static, measured, times, (begin, end), recording)
-        for kind, eqs, timing, path, static in runs
-    ]
+        measured = np.stack([recording.column(name) for name in columns], axis=1)
+        static = np.stack([np.interp(rest_at, times, column) for column in measured.T], axis=1)
+    if measured.shape[1] != runs[0].path.shape[1]:
+        raise RecordingError(
+            f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
+        )
+    return [_row(run, rod, measured, times, inside, rest_at, static) for run in runs]
 
 
-def _run(
-    eqs: Equations,
-    output: str,
-    times: np.ndarray,
-    recording: Recording | None,
-    driven: tuple[str, ...],
-    method: Method,
-) -> tuple[tuple[float, float, float], np.ndarray, list[tuple[float, np.ndarray]]]:
+def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: Sequence[float], method: Method) -> _Run:
     engine = eqs.bind()
     start = time.perf_counter()
-    static = []
-    for t in plateaus(recording, driven) if recording is not None and driven else [0.0]:
+    static, notes = [], []
+    for t in static_at:
         found = equilibrium(eqs, t=t)
-        if found.status == "converged":
-            static.append((t, np.atleast_1d(found.outputs[output])))
+        static.append(np.atleast_1d(found.outputs[output]))
+        if found.status != "converged":
+            notes.append(f"{kind} at t = {t:g} s: {found.message}")
+            static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
     run = simulate(eqs, (float(times[0]), float(times[-1])), method=method, save=At(times.tolist()))
     if run.status != "completed":
-        raise RecordingError(f"the simulation failed: {run.message}")
+        raise RecordingError(f"the simulation with {kind} failed: {run.message}")
     path = np.asarray(run[output].values).reshape(len(run.time), -1)
-    return (engine.compile_seconds, static_s, run.timing.run_s), path, static
+    rest = np.array(static).reshape(len(static_at), path.shape[1])
+    return _Run(kind, eqs, engine.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
 
 
 def _row(
-    kind: str,
-    eqs: Equations,
-    timing: tuple[float, float, float],
-    path: np.ndarray,
-    static: list[tuple[float, np.ndarray]],
+    run: _Run,
+    rod: str,
     measured: np.ndarray,
     times: np.ndarray,
-    window: tuple[float, float],
-    recording: Recording | None,
+    inside: np.ndarray,
+    static_times: np.ndarray,
+    static: np.ndarray,
 ) -> Comparison:
-    compile_s, static_s, run_s = timing
-    distance = 1e3 * np.linalg.norm(path - measured, axis=1)
-    inside = (times >= window[0] - 1e-9) & (times <= window[1] + 1e-9)
-    at_rest = [
-        1e3 * np.linalg.norm(point - np.array([np.interp(t, times, measured[:, k]) for k in range(measured.shape[1])]))
-        for t, point in static
-    ]
-    scale = 1e3 * np.linalg.norm(measured[0])
-    mean = float(distance[inside].mean())
+    eqs = run.eqs
+    distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside]
+    at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)
+    mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[0]))
+    length = float(1e3 * eqs.model.environment.value(eqs.model.spec.rods[rod].length))
     return Comparison(
-        rod=kind,
+        rod=run.kind,
         states=len(eqs.coordinates) + len(eqs.rates),
         derive_s=eqs.derive_seconds + eqs.engine.table_seconds,
-        compile_s=compile_s,
-        static_s=static_s,
-        run_s=run_s,
-        realtime_factor=float((times[-1] - times[0]) / run_s),
+        compile_s=run.compile_s,
+        static_s=run.static_s,
+        run_s=run.run_s,
+        realtime_factor=float((times[-1] - times[0]) / run.run_s),
         mean_error_mm=mean,
-        max_error_mm=float(distance[inside].max()),
-        static_mean_error_mm=float(np.mean(at_rest)) if recording is not None and at_rest else float("nan"),
-        mean_error_percent=float(100 * mean / scale) if scale else float("nan"),
+        max_error_mm=float(distance.max()),
+        static_mean_error_mm=float(at_rest.mean()) if at_rest.size else float("nan"),
+        mean_error_percent=100 * mean / reach if reach else float("nan"),
+        mean_error_percent_of_rod=100 * mean / length,
         time=times,
-        path=path,
+        path=run.path,
+        measured=measured,
+        static_times=static_times,
+        static_path=run.static,
+        notes=run.notes,
     )

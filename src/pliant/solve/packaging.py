@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant._version import __version__
 from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.outputs import output_units
 from pliant.solve.record import InForce, Motion, record
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.spec import dump
@@ -33,7 +34,8 @@ def package(
     dataset = make_dataset(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
-        outputs=recorded.outputs, inputs=recorded.inputs, names=names, attributes=attributes,
+        outputs=recorded.outputs, inputs=recorded.inputs, names=names, units=output_units(eqs.model),
+        attributes=attributes,
     )  # fmt: skip
     return Result(status, message, dataset, timing, method, notes)
 
@@ -58,6 +60,7 @@ def _attributes(
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),
         "inputs": json.dumps(dict(inputs or {})),
+        "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
         "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
         "versions": json.dumps(versions),
     }

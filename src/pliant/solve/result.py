@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,17 @@ class Result:
         """Named outputs that can be asked for."""
         return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
 
+    def unit(self, name: str) -> str:
+        """SI unit of an output, of a coordinate or of a frame's position; "-" of pure numbers, empty where none is known."""
+        data = self.dataset
+        if f"output.{name}" in data:
+            return str(data[f"output.{name}"].attrs.get("units", ""))
+        if name in self.frame_names:
+            return "m"
+        self[name]  # says which names there are
+        names = [str(x) for x in data["coordinate"].values]
+        return dict(zip(names, json.loads(data.attrs.get("coordinate_units", "[]")), strict=False)).get(name, "")
+
     @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
@@ -178,12 +190,13 @@ def make_dataset(
     outputs: Mapping[str, np.ndarray],
     inputs: np.ndarray,
     names: Mapping[str, tuple[str, ...]],
+    units: Mapping[str, str],
     attributes: Mapping[str, str],
 ) -> xarray.Dataset:
     """The labelled dataset behind a result.
 
     `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame, constraint and input names.
+    coordinate, rate, frame, constraint and input names; `units`: of the outputs.
     """
     import xarray
 
@@ -205,10 +218,8 @@ def make_dataset(
     for name, values in frames.items():
         variables[f"frame_{name}"] = (("time", "frame", axes[name]), values)
     for name, values in outputs.items():
-        if values.ndim == 1:
-            variables[f"output.{name}"] = (("time",), values)
-        else:
-            variables[f"output.{name}"] = (("time", f"output.{name}.part"), values)
+        axes_of = ("time",) if values.ndim == 1 else ("time", f"output.{name}.part")
+        variables[f"output.{name}"] = (axes_of, values, {"units": units[name]})
     coordinates = {
         "time": ("time", time, {"units": "s"}),
         "coordinate": list(names["coordinate"]),

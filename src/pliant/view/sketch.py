@@ -48,7 +48,7 @@ def sketch(
     view: direction from the robot to the viewer (world axes); by default face-on for planar robots, else from above.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
-    scene = make_scene(eqs, _positions(eqs, q, parameters), parameters)
+    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters)
     if view is not None:
         camera = look_from(view, scene.gravity)
     else:
@@ -57,7 +57,8 @@ def sketch(
     return _Drawing(scene, camera, ax, labels=labels, frames=frames).draw()
 
 
-def _positions(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
+def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
+    """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
     if q is None:
         from pliant.solve.state import assemble
 

@@ -1,0 +1,136 @@
+"""The look of all plots: fonts, widths, colours and dashes, and axes with units."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#56B4E9", "#009E73", "#E69F00", "#CC79A7")
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark and light in turn."""
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (5, 1.5, 1, 1.5)),
+    "-",
+    (0, (1, 1)),
+    (0, (8, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
+GREY = "#8A8A8A"
+
+WIDTH, HEIGHT = 3.5, 2.4
+"""Size of a figure with one pair of axes [inch]: a column of a journal."""
+
+STYLE = {
+    "font.size": 8,
+    "font.family": "sans-serif",
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "figure.dpi": 160,
+    "pdf.fonttype": 42,  # letters stay letters, so that a publisher can use the file
+    "svg.fonttype": "none",
+    "axes.formatter.useoffset": False,
+}
+
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+SCALED = ("m", "m/s", "N", "N m", "J", "W", "Pa", "s")
+"""Units that take a prefix where numbers are small or large; a metre takes small ones only."""
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Draw in the common style; matplotlib has to be there."""
+
+    @wraps(draw)
+    def in_style(*args: P.args, **kwargs: P.kwargs) -> T:
+        with style():
+            return draw(*args, **kwargs)
+
+    return in_style
+
+
+@contextmanager
+def style() -> Iterator[Any]:
+    """The common style for what is drawn inside; gives `matplotlib.pyplot`."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "plots need matplotlib, which is not installed: pip install 'pliant[plot]'", name="matplotlib"
+        ) from None
+    if "matplotlib.pyplot" not in sys.modules and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+
+    options: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES)}
+    with plt.rc_context(options):
+        yield plt
+
+
+def axes(ax: Any, *, width: float = WIDTH, height: float = HEIGHT) -> Any:
+    """These axes, or those of a new figure of that size [inch]."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def prefixed(unit: str, values: Any) -> tuple[str, float]:
+    """A unit in which values are easy to read, and the factor from SI to it."""
+    largest = float(np.nanmax(np.abs(np.asarray(values, dtype=float)), initial=0.0))
+    if unit not in SCALED or not np.isfinite(largest) or largest == 0.0:
+        return unit, 1.0
+    for size, prefix in PREFIXES:
+        if prefix in "GMk" and prefix and unit in ("m", "m/s", "s"):
+            continue
+        if largest >= 0.2 * size:
+            return f"{prefix}{unit}", 1.0 / size
+    return unit, 1.0
+
+
+def label(words: str, unit: str) -> str:
+    """An axis label: words with the unit in brackets; a pure number has none."""
+    return words if unit in ("", "-") else f"{words} [{unit}]"
+
+
+def key(ax: Any) -> None:
+    """A legend above the axes, where there is more than one thing to tell apart: there it never covers what is drawn."""
+    words = ax.get_legend_handles_labels()[1]
+    if len(words) < 2:
+        return
+    inches = ax.figure.get_figwidth() * ax.get_position().width / 0.775  # as one pair of axes would fill the figure
+    # a handle takes the room of nine letters, and fifteen letters of the legend an inch
+    columns = int(15 * inches / (max(map(len, words)) + 9))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=min(len(words), max(1, columns)))
+
+
+def save(ax: Any, path: str | os.PathLike[str]) -> None:
+    """Write the figure of these axes (or of an array of them) to a .pdf, .svg or .png file, whole or not at all; closes it."""
+    from pliant.view.sketch import save as write
+
+    with style():
+        write(np.ravel(np.asarray(ax, dtype=object))[0], Path(path))
