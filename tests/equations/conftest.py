@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -21,6 +23,8 @@ from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
 from pliant.model.system import System, SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `inertia_cases`
 
 MOTIONS = {
     "translation": TRANSLATION,
@@ -90,6 +94,35 @@ class RandomSystem:
                 inertia = ca.DM(0.05 * A @ A.T + 0.02 * np.eye(3))
                 com = ca.DM(0.2 * rng.normal(size=3))
                 builder.mass(node, rng.uniform(0.5, 2), com, inertia, self.placement())
+
+    def inertias(self, *, coupled: bool) -> None:
+        """Particles that move with every element's base and coordinates, and some on a frame alone.
+
+        With `coupled` also between two frames, with an element that is not based on the frame, with two elements at
+        once, and with an element and a frame that it moves.
+        """
+        from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
+
+        rng, builder = self.rng, self.builder
+        count = len(self.first_coordinates)
+
+        def add(node: int, *elements: int) -> None:
+            owners = [builder.element_at(e) for e in elements]
+            parts = tuple(part for owner in owners for part in owner.parts)
+            kind = moving_particles(parts)
+            constants = moving_constants(rng, sum(owner.q_size for owner in owners))
+            builder.inertia(kind, [(node, self.placement())], elements, constants)
+
+        for index in range(count):
+            add(builder.element_at(index).base, index)
+        add(builder.last_node())
+        if not coupled:
+            return
+        for pair in (self._nodes(2), [builder.last_node(), 0], [self.loose[0] if self.loose else 1, 2]):
+            builder.inertia(BETWEEN, [(node, self.placement()) for node in pair], [], between_constants(rng))
+        add(0, count - 1)
+        add(builder.element_at(count - 1).base, 0, count - 1)
+        add(builder.last_node(), count - 1)
 
     def _path(self, node: int) -> list[int]:
         """Nodes from `node` down to the ground."""

@@ -26,6 +26,16 @@ CASES: dict[str, dict[str, Any]] = {
         "forces": True,
         "constraints": True,
     },
+    "inertia of elements": {"kinds": ALL, "inertias": "own"},
+    "inertia of all shapes": {"kinds": ["rotation", "revolute", "rotation_vector"], "loose": 1, "inertias": "coupled"},
+    "inertia with everything": {
+        "kinds": ["prismatic", "rotation", "revolute"],
+        "several_nodes": True,
+        "loose": 3,
+        "forces": True,
+        "constraints": True,
+        "inertias": "coupled",
+    },
     "many loose parts": {"kinds": ["revolute"] * 10, "loose": 20, "constraints": True},
 }
 STEP = 1e-6
@@ -36,6 +46,8 @@ def sample(request: pytest.FixtureRequest, random_system: Callable[[int], Any]) 
     case = CASES[request.param]
     draft = random_system(list(CASES).index(request.param))
     draft.joints(case["kinds"], several_nodes=case.get("several_nodes", False), loose=case.get("loose", 0))
+    if case.get("inertias"):
+        draft.inertias(coupled=case["inertias"] == "coupled")
     if case.get("forces"):
         draft.forces()
     if case.get("constraints"):

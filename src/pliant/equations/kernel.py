@@ -37,7 +37,8 @@ class Kernels:
     functions: tuple[ca.Function, ...]
 
 
-def _function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
+def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
+    """A kernel's function as the runtime calls it: dense outputs, common subexpressions shared."""
     return ca.Function(name, list(inputs), [ca.densify(ca.SX(x)) for x in outputs], {"cse": True})
 
 
@@ -69,9 +70,9 @@ def motion_kernels(motion: Motion) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_kinematics", [q, v, theta], [R, p, s, s_dot]),
-            _function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
-            _function(f"{name}_own", [q, theta, wrench], [own]),
+            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, s_dot]),
+            dense_function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
+            dense_function(f"{name}_own", [q, theta, wrench], [own]),
         ),
     )
 
@@ -153,8 +154,8 @@ def frame_force_kernels(kind: FrameForce) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_value", inputs, [effect.force, scalars]),
-            _function(f"{name}_tangent", inputs, [K, C, S]),
+            dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+            dense_function(f"{name}_tangent", inputs, [K, C, S]),
         ),
     )
 
@@ -205,8 +206,8 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
-            _function(
+            dense_function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
+            dense_function(
                 f"{name}_tangent",
                 [frames.flat_pose, V, A, theta, multiplier],
                 tangent.call([placed, V, A, theta, multiplier]),
@@ -242,8 +243,8 @@ def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_value", inputs, [effect.force, scalars]),
-            _function(f"{name}_tangent", inputs, tangent),
+            dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+            dense_function(f"{name}_tangent", inputs, tangent),
         ),
     )
 

@@ -25,8 +25,9 @@ def system_pattern(system: System) -> sp.csc_matrix:
         for other in element_path(system, element.base):
             pairs.add((index, other))
             pairs.add((other, index))
-    for nodes in [f.nodes for f in system.frame_forces] + [c.nodes for c in system.constraints]:
-        touched = sorted({e for node in nodes for e in element_path(system, node)})
+    linked = [(f.nodes, ()) for f in system.frame_forces] + [(c.nodes, ()) for c in system.constraints]
+    for nodes, own in linked + [(i.nodes, i.elements) for i in system.inertias]:
+        touched = sorted({e for node in nodes for e in element_path(system, node)} | set(own))
         for a in touched:
             for b in touched:
                 pairs.add((a, b))

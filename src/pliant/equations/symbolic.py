@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.kernel import (
     constraint_kernels,
     coordinate_force_kernels,
@@ -19,7 +20,7 @@ from pliant.equations.kernel import (
 )
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.model.system import MASS_SIZE, System
+from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, System
 from pliant.motion.base import Motion
 
 # Above this many nodes the inlined graph is larger than it is worth.
@@ -66,6 +67,8 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     tree = build_tree(system, X, q, v, a, theta, gravity)
     residual, energy, dissipation, supply, wrenches = _forces(system, X, q, v, theta, s, tree)
     kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
+    more = _distributed(system, q, v, a, theta, tree, wrenches, residual, gravity)
+    kinetic, weight = kinetic + more[0], weight + more[1]
     _project(system, tree, wrenches, residual)
     phi, phi_rate, phi_acceleration = _constraints(system, X, q, v, a, theta, s, sd, sdd, tree, gravity)
     flat = ca.vertcat(*residual) if residual else X(0, 1)
@@ -172,6 +175,51 @@ def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravit
         kinetic += 0.5 * ca.dot(tree.twists[node], momentum)
         weight -= ca.dot(gravity[0:3], first)
         wrenches[node] += spatial @ tree.accelerations[node] + se3.cross_wrench(tree.twists[node], momentum)
+    return kinetic, weight
+
+
+def _distributed(
+    system: System, q: Any, v: Any, a: Any, theta: Any, tree: Tree, wrenches: list[Any], residual: list[Any], gravity: Any
+) -> tuple[Any, Any]:
+    """Adds forces of inertia that is not rigid; returns kinetic and gravity energy."""
+    kinetic: Any = 0
+    weight: Any = 0
+    for inert in system.inertias:
+        frames = []
+        for i, node in enumerate(inert.nodes):
+            at = inert.constants + PLACEMENT_SIZE * i
+            placement = (ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12])
+            frames.append(se3.compose(tree.poses[node], placement))
+        owners = [system.elements[e] for e in inert.elements]
+        local = [se3.inverse(frame) for frame in frames]
+        W, W_dot = (
+            ca.vertcat(
+                *[se3.transform_twist(x, twists[n]) for x, n in zip(local, inert.nodes, strict=True)],
+                *[rates[e.v_at : e.v_at + e.v_size] for e in owners],
+            )
+            for twists, rates in ((tree.twists, v), (tree.accelerations, a))
+        )
+        second = stack_poses([se3.compose(local[0], frame) for frame in frames[1:]])
+        own = theta[inert.own_constants : inert.own_constants + inert.kind.constants]
+        positions = ca.vertcat(*[q[e.q_at : e.q_at + e.q_size] for e in owners])
+        M, h = inertia_kernels(inert.kind).functions[0](second, positions, W, own)
+        forces = M @ W_dot + h
+        kinetic += ca.dot(W, M @ W) / 2
+        for i, (node, (R, p)) in enumerate(zip(inert.nodes, frames, strict=True)):
+            force, moment = R @ forces[6 * i : 6 * i + 3], R @ forces[6 * i + 3 : 6 * i + 6]
+            wrenches[node] += ca.vertcat(force, moment + ca.cross(p, force))
+        at = 6 * len(frames)
+        for element in owners:
+            for k in range(element.v_size):
+                residual[element.v_at + k] += forces[at + k]
+            at += element.v_size
+        # what a common translation of the frames moves: total mass, and the moment about the world's origin
+        shift = ca.vertcat(*[ca.vertcat(R.T, ca.DM.zeros(3, 3)) for R, _ in frames], ca.DM.zeros(inert.kind.v_size, 3))
+        momentum, moment = M @ shift, ca.DM.zeros(3, 3)
+        for i, (R, p) in enumerate(frames):
+            linear = R @ momentum[6 * i : 6 * i + 3, :]
+            moment += R @ momentum[6 * i + 3 : 6 * i + 6, :] + so3.hat(p) @ linear
+        weight -= ca.dot(gravity[0:3], so3.vee(moment))
     return kinetic, weight
 
 

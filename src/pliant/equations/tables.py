@@ -15,6 +15,8 @@ import casadi as ca
 import numpy as np
 import scipy.sparse as sp
 
+from pliant.equations.inertia_kernel import inertia_kernels
+from pliant.equations.inertia_tables import fill_inertias, inertia_elements, is_articulated
 from pliant.equations.kernel import (
     Kernels,
     constraint_kernels,
@@ -30,11 +32,12 @@ from pliant.equations.pattern import (
     saddle_pattern,
     system_pattern,
 )
-from pliant.model.system import System
+from pliant.model.system import Inert, System
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
-    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw"
+    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
+    "n_inertia n_coupled inertia_columns"
 ).split()
 INTEGERS = (
     "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
@@ -47,15 +50,17 @@ INTEGERS = (
     "cpair_begin cpair_a cpair_b cpair_row cpair_col cpair_pos "
     "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
-    "quat_q quat_v plain_q plain_v input_kind input_series series_begin"
+    "quat_q quat_v plain_q plain_v input_kind input_series series_begin "
+    "inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_owned "
+    "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()
 NUMBERS = "series_time series_poly".split()
 KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "con_value con_tangent input_kernel signal_kernel"
+    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent"
 ).split()
 
-MAX_DEFINES = ("PL_MAX_K", "PL_MAX_FRAMES", "PL_MAX_ROWS", "PL_MAX_SIGNALS")
+MAX_DEFINES = ("PL_MAX_K", "PL_MAX_FRAMES", "PL_MAX_ROWS", "PL_MAX_SIGNALS", "PL_MAX_INERTIA")
 
 
 def header(maxima: dict[str, int]) -> str:
@@ -182,6 +187,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         _pairs(system, positions, applied.nodes, integers, "fpair")
     integers["fforce_begin"].append(len(integers["fforce_nodes"]))
     integers["fpair_begin"].append(len(integers["fpair_a"]))
+    inertias = _Kinds(inertia_kernels)
+    fill_inertias(system, positions, integers, inertias.number)
     jacobian = _constraints(system, positions, integers, constraints)
     kkt = saddle_pattern(system, pattern, jacobian, integers)
     quaternions = system.quaternions()
@@ -191,7 +198,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
     integers["input_kind"], integers["input_series"] = list(plan.kinds), list(plan.series)
     integers["series_begin"] = np.cumsum([0] + [len(s.time) for s in plan.table]).tolist()
-    libraries = [*motions.kernels, *cforces.kernels, *fforces.kernels, *constraints.kernels]
+    libraries = [*motions.kernels, *cforces.kernels, *fforces.kernels, *constraints.kernels, *inertias.kernels]
     if plan.inputs is not None:
         libraries.append(Kernels("inputs", (plan.inputs,)))
     if plan.signals is not None:
@@ -206,6 +213,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "fforce_tangent": tuple(k.functions[1] for k in fforces.kernels),
         "con_value": tuple(k.functions[0] for k in constraints.kernels),
         "con_tangent": tuple(k.functions[1] for k in constraints.kernels),
+        "inertia_value": tuple(k.functions[0] for k in inertias.kernels),
+        "inertia_tangent": tuple(k.functions[1] for k in inertias.kernels),
         "input_kernel": (plan.inputs,) if plan.inputs is not None else (),
         "signal_kernel": (plan.signals,) if plan.signals is not None else (),
     }
@@ -236,6 +245,9 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "kkt_dense": int(kkt.shape[0] <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
         "kernel_w": max((f.sz_w() for f in functions), default=0),
         "kernel_iw": max((f.sz_iw() for f in functions), default=0),
+        "n_inertia": len(system.inertias),
+        "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
+        "inertia_columns": max((_columns(system, inert) for inert in system.inertias), default=0),
     }
     numbers = {
         "series_time": np.concatenate([s.time for s in plan.table]) if plan.table else np.zeros(0),
@@ -270,7 +282,13 @@ def _maxima(system: System) -> dict[str, int]:
         "PL_MAX_FRAMES": up(max(frames, default=1), 3),
         "PL_MAX_ROWS": up(max((c.kind.size for c in system.constraints), default=1), 6),
         "PL_MAX_SIGNALS": up(max(signals, default=1), 6),
+        "PL_MAX_INERTIA": up(max((inert.kind.size for inert in system.inertias), default=1), 12),
     }
+
+
+def _columns(system: System, inert: Inert) -> int:
+    """Coordinates that move an inertia."""
+    return sum(system.elements[e].v_size for e in inertia_elements(system, inert))
 
 
 def _elements(system: System, integers: dict[str, list[int]], motions: _Kinds) -> dict[int, int]:

@@ -13,12 +13,14 @@ from pliant.interaction.base import (
     one_sided,
     power_law,
 )
+from pliant.interaction.inertia import Inertia
 
 __all__ = [
     "CoordinateForce",
     "Effect",
     "FrameConstraint",
     "FrameForce",
+    "Inertia",
     "force_from_deformation",
     "one_sided",
     "power_law",

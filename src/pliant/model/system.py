@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.interaction.inertia import Inertia
 from pliant.motion.base import Motion, Part
 
 PLACEMENT_SIZE = 12
@@ -76,6 +77,24 @@ class OnCoordinates:
 
 
 @dataclass(frozen=True)
+class Inert:
+    """Inertia that is not rigid, on `nodes` and on the coordinates of `elements`.
+
+    `constants` is where the placements of its frames on the nodes start, and after them the kind's constants.
+    """
+
+    kind: Inertia
+    nodes: tuple[int, ...]
+    elements: tuple[int, ...]
+    constants: int
+
+    @property
+    def own_constants(self) -> int:
+        """Where the kind's constants start."""
+        return self.constants + PLACEMENT_SIZE * len(self.nodes)
+
+
+@dataclass(frozen=True)
 class Constrained:
     """A constraint between frames, filling rows `row ... row + kind.size`; `signals[i]` is -1 or a signal's index."""
 
@@ -130,6 +149,7 @@ class System:
     elements: tuple[Element, ...]
     nodes: tuple[Node | None, ...]
     masses: dict[int, int]
+    inertias: tuple[Inert, ...]
     coordinate_forces: tuple[OnCoordinates, ...]
     frame_forces: tuple[Applied, ...]
     constraints: tuple[Constrained, ...]
@@ -189,6 +209,7 @@ class SystemBuilder:
     _elements: list[Element] = field(default_factory=list)
     _nodes: list[Node | None] = field(default_factory=lambda: [None])
     _masses: dict[int, list[Any]] = field(default_factory=dict)
+    _inertias: list[Inert] = field(default_factory=list)
     _on_coordinates: list[OnCoordinates] = field(default_factory=list)
     _applied: list[Applied] = field(default_factory=list)
     _constrained: list[Constrained] = field(default_factory=list)
@@ -252,6 +273,21 @@ class SystemBuilder:
             values = [a + b for a, b in zip(self._masses[node], values, strict=True)]
         self._masses[node] = values
 
+    def inertia(
+        self,
+        kind: Inertia,
+        frames: Sequence[tuple[int, Pose]],
+        elements: Sequence[int],
+        constants: Sequence[Any],
+    ) -> None:
+        """Add inertia that is not rigid to frames, each a node and a placement on it, and to elements' coordinates."""
+        parts = tuple(part for index in elements for part in self._elements[index].parts)
+        if parts != kind.parts or len(frames) != kind.frames or len(constants) != kind.constants:
+            raise ValueError(f"inertia '{kind.name}': frames, coordinates or constants are not those of its kind")
+        placements = [x for _, (R, p) in frames for x in (*_entries(R), *_entries(p))]
+        at = self.constants([*placements, *constants])
+        self._inertias.append(Inert(kind, tuple(node for node, _ in frames), tuple(elements), at))
+
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
     ) -> int:
@@ -306,6 +342,7 @@ class SystemBuilder:
             tuple(self._elements),
             tuple(self._nodes),
             masses,
+            tuple(self._inertias),
             tuple(self._on_coordinates),
             tuple(self._applied),
             tuple(self._constrained),

@@ -40,9 +40,6 @@ static inline double dot_lane3(const double *c, const double *X, int l) {
   return c[0] * X[l] + c[1] * X[LANES + l] + c[2] * X[2 * LANES + l];
 }
 
-/* Then D holds its own inverse, otherwise a Cholesky factor; see pl_articulated. */
-static int is_single(const pl_tables *T, int e) { return T->elem_k[e] == 1 && T->elem_nodes[e] == 1; }
-
 /* x = D^-1 x, k rows of lanes */
 static void solve(const pl_work *w, int e, double *x) {
   const int k = w->T->elem_k[e];
@@ -78,7 +75,7 @@ static void articulate_rates(pl_work *w) {
     if (!b) continue;
     for (int j = 0; j < 3; ++j) {
       for (int i = 0; i < k; ++i) y[i] = HB[3 * i + j];
-      if (is_single(T, e)) y[0] *= w->D[T->elem_d[e]];
+      if (PL_IS_SINGLE(T, e)) y[0] *= w->D[T->elem_d[e]];
       else pl_cholesky_solve(w->D + T->elem_d[e], k, y);
       for (int n = 0; n < k; ++n)
         for (int i = 0; i < 6; ++i) BAb[COLUMN * j + i] -= w->U[6 * (at + n) + i] * y[n];
@@ -158,7 +155,7 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
     for (int g = first; g < end; ++g) any |= reached[g];
     if (!any) continue;
     double *u = w->lanes_a + LANES * at, *pb = reach(w, T->elem_base[e]);
-    if (is_single(T, e)) {
+    if (PL_IS_SINGLE(T, e)) {
       in_single(w->S + T->node_s[first], w->U + 6 * at, w->D[T->elem_d[e]], reach(w, first), u, pb);
       reached[first] = 0;
       continue;
@@ -187,7 +184,7 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
     const int k = T->elem_k[e], at = T->elem_v[e], b = T->elem_base[e], own = e >= c->e_first && e <= c->e_last;
     const double *Ab = w->lanes + 6 * LANES * b, *eta = w->lanes_eta + 3 * LANES * eta_of[b];
     double *a = w->lanes_a + LANES * at, x[LANES * PL_MAX_K];
-    if (is_single(T, e)) {
+    if (PL_IS_SINGLE(T, e)) {
       const int g = T->elem_node[e];
       double *A = w->lanes + 6 * LANES * g;
       out_single(w->S + T->node_s[g], w->U + 6 * at, w->HB + 3 * at, w->D[T->elem_d[e]], Ab, eta, a, A);
@@ -225,11 +222,33 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
   }
 }
 
+/* The same from the assembled matrices: inertia that is not rigid has no place in the sweeps. */
+static int assembled_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
+                                 double *da_dv) {
+  const int n = w->T->nv;
+  int status = pl_forward(w, t, q, v, a);
+  if (status) return status;
+  pl_linearized(w, t, q, v, a, w->lambda);
+  pl_assemble(w, 1, 0, 0);
+  if ((status = pl_linear_factor(w->linear, w->kkt))) return status;
+  for (int j = 0; j < n; ++j)
+    for (int by_q = 0; by_q < 2; ++by_q) {
+      const double *X = by_q ? w->K : w->C;
+      double *out = by_q ? da_dq : da_dv;
+      memset(w->rhs, 0, n * sizeof(double));
+      for (int i = w->T->colptr[j]; i < w->T->colptr[j + 1]; ++i) w->rhs[w->T->row[i]] = -X[i];
+      pl_linear_solve(w->linear, w->rhs);
+      for (int i = 0; i < n; ++i) out[(size_t)n * i + j] = w->rhs[i];
+    }
+  return PL_OK;
+}
+
 /* Accelerations a, and da/dq (per increment of q) and da/dv by rows. */
 int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
                            double *da_dv) {
   const pl_tables *T = w->T;
   if (T->m) return PL_SINGULAR;
+  if (T->n_inertia) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
   pl_evaluate(w, t, q, v);
   const int status = pl_articulated(w, v, a);
   if (status) return status;

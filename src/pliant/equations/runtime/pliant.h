@@ -30,6 +30,9 @@ enum {
 #define PL_NOINLINE
 #endif
 
+/* An element of one coordinate and one node, whose D holds its own inverse; of others it is a Cholesky factor. */
+#define PL_IS_SINGLE(T, e) ((T)->elem_k[e] == 1 && (T)->elem_nodes[e] == 1 && !(T)->n_inertia)
+
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
@@ -70,6 +73,10 @@ typedef struct pl_work {
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
+  /* inertia that is not rigid, each in the axes of its frames: poses, M, W and h; see inertia.c */
+  double *inertia_pose, *inertia_M, *inertia_W, *inertia_h, *inertia_columns;
+  double *own;              /* its generalized forces on coordinates, nv */
+  double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
 } pl_work;
 
 pl_work *pl_work_new(const pl_tables *);
@@ -100,6 +107,16 @@ void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
 int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v, double *a, double *da_dq,
                            double *da_dv);
+
+/* inertia.c: inertia that is not rigid */
+void pl_inertia_new(pl_work *);
+void pl_inertia_free(pl_work *);
+void pl_inertia_values(pl_work *, const double *q, const double *v);
+void pl_inertia_wrenches(pl_work *, const double *a);
+void pl_inertia_articulated(pl_work *);
+void pl_inertia_mass(pl_work *);
+void pl_inertia_tangent(pl_work *, const double *q, const double *a);
+void pl_inertia_energy(pl_work *, double *kinetic, double *gravity);
 
 /* interactions.c */
 void pl_forces(pl_work *, const double *q, const double *v);

@@ -64,6 +64,7 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->kkt = doubles(T->nnz_kkt), w->rhs = doubles(nv + m);
   w->linear = pl_linear_new(nv + m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
   for (int i = 0; i < 3; ++i) w->R[4 * i] = 1;
+  pl_inertia_new(w);
   return w;
 }
 
@@ -75,6 +76,7 @@ void pl_work_free(pl_work *w) {
                    w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch, w->kernel_w, w->kkt, w->rhs};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) release(all[i]);
   free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->kernel_iw), free(w->lanes_node);
+  pl_inertia_free(w);
   pl_linear_free(w->linear);
   free(w);
 }
@@ -112,7 +114,7 @@ int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a
   for (int i = 0; i < T->nv; ++i)
     if (!isfinite(v[i])) return PL_NOT_FINITE;
   pl_evaluate(w, t, q, v);
-  if (!T->m) return pl_articulated(w, v, a);
+  if (!T->m && !T->n_coupled) return pl_articulated(w, v, a);
   double *zero = w->scratch;
   memset(zero, 0, T->nv * sizeof(double));
   pl_constraints(w, q, v);
@@ -144,6 +146,7 @@ int pl_linearized(pl_work *w, double t, const double *q, const double *v, const 
   }
   pl_residual(w, v, a, w->rhs);
   pl_tangent(w, q, v, a);
+  pl_inertia_tangent(w, q, a);
   pl_force_tangent(w, q, v);
   if (w->T->m) pl_constraint_tangent(w, lambda);
   return PL_OK;
@@ -192,6 +195,7 @@ void pl_energies(pl_work *w, double t, const double *q, const double *v, double 
   pl_evaluate(w, t, q, v);
   out[0] = pl_kinetic_energy(w);
   out[1] = pl_gravity_energy(w) + w->energy;
+  pl_inertia_energy(w, out, out + 1);
   out[2] = w->dissipation;
   out[3] = w->supply;
   out[4] = 0;

@@ -190,6 +190,7 @@ void pl_mass_matrix(pl_work *w) {
       spread_above(T, e, i, p.depth, out, w->M);
     }
   }
+  pl_inertia_mass(w);
 }
 
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).

@@ -46,6 +46,7 @@ void pl_kinematics(pl_work *w, const double *q, const double *v) {
         }
     }
   }
+  pl_inertia_values(w, q, v);
 }
 
 /* Inertia, momentum, and the wrench that the velocity asks for minus the external one, of each node's own mass. */
@@ -127,9 +128,15 @@ static int articulate(pl_work *w, int e, int b) {
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
   double *U = w->U + 6 * at, *D = w->D + T->elem_d[e], *u = w->u + at, sum[FULL] = {0}, pc[COLUMN], total[6] = {0};
-  memset(U, 0, 6 * k * sizeof(double));
-  memset(D, 0, k * k * sizeof(double));
-  for (int j = 0; j < k; ++j) u[j] = w->tau[at + j];
+  if (T->n_inertia) {
+    memcpy(U, w->own_H + 6 * at, 6 * k * sizeof(double));
+    memcpy(D, w->own_m + T->elem_d[e], k * k * sizeof(double));
+    for (int j = 0; j < k; ++j) u[j] = w->tau[at + j] - w->own[at + j];
+  } else {
+    memset(U, 0, 6 * k * sizeof(double));
+    memset(D, 0, k * k * sizeof(double));
+    for (int j = 0; j < k; ++j) u[j] = w->tau[at + j];
+  }
   for (int g = first; g < end; ++g) {
     const double *IA = w->IA + FULL * g, *S = w->S + T->node_s[g];
     const column product = full_times(IA, w->c + 6 * g);
@@ -174,20 +181,20 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
   const pl_tables *T = w->T;
   base_acceleration(w);
   pl_inertias(w);
+  pl_inertia_articulated(w);
   for (int g = 1; g < T->n_node; ++g) {
     rigid_to_full(w->inertia + RIGID * g, w->IA + FULL * g);
     for (int i = 0; i < COLUMN; ++i) w->pA[COLUMN * g + i] = i < 6 ? w->bias[6 * g + i] : 0;
   }
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int b = T->elem_base[e];
-    const int status = T->elem_k[e] == 1 && T->elem_nodes[e] == 1 ? articulate_single(w, e, T->elem_node[e], b)
-                                                                   : articulate(w, e, b);
+    const int status = PL_IS_SINGLE(T, e) ? articulate_single(w, e, T->elem_node[e], b) : articulate(w, e, b);
     if (status) return status;
   }
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e], at = T->elem_v[e];
     const double *Ab = w->A + 6 * T->elem_base[e];
-    if (k == 1 && T->elem_nodes[e] == 1) {
+    if (PL_IS_SINGLE(T, e)) {
       const int g = T->elem_node[e];
       const double x = (w->u[at] - dot6(w->U + 6 * at, Ab)) * w->D[T->elem_d[e]], *S = w->S + T->node_s[g];
       for (int i = 0; i < 6; ++i) w->A[6 * g + i] = Ab[i] + w->c[6 * g + i] + S[i] * x;
@@ -248,7 +255,10 @@ void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
   (void)v; /* the twists of pl_kinematics hold all that depends on it */
   accelerations(w, a);
   pl_inertias(w);
+  pl_inertia_wrenches(w, a);
   pl_wrenches(w, r);
+  if (w->T->n_inertia)
+    for (int i = 0; i < w->T->nv; ++i) r[i] += w->own[i];
 }
 
 /* Sums of `size` numbers per node over all that hangs on it. */

@@ -1,0 +1,60 @@
+"""Tables of inertia that is not rigid: which coordinates move it, and where their blocks stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pliant.interaction.inertia import Inertia
+from pliant.model.system import Inert, System
+
+if TYPE_CHECKING:
+    from pliant.equations.pattern import BlockPositions
+
+
+def inertia_elements(system: System, inert: Inert) -> list[int]:
+    """Elements whose coordinates move the inertia: its own first, in the order of its kind, then those on the paths."""
+    out = list(inert.elements)
+    for node in inert.nodes:
+        out += [e for e in (system.element_of(n) for n in system.path(node)) if e not in out]
+    return out
+
+
+def is_articulated(system: System, inert: Inert) -> bool:
+    """Whether articulated bodies can carry it: one frame, and coordinates of at most one element based on its node."""
+    if len(inert.nodes) > 1 or len(inert.elements) > 1:
+        return False
+    return all(system.elements[e].base == inert.nodes[0] for e in inert.elements)
+
+
+def fill_inertias(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], number: Callable[[Inertia], int]
+) -> None:
+    """For every inertia its kind, frames, constants and storage; for every element that moves it the nodes by which
+    it does (0 for none, one per frame) and the first of its own rates (-1 for none); for every pair of those the block.
+    """
+    for inert in system.inertias:
+        paths = [{system.element_of(n): n for n in system.path(node)} for node in inert.nodes]
+        elements = inertia_elements(system, inert)
+        for name, value in (
+            ("kind", number(inert.kind)),
+            ("frames", inert.kind.frames),
+            ("node", inert.nodes[0]),
+            ("second", inert.nodes[-1]),
+            ("k", inert.kind.v_size),
+            ("theta", inert.constants),
+            ("owned", len(inert.elements)),
+            ("articulated", int(is_articulated(system, inert))),
+            ("begin", len(integers["mover_elem"])),
+            ("pair", len(integers["mover_pos"])),
+        ):
+            integers[f"inertia_{name}"].append(value)
+        own = 0
+        for index, element in enumerate(elements):
+            owned = index < len(inert.elements)
+            integers["mover_elem"].append(element)
+            integers["mover_own"].append(own if owned else -1)
+            integers["mover_node"] += [path.get(element, 0) for path in (paths[0], paths[-1])]
+            integers["mover_pos"] += [positions.block(row, element)[0] for row in elements]
+            own += system.elements[element].v_size
+    integers["inertia_begin"].append(len(integers["mover_elem"]))

@@ -1,0 +1,340 @@
+/* Inertia that is not rigid: kinetic energy 1/2 W'M W, W the body twists of one or two frames and rates of coordinates.
+ *
+ * Kernels work in the frames' own axes and give forces = M dW/dt + h. A body twist is the world's seen from its frame
+ * (R, p); for a world-side increment eta of the frame it changes by eta_dot and the body acceleration by
+ * eta_ddot + eta_dot x V, both seen from there, while the wrench in convected form changes as it does in the frame.
+ * So each coordinate has a column J = dW/dv, and
+ *
+ *   dr/da = J' M J,   dr/dv = J' (Y J + M dA_v),   dr/dq = J' (X delta + Y dW_q + M dA_q + Z)
+ *
+ * over the coordinates ("movers") on the paths of the frames and those that the inertia itself counts in. The turning of
+ * J is in the wrenches that the tree carries; see tangent.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pliant.h"
+#include "spatial.h"
+
+enum { N = PL_MAX_INERTIA };
+
+typedef struct inertia {
+  int i, frames, k, n;   /* its number; frames, rates of its own, numbers in W */
+  int node[2];
+  double *pose, *M, *W, *h; /* 12 per frame: R, p; n x n; n; n */
+} inertia;
+
+static inertia get(const pl_work *w, int i) {
+  const pl_tables *T = w->T;
+  inertia x = {.i = i, .frames = T->inertia_frames[i], .k = T->inertia_k[i]};
+  x.n = 6 * x.frames + x.k, x.node[0] = T->inertia_node[i], x.node[1] = T->inertia_second[i];
+  x.pose = w->inertia_pose + 24 * (size_t)i, x.M = w->inertia_M + (size_t)N * N * i;
+  x.W = w->inertia_W + (size_t)N * i, x.h = w->inertia_h + (size_t)N * i;
+  return x;
+}
+
+void pl_inertia_new(pl_work *w) {
+  const pl_tables *T = w->T;
+  const size_t n = T->n_inertia;
+  if (!n) return;
+  w->inertia_pose = calloc(24 * n, sizeof(double)), w->inertia_M = calloc(N * N * n, sizeof(double));
+  w->inertia_W = calloc(N * n, sizeof(double)), w->inertia_h = calloc(N * n, sizeof(double));
+  w->inertia_columns = calloc((size_t)4 * N * T->inertia_columns + 1, sizeof(double));
+  w->own = calloc(T->nv + 1, sizeof(double)), w->own_H = calloc(6 * T->nv + 1, sizeof(double));
+  w->own_m = calloc(T->n_d + 1, sizeof(double));
+}
+
+void pl_inertia_free(pl_work *w) {
+  free(w->inertia_pose), free(w->inertia_M), free(w->inertia_W), free(w->inertia_h), free(w->inertia_columns);
+  free(w->own), free(w->own_H), free(w->own_m);
+}
+
+/* a twist at the world's origin, seen from a frame (R, p) */
+static inline void twist_to_local(const double *pose, const double *V, double *x) {
+  const double *R = pose, *p = pose + 9;
+  const double u[3] = {V[0] + V[4] * p[2] - V[5] * p[1], V[1] + V[5] * p[0] - V[3] * p[2],
+                       V[2] + V[3] * p[1] - V[4] * p[0]};
+  for (int i = 0; i < 3; ++i) {
+    x[i] = R[3 * i] * u[0] + R[3 * i + 1] * u[1] + R[3 * i + 2] * u[2];
+    x[3 + i] = R[3 * i] * V[3] + R[3 * i + 1] * V[4] + R[3 * i + 2] * V[5];
+  }
+}
+
+static inline void wrench_to_world(const double *pose, const double *f, double *F) {
+  rotate3(pose, f, F);
+  rotate3(pose, f + 3, F + 3);
+  add_cross3(pose + 9, F, F + 3);
+}
+
+/* y += A x, A with n rows */
+static inline void add_product(int n, int columns, const double *A, const double *x, double *y) {
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < n; ++i) y[i] += A[n * j + i] * x[j];
+}
+
+static inline double dot(int n, const double *a, const double *b) {
+  double x = 0;
+  for (int i = 0; i < n; ++i) x += a[i] * b[i];
+  return x;
+}
+
+/* The rates of its own coordinates out of v (or accelerations out of a), or back, added. */
+static void gather_own(const pl_tables *T, int i, const double *v, double *x) {
+  for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
+    const int e = T->mover_elem[n];
+    memcpy(x + T->mover_own[n], v + T->elem_v[e], T->elem_k[e] * sizeof(double));
+  }
+}
+
+static void add_own(const pl_tables *T, int i, const double *x, double *r) {
+  for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
+    const int e = T->mover_elem[n];
+    for (int j = 0; j < T->elem_k[e]; ++j) r[T->elem_v[e] + j] += x[T->mover_own[n] + j];
+  }
+}
+
+/* The kernels' first two arguments: pose of the second frame in the first one, positions of the own coordinates. */
+static void arguments(const pl_work *w, const inertia *x, const double *q, double *relative, double *own) {
+  const pl_tables *T = w->T;
+  if (x->frames == 2) {
+    const double *a = x->pose, *b = x->pose + 12;
+    double d[3];
+    for (int i = 0; i < 3; ++i) d[i] = b[9 + i] - a[9 + i];
+    for (int i = 0; i < 3; ++i) {
+      relative[9 + i] = a[3 * i] * d[0] + a[3 * i + 1] * d[1] + a[3 * i + 2] * d[2];
+      for (int j = 0; j < 3; ++j)
+        relative[3 * j + i] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
+    }
+  }
+  int at = 0;
+  for (int n = T->inertia_begin[x->i]; n < T->inertia_begin[x->i] + T->inertia_owned[x->i]; ++n) {
+    const int e = T->mover_elem[n], size = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
+    memcpy(own + at, q + T->elem_q[e], size * sizeof(double)), at += size;
+  }
+}
+
+static const double *own_constants(const pl_work *w, const inertia *x) {
+  return w->theta + w->T->inertia_theta[x->i] + 12 * x->frames;
+}
+
+/* Poses of the frames, W, M and h in the state: everything else here uses them. */
+void pl_inertia_values(pl_work *w, const double *q, const double *v) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double relative[12], own[2 * N];
+    for (int f = 0; f < x.frames; ++f) {
+      const double *placement = w->theta + T->inertia_theta[i] + 12 * f, *R = w->R + 9 * x.node[f];
+      double *pose = x.pose + 12 * f;
+      matmul3(R, placement, pose);
+      rotate3(R, placement + 9, pose + 9);
+      for (int j = 0; j < 3; ++j) pose[9 + j] += w->p[3 * x.node[f] + j];
+      twist_to_local(pose, w->V + 6 * x.node[f], x.W + 6 * f);
+    }
+    gather_own(T, i, v, x.W + 6 * x.frames);
+    arguments(w, &x, q, relative, own);
+    const double *arg[4] = {relative, own, x.W, own_constants(w, &x)};
+    double *res[2] = {x.M, x.h};
+    T->inertia_value[T->inertia_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+  }
+}
+
+/* dW/dt from the nodes' accelerations and a */
+static void body_accelerations(const pl_work *w, const inertia *x, const double *a, double *out) {
+  for (int f = 0; f < x->frames; ++f) twist_to_local(x->pose + 12 * f, w->A + 6 * x->node[f], out + 6 * f);
+  gather_own(w->T, x->i, a, out + 6 * x->frames);
+}
+
+/* M dW/dt + h: wrenches into the nodes' bias, generalized forces into w->own. */
+void pl_inertia_wrenches(pl_work *w, const double *a) {
+  const pl_tables *T = w->T;
+  if (!T->n_inertia) return;
+  memset(w->own, 0, T->nv * sizeof(double));
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double rate[N], f[N], F[6];
+    body_accelerations(w, &x, a, rate);
+    memcpy(f, x.h, x.n * sizeof(double));
+    add_product(x.n, x.n, x.M, rate, f);
+    for (int n = 0; n < x.frames; ++n) {
+      if (!x.node[n]) continue;
+      wrench_to_world(x.pose + 12 * n, f + 6 * n, F);
+      for (int j = 0; j < 6; ++j) w->bias[6 * x.node[n] + j] += F[j];
+    }
+    add_own(T, i, f + 6 * x.frames, w->own);
+  }
+}
+
+/* Mass and first moment of one frame's block of M, which is that of a rigid body. */
+static void rigid_part(const inertia *x, double *c) {
+  const double *M = x->M;
+  const int n = x->n;
+  c[0] = M[0], c[1] = M[n + 5], c[2] = M[2 * n + 3], c[3] = M[4];
+  c[4] = M[3 * n + 3], c[5] = M[4 * n + 4], c[6] = M[5 * n + 5];
+  c[7] = M[4 * n + 3], c[8] = M[5 * n + 3], c[9] = M[5 * n + 4];
+}
+
+/* For articulated bodies: what one frame moves as a rigid body goes to its node, the rest to its element. */
+void pl_inertia_articulated(pl_work *w) {
+  const pl_tables *T = w->T;
+  if (!T->n_inertia) return;
+  memset(w->own, 0, T->nv * sizeof(double));
+  memset(w->own_H, 0, 6 * T->nv * sizeof(double));
+  memset(w->own_m, 0, T->n_d * sizeof(double));
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double local[RIGID], I[RIGID], F[6];
+    if (x.node[0]) {
+      rigid_part(&x, local);
+      world_inertia(local, x.pose, x.pose + 9, I);
+      wrench_to_world(x.pose, x.h, F);
+      for (int j = 0; j < RIGID; ++j) w->inertia[RIGID * x.node[0] + j] += I[j];
+      for (int j = 0; j < 6; ++j) w->bias[6 * x.node[0] + j] += F[j];
+    }
+    add_own(T, i, x.h + 6, w->own);
+    if (!x.k) continue;
+    const int e = T->mover_elem[T->inertia_begin[i]];
+    double *H = w->own_H + 6 * T->elem_v[e], *m = w->own_m + T->elem_d[e];
+    for (int j = 0; j < x.k; ++j) {
+      const double *column = x.M + x.n * (6 + j);
+      wrench_to_world(x.pose, column, F);
+      for (int l = 0; l < 6; ++l) H[6 * j + l] += F[l];
+      for (int l = 0; l < x.k; ++l) m[x.k * j + l] += column[6 + l];
+    }
+  }
+}
+
+/* One coordinate's share of W by way of the frames: `from` holds world twists at the nodes (S, Vq, ...). */
+static void local_column(const pl_work *w, const inertia *x, int mover, int j, const double *from, double *out) {
+  memset(out, 0, x->n * sizeof(double));
+  for (int f = 0; f < x->frames; ++f) {
+    const int g = w->T->mover_node[2 * mover + f];
+    if (g) twist_to_local(x->pose + 12 * f, from + w->T->node_s[g] + 6 * j, out + 6 * f);
+  }
+}
+
+/* J of all movers; returns how many columns. */
+static int jacobian(const pl_work *w, const inertia *x, double *J) {
+  const pl_tables *T = w->T;
+  int column = 0;
+  for (int n = T->inertia_begin[x->i]; n < T->inertia_begin[x->i + 1]; ++n)
+    for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++column) {
+      double *out = J + x->n * column;
+      local_column(w, x, n, j, w->S, out);
+      if (T->mover_own[n] >= 0) out[6 * x->frames + T->mover_own[n] + j] += 1;
+    }
+  return column;
+}
+
+/* values += J' X on the system's pattern, block by block */
+static void scatter(const pl_work *w, const inertia *x, const double *J, const double *X, double *values) {
+  const pl_tables *T = w->T;
+  const int begin = T->inertia_begin[x->i], end = T->inertia_begin[x->i + 1];
+  const int *pos = T->mover_pos + T->inertia_pair[x->i];
+  for (int b = begin; b < end; ++b) {
+    const int eb = T->mover_elem[b], stride = T->elem_stride[eb];
+    const double *left = J;
+    for (int a = begin; a < end; ++a, ++pos) {
+      const int ka = T->elem_k[T->mover_elem[a]];
+      for (int j = 0; j < T->elem_k[eb]; ++j)
+        for (int i = 0; i < ka; ++i) values[*pos + stride * j + i] += dot(x->n, left + x->n * i, X + x->n * j);
+      left += x->n * ka;
+    }
+    X += x->n * T->elem_k[eb];
+  }
+}
+
+/* Adds J' M J to the mass matrix. */
+void pl_inertia_mass(pl_work *w) {
+  for (int i = 0; i < w->T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double *J = w->inertia_columns, *MJ = J + (size_t)N * w->T->inertia_columns;
+    const int columns = jacobian(w, &x, J);
+    memset(MJ, 0, (size_t)x.n * columns * sizeof(double));
+    for (int c = 0; c < columns; ++c) add_product(x.n, x.n, x.M, J + x.n * c, MJ + x.n * c);
+    scatter(w, &x, J, MJ, w->M);
+  }
+}
+
+/* X delta of one coordinate: the relative motion of the frames, seen from the first. */
+static void add_relative(const pl_work *w, const inertia *x, int mover, int j, const double *X, double *out) {
+  const pl_tables *T = w->T;
+  const int a = T->mover_node[2 * mover], b = T->mover_node[2 * mover + 1];
+  double eta[6] = {0}, delta[6];
+  if (x->frames < 2) return;
+  for (int i = 0; b && i < 6; ++i) eta[i] += w->S[T->node_s[b] + 6 * j + i];
+  for (int i = 0; a && i < 6; ++i) eta[i] -= w->S[T->node_s[a] + 6 * j + i];
+  twist_to_local(x->pose, eta, delta);
+  add_product(x->n, 6, X, delta, out);
+}
+
+/* M (eta_ddot + eta_dot x V), both given as world twists at the nodes, into `out`. */
+static void add_acceleration(const pl_work *w, const inertia *x, int mover, int j, const double *eta_ddot,
+                             const double *eta_dot, double *out) {
+  const pl_tables *T = w->T;
+  double change[N] = {0};
+  for (int f = 0; f < x->frames; ++f) {
+    const int g = T->mover_node[2 * mover + f], at = g ? T->node_s[g] + 6 * j : 0;
+    double y[6];
+    if (!g) continue;
+    cross_twist(eta_dot + at, w->V + 6 * x->node[f], y);
+    for (int i = 0; i < 6; ++i) y[i] += eta_ddot[at + i];
+    twist_to_local(x->pose + 12 * f, y, change + 6 * f);
+  }
+  add_product(x->n, 6 * x->frames, x->M, change, out);
+}
+
+/* Adds to K, C and M (after pl_tangent, which leaves S, Vq, Av, Aq and A). */
+void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
+  const pl_tables *T = w->T;
+  const size_t size = (size_t)N * T->inertia_columns;
+  double X[6 * N], Y[N * N], Z[N * N], rate[N], column[N], relative[12], own[2 * N];
+  double *J = w->inertia_columns, *MJ = J + size, *K = MJ + size, *C = K + size;
+  for (int i = 0; i < T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    body_accelerations(w, &x, a, rate);
+    arguments(w, &x, q, relative, own);
+    const double *arg[5] = {relative, own, x.W, rate, own_constants(w, &x)};
+    double *res[3] = {X, Y, Z};
+    T->inertia_tangent[T->inertia_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    const size_t bytes = (size_t)x.n * jacobian(w, &x, J) * sizeof(double);
+    memset(MJ, 0, bytes), memset(K, 0, bytes), memset(C, 0, bytes);
+    for (int n = T->inertia_begin[i], c = 0; n < T->inertia_begin[i + 1]; ++n)
+      for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++c) {
+        const double *Jc = J + x.n * c;
+        double *Kc = K + x.n * c, *Cc = C + x.n * c;
+        add_product(x.n, x.n, x.M, Jc, MJ + x.n * c);
+        add_product(x.n, x.n, Y, Jc, Cc);
+        add_acceleration(w, &x, n, j, w->Av, w->S, Cc);
+        local_column(w, &x, n, j, w->Vq, column);
+        add_product(x.n, 6 * x.frames, Y, column, Kc);
+        add_acceleration(w, &x, n, j, w->Aq, w->Vq, Kc);
+        add_relative(w, &x, n, j, X, Kc);
+        if (T->mover_own[n] >= 0)
+          for (int r = 0; r < x.n; ++r) Kc[r] += Z[x.n * (T->mover_own[n] + j) + r];
+      }
+    scatter(w, &x, J, MJ, w->M), scatter(w, &x, J, K, w->K), scatter(w, &x, J, C, w->C);
+  }
+}
+
+/* Adds kinetic energy, and gravity's from what a common translation of the frames moves. */
+void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
+  for (int i = 0; i < w->T->n_inertia; ++i) {
+    const inertia x = get(w, i);
+    double momentum[N] = {0}, moment[9] = {0};
+    add_product(x.n, x.n, x.M, x.W, momentum);
+    *kinetic += 0.5 * dot(x.n, x.W, momentum);
+    for (int j = 0; j < 3; ++j) { /* total momentum of a unit velocity along axis j: its moment is h x e_j */
+      double shift[N] = {0}, p[N] = {0}, F[6];
+      for (int f = 0; f < x.frames; ++f)
+        for (int l = 0; l < 3; ++l) shift[6 * f + l] = x.pose[12 * f + 3 * l + j];
+      add_product(x.n, 6 * x.frames, x.M, shift, p);
+      for (int f = 0; f < x.frames; ++f) {
+        wrench_to_world(x.pose + 12 * f, p + 6 * f, F);
+        for (int l = 0; l < 3; ++l) moment[3 * j + l] += F[3 + l];
+      }
+    }
+    *gravity -= w->theta[0] * 0.5 * (moment[5] - moment[7]) + w->theta[1] * 0.5 * (moment[6] - moment[2]) +
+                w->theta[2] * 0.5 * (moment[1] - moment[3]);
+  }
+}

@@ -1,0 +1,51 @@
+"""Inertia that is not rigid: mass that moves with frames and with coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.motion.base import Part
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A kind of inertia with the kinetic energy `1/2 W' M W`.
+
+    W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
+    equations follow from M alone (`pliant.equations.inertia_kernel`).
+
+    Gravity is an acceleration of the ground, as for rigid masses. So M must know what a motion of all frames together
+    moves: with one frame its first six rows and columns are those of a rigid body, mass, first and second moments, and
+    the derivative of the first moments by the coordinates stands in the rows of the linear velocity.
+
+    Attributes:
+        name: identifies the kind; part of generated C names.
+        frames: 1 or 2.
+        parts: its coordinates, in order; none, or those of one or more elements.
+        constants: how many constants an instance has, placements of its frames apart.
+        mass: `(u, q, constants) -> M`, square of size 6 frames + len(v), symmetric. With two frames `u` holds position
+            and rotation vector of the second frame seen from the first (6); with one it is empty.
+    """
+
+    name: str
+    frames: int
+    parts: tuple[Part, ...]
+    constants: int
+    mass: Callable[[Any, Any, Any], Any]
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q per instance."""
+        return sum(part.q_size for part in self.parts)
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v per instance."""
+        return sum(part.v_size for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Numbers in W."""
+        return 6 * self.frames + self.v_size
