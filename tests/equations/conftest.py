@@ -111,18 +111,19 @@ class RandomSystem:
             parts = tuple(part for owner in owners for part in owner.parts)
             kind = moving_particles(parts)
             constants = moving_constants(rng, sum(owner.q_size for owner in owners))
-            builder.inertia(kind, [(node, self.placement())], elements, constants)
+            builder.inertia(kind, [(node, self.placement())], owners, constants)
 
-        for index in range(count):
+        small = [index for index in range(count) if builder.element_at(index).v_size <= 3]
+        for index in small:
             add(builder.element_at(index).base, index)
         add(builder.last_node())
         if not coupled:
             return
         for pair in (self._nodes(2), [builder.last_node(), 0], [self.loose[0] if self.loose else 1, 2]):
             builder.inertia(BETWEEN, [(node, self.placement()) for node in pair], [], between_constants(rng))
-        add(0, count - 1)
-        add(builder.element_at(count - 1).base, 0, count - 1)
-        add(builder.last_node(), count - 1)
+        add(0, small[-1])
+        add(builder.element_at(small[-1]).base, small[0], small[-1])
+        add(builder.last_node(), small[-1])
 
     def _path(self, node: int) -> list[int]:
         """Nodes from `node` down to the ground."""

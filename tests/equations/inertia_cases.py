@@ -12,11 +12,11 @@ from pliant.geometry import so3
 from pliant.interaction.inertia import Inertia
 from pliant.motion.base import Motion, Part
 
-PARTICLES = 3
+PARTICLES = 2
 
 
-def _sum(masses: Any, jacobians: list[Any]) -> Any:
-    return sum(masses[i] * J.T @ J for i, J in enumerate(jacobians))
+def _stacked(masses: list[Any], jacobians: list[Any]) -> Any:
+    return ca.vertcat(*jacobians), ca.diag(ca.vertcat(*[m for m in masses for _ in range(3)]))
 
 
 @cache
@@ -38,7 +38,7 @@ def moving_particles(parts: tuple[Part, ...]) -> Inertia:
             moved = (A + 2 * ca.dot(b, q) * d @ b.T) @ carrier.rate_matrix(q) if size else ca.SX(3, 0)
             jacobians.append(ca.horzcat(ca.DM.eye(3), -so3.hat(x), moved))
             masses.append(own[0])
-        return _sum(masses, jacobians)
+        return _stacked(masses, jacobians)
 
     name = "_".join(["particles", *(f"{part.q_size}{part.v_size}" for part in parts)])
     return Inertia(name, 1, parts, PARTICLES * (7 + 4 * size), mass)
@@ -57,11 +57,9 @@ def _between(u: Any, q: Any, c: Any) -> Any:
     for i in range(PARTICLES):
         own = c[8 * i : 8 * i + 8]
         s, first, second = own[1], own[2:5], own[5:8]
-        jacobians.append(
-            ca.horzcat((1 - s) * ca.DM.eye(3), -(1 - s) * so3.hat(first), s * R, -s * R @ so3.hat(second))
-        )
+        jacobians.append(ca.horzcat((1 - s) * ca.DM.eye(3), -(1 - s) * so3.hat(first), s * R, -s * R @ so3.hat(second)))
         masses.append(own[0])
-    return _sum(masses, jacobians)
+    return _stacked(masses, jacobians)
 
 
 BETWEEN = Inertia("particles_between", 2, (), 8 * PARTICLES, _between)

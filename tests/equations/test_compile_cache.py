@@ -14,7 +14,7 @@ from pliant.equations.compile import CompileError, NoCompiler, build_library, fi
 from pliant.equations.kernel import motion_kernels
 from pliant.motion import SCREW
 
-MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6}
+MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6, "PL_MAX_INERTIA": 12}
 FLAGS = ("-O0", "-fPIC")
 
 

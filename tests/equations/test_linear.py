@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pliant.equations.compile import load_libraries
 from pliant.equations.pattern import minimum_degree
 
-MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6}
+MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6, "PL_MAX_INERTIA": 12}
 OK, SINGULAR = 0, 1
 fast = settings(max_examples=40, deadline=None)
 

@@ -12,6 +12,7 @@ of a second one and the coordinates enter, so kernels never see the world.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -36,8 +37,10 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     entries, q = ca.SX.sym("x", 12 if pair else 0), ca.SX.sym("q", kind.q_size)
     u, theta = ca.SX.sym("u", 6 if pair else 0), ca.SX.sym("c", kind.constants)
     W, W_dot = ca.SX.sym("W", n), ca.SX.sym("A", n)
-    M, h, U = _equations(kind, u, q, W, theta)
-    forces = M @ W_dot + h
+    momentum = _momentum(kind, u, q, theta)
+    h, U = _velocity_terms(kind, momentum, u, q, W)
+    M = ca.jacobian(momentum(W), W)
+    forces = momentum(W_dot) + h
     N = coordinate_carrier(kind.parts).rate_matrix(q)
     X, Y, Z = ca.jacobian(forces, u) @ U, ca.jacobian(forces, W), ca.jacobian(forces, q) @ N
     # differentiated in position and rotation vector, then fed with their expressions in the pose's entries
@@ -56,15 +59,21 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     )
 
 
-def _equations(kind: Inertia, u: Any, q: Any, W: Any, theta: Any) -> tuple[Any, Any, Any]:
-    """M, the velocity's part of the forces, and U with `du = U delta`."""
+def _momentum(kind: Inertia, u: Any, q: Any, theta: Any) -> Callable[[Any], Any]:
+    """`W -> M W`, without ever forming M where it is given by factors."""
+    mass = kind.mass(u, q, theta)
+    J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(kind.size), mass)
+    if J.shape[1] != kind.size or G.shape != (J.shape[0], J.shape[0]):
+        raise ValueError(f"the mass matrix of '{kind.name}' must be square of size {kind.size}")
+    return lambda W: J.T @ (G @ (J @ W))
+
+
+def _velocity_terms(kind: Inertia, momentum: Callable[[Any], Any], u: Any, q: Any, W: Any) -> tuple[Any, Any]:
+    """The velocity's part of the forces, and U with `du = U delta`."""
     carrier = coordinate_carrier(kind.parts)
     v = W[6 * kind.frames :]
     twists = [W[6 * i : 6 * i + 6] for i in range(kind.frames)]
-    M = ca.SX(kind.mass(u, q, theta))
-    if M.shape != (kind.size, kind.size):
-        raise ValueError(f"the mass matrix of '{kind.name}' is {M.shape}, expected {(kind.size, kind.size)}")
-    p = M @ W
+    p = momentum(W)
     T = ca.dot(W, p) / 2
     N, gamma = carrier.rate_matrix(q), carrier.bracket(v)
     U = ca.SX(0, 6)
@@ -83,7 +92,7 @@ def _equations(kind: Inertia, u: Any, q: Any, W: Any, theta: Any) -> tuple[Any, 
     own = p[6 * kind.frames :]
     turning = [se3.cross_wrench(V, p[6 * i : 6 * i + 6]) - pulls[i] for i, V in enumerate(twists)]
     pull = N.T @ ca.gradient(T, q) if q.numel() else ca.SX(0, 1)
-    return M, h + ca.vertcat(*turning, -gamma.T @ own - pull), U
+    return h + ca.vertcat(*turning, -gamma.T @ own - pull), U
 
 
 def _wrench_into(pose: Pose, wrench: Any) -> Any:

@@ -179,7 +179,15 @@ def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravit
 
 
 def _distributed(
-    system: System, q: Any, v: Any, a: Any, theta: Any, tree: Tree, wrenches: list[Any], residual: list[Any], gravity: Any
+    system: System,
+    q: Any,
+    v: Any,
+    a: Any,
+    theta: Any,
+    tree: Tree,
+    wrenches: list[Any],
+    residual: list[Any],
+    gravity: Any,
 ) -> tuple[Any, Any]:
     """Adds forces of inertia that is not rigid; returns kinetic and gravity energy."""
     kinetic: Any = 0

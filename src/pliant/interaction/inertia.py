@@ -25,7 +25,8 @@ class Inertia:
         frames: 1 or 2.
         parts: its coordinates, in order; none, or those of one or more elements.
         constants: how many constants an instance has, placements of its frames apart.
-        mass: `(u, q, constants) -> M`, square of size 6 frames + len(v), symmetric. With two frames `u` holds position
+        mass: `(u, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
+            `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `u` holds position
             and rotation vector of the second frame seen from the first (6); with one it is empty.
     """
 

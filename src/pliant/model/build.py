@@ -12,6 +12,7 @@ import casadi as ca
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.interaction.inertia import Inertia
 from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
 from pliant.model.inertia import mass_properties
 from pliant.model.signals import SignalTable
@@ -188,6 +189,16 @@ class Build:
         """Add a force between frames, with its signals."""
         at = self._add_signals(signals)
         self.link_forces[source] = self.system.frame_force(kind, nodes, constants, at, source)
+
+    def inertia(
+        self,
+        kind: Inertia,
+        frames: Sequence[tuple[int, Pose]],
+        elements: Sequence[Element],
+        constants: Sequence[Any],
+    ) -> None:
+        """Add inertia that is not rigid to frames (node and placement each) and to the coordinates of elements."""
+        self.system.inertia(kind, frames, elements, constants)
 
     def constraint(
         self,

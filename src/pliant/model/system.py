@@ -277,16 +277,18 @@ class SystemBuilder:
         self,
         kind: Inertia,
         frames: Sequence[tuple[int, Pose]],
-        elements: Sequence[int],
+        elements: Sequence[Element],
         constants: Sequence[Any],
     ) -> None:
         """Add inertia that is not rigid to frames, each a node and a placement on it, and to elements' coordinates."""
-        parts = tuple(part for index in elements for part in self._elements[index].parts)
+        parts = tuple(part for element in elements for part in element.parts)
         if parts != kind.parts or len(frames) != kind.frames or len(constants) != kind.constants:
             raise ValueError(f"inertia '{kind.name}': frames, coordinates or constants are not those of its kind")
         placements = [x for _, (R, p) in frames for x in (*_entries(R), *_entries(p))]
         at = self.constants([*placements, *constants])
-        self._inertias.append(Inert(kind, tuple(node for node, _ in frames), tuple(elements), at))
+        moved = [self._nodes[element.nodes[0]] for element in elements]
+        owners = tuple(node.element for node in moved if node is not None)
+        self._inertias.append(Inert(kind, tuple(node for node, _ in frames), owners, at))
 
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
