@@ -19,6 +19,8 @@ from pliant.link.axial import AxialSpring
 from pliant.rod import Eba, Ebr, Fe, Rom, Srl
 from pliant.rod.chamber import Chamber
 from pliant.rod.rod import Rod, RodFrame
+from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
+from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Rectangle, Station, Table
 from pliant.spec.analyses import (
     EquilibriumAnalysis,
     EquilibriumSettings,
@@ -66,13 +68,13 @@ from pliant.spec.placement import (
 )
 from pliant.spec.robot import RobotSpec
 from pliant.spec.scalar import Each
-from pliant.spec.section import Annulus, Circle, Holes, Rectangle
 
 __all__ = [
     "AngleCoordinate",
     "AngleDamper",
     "AngleSpring",
     "Annulus",
+    "Arc",
     "Attach",
     "Attachment",
     "Axial",
@@ -102,6 +104,9 @@ __all__ = [
     "FrameOutput",
     "Frames",
     "Free",
+    "GivenProperties",
+    "GivenStiffness",
+    "Helix",
     "Holes",
     "InertiaMatrix",
     "LengthCoordinate",
@@ -119,6 +124,9 @@ __all__ = [
     "PiecewiseInput",
     "Placement",
     "Planar",
+    "Points",
+    "PoseAlong",
+    "Poses",
     "PrincipalInertia",
     "Prismatic",
     "QuaternionRotation",
@@ -143,8 +151,10 @@ __all__ = [
     "Sphere",
     "Spherical",
     "Srl",
+    "Station",
     "Step",
     "StepInput",
+    "Table",
     "Translate",
     "Tube",
     "Universal",

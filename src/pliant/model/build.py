@@ -68,6 +68,16 @@ class NodePlan:
     constants: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True)
+class RodPiece:
+    """A piece of rod of a length [m] that moves with a node, placed on it, around fraction x of the rod's length."""
+
+    node: int
+    placement: Pose
+    length: Any
+    x: float
+
+
 class Build:
     """Everything an element needs to add itself: values, frames, and the system under construction."""
 
@@ -84,6 +94,7 @@ class Build:
         self.link_forces: dict[str, int] = {}
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
+        self.rod_pieces: dict[str, list[RodPiece]] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._initial_q: list[Any] = []
         self._initial_v: list[Any] = []
@@ -265,10 +276,18 @@ class Build:
         self._initial_v.append(rate)
 
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
-        """Name a free rotation of the element added last; `initial` is its rotation matrix at the start, at rest."""
+        """Name a free rotation of the element added last, at rest at the start.
+
+        initial: its rotation matrix there, or its unit quaternion where the sign matters.
+        """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
-        self._initial_q.extend(self.entries(so3.matrix_quaternion(initial)))
+        is_matrix = initial.shape == (3, 3)
+        self._initial_q.extend(self.entries(so3.matrix_quaternion(initial) if is_matrix else initial))
         self._initial_v.extend([0.0] * Quaternion().v_size)
+
+    def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
+        """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
+        self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
 
     def name_frame(self, name: str, node: int, placement: Pose) -> None:
         """Make a frame known by name."""

@@ -68,12 +68,12 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
 
 
 def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
-    """Free frames on the world, one per section but the first, which is the rod's base; they start unstressed."""
+    """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
     base = se3.compose(build.initial_pose(rod.node), rod.placement)
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(FREE, se3.identity())])
-        R, p = se3.compose(base, rod.unstressed(s))
+        R, p = se3.compose(base, rod.curve.pose(s))
         name = f"{rod.name}.section[{k}]"
         for j, axis in enumerate("xyz"):
             build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], unit="m")
@@ -93,7 +93,8 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(motion, base)])
-        R, p = rod.unstressed(s)
+        R, p = rod.curve.pose(s)
+        _refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
         # about the normal z turns towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
@@ -115,6 +116,13 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
         text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
         hint = "leave out `plane`, or hold the parent by joints that move in the plane"
         raise SpecError([Fault(text, hint, f"rods.{rod.name}.model.plane")])
+
+
+def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
+    R, p = section
+    if abs(build.nominal(p[normal] / rod.length)) > 1e-9 or abs(build.nominal(R[normal, normal]) - 1) > 1e-9:
+        text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
+        raise SpecError([Fault(text, "leave out `plane`", f"rods.{rod.name}.model.plane")])
 
 
 def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:

@@ -6,6 +6,7 @@ relative pose of neighbours, equation (2) of the reference or better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -14,6 +15,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.geometry import so3
+from pliant.geometry.se3 import Pose
 from pliant.interaction.base import Effect, FrameForce
 from pliant.interaction.relative import PLACEMENTS, relative_force
 from pliant.rod.absolute import free_sections, mesh, name_frames
@@ -59,10 +61,21 @@ rods:
         force = element_force(self.map, rod.law, actuated=rod.actuation is not None)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             middle = (fractions[k] + fractions[k + 1]) / 2
-            law = rod.law_constants(arc_lengths[k + 1] - arc_lengths[k], middle)
+            begin, end = arc_lengths[k : k + 2]
+            law = rod.law_constants(end - begin, middle, self._started(rod, begin, end))
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
         name_frames(build, rod, places, stations.frames)
+
+    def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
+        """Strains of an element in the rod's shape, as its map measures them."""
+        if self.map == "logarithm":
+            return rod.curve.strains(begin, end)
+        return rod.curve.measured(begin, end, self._measure)
+
+    def _measure(self, relative: Pose, length: Any) -> Sequence[Any]:
+        moved = ca.vertcat(*_deformation(relative[1], so3.log(relative[0]), self.map)) / length
+        return moved[0], moved[1], moved[2] - 1, moved[3], moved[4], moved[5]
 
 
 @cache

@@ -5,6 +5,7 @@ Each segment's six coordinates are its strains; its end follows by the exponenti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
@@ -15,7 +16,7 @@ from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
 from pliant.rod.base import RodModelBase
-from pliant.rod.properties import RodProperties
+from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.segments import add_section_force, name_strains
 
 if TYPE_CHECKING:
@@ -46,16 +47,22 @@ class Ebr(RodModelBase):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
             element = build.element(node, [build.plan(motion, placement, (length * x,)) for x in fractions])
-            name_strains(build, rod, element, k + 1)
+            started = self._started(rod, k * length, (k + 1) * length)
+            name_strains(build, rod, element, k + 1, started)
             for number, point, weight in zip(element.nodes, points, weights, strict=False):
-                section = rod.section((k + point) / self.elements)
-                inertia = ca.diag(ca.vertcat(*[weight * length * x for x in section.rotary]))
-                build.system.mass(number, weight * length * section.mass, ca.DM.zeros(3), inertia, se3.identity())
+                x = (k + point) / self.elements
+                add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements)
+            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             node, placement = element.nodes[-1], se3.identity()
         build.name_frame(f"{rod.name}.tip", node, placement)
+
+    def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
+        """Strains of a segment in the rod's shape."""
+        if self.map == "exponential":
+            return rod.curve.strains(begin, end)
+        return rod.curve.measured(begin, end, _published_strains)
 
 
 def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: int) -> dict[str, Any]:
@@ -79,6 +86,11 @@ def _segment_pose(q: Any, c: Any) -> Pose:
 
 def _published_pose(q: Any, c: Any) -> Pose:
     return so3.exp(c[0] * q[3:6]), c[0] * ca.vertcat(q[0], q[1], q[2] + 1)
+
+
+def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
+    along, turn = relative[1] / length, so3.log(relative[0]) / length
+    return along[0], along[1], along[2] - 1, turn[0], turn[1], turn[2]
 
 
 SEGMENT = Motion("strain_segment", (Vector(6),), 1, _segment_pose)

@@ -89,9 +89,11 @@ rods:
         force = element_force(rod.law, actuated=rod.actuation is not None)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             middle, half = (fractions[k] + fractions[k + 1]) / 2, (fractions[k + 1] - fractions[k]) / 2
-            law = rod.law_constants(arc_lengths[k + 1] - arc_lengths[k], middle - GAUSS * half)
-            second = rod.section(middle + GAUSS * half).stiffness
-            constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law, *second]
+            begin, end = arc_lengths[k : k + 2]
+            law = rod.law_constants(end - begin, middle - GAUSS * half, rod.curve.strains(begin, end))
+            second = rod.section(middle + GAUSS * half)
+            ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
+            constants = [*ends, *law, *second.stiffness, *second.coupling]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
         name_frames(build, rod, places, stations.frames)
 
@@ -100,7 +102,8 @@ rods:
 def element_force(law: Law, *, actuated: bool) -> FrameForce:
     """The element between two sections.
 
-    Constants: placements of both ends, those of the section law at the first Gauss point, stiffness at the second.
+    Constants: placements of both ends, those of the section law at the first Gauss point, stiffness and coupling at the
+    second.
     """
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
@@ -112,12 +115,12 @@ def element_force(law: Law, *, actuated: bool) -> FrameForce:
 
     name = f"rod_fe_{law}" + ("_actuated" if actuated else "")
     signals = 6 if actuated else 0
-    return relative_force(name, constants=PLACEMENTS + CONSTANTS + 6, signals=signals, deformation=strain, law=answer)
+    return relative_force(name, constants=PLACEMENTS + CONSTANTS + 8, signals=signals, deformation=strain, law=answer)
 
 
 def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
     """The element's answer to its mean strain (6): force conjugate to it, energy and powers."""
-    length, rest, stiffness = c[0], c[7:13], (c[1:7], c[CONSTANTS : CONSTANTS + 6])
+    length, rest, stiffness = c[0], c[9:15], (c[1:9], c[CONSTANTS : CONSTANTS + 8])
     force, energy = _elastic(strain, rest, length, stiffness)
     mean = (stiffness[0] + stiffness[1]) / 2
     if law != "linear":
@@ -127,7 +130,7 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
         actual = section_effect(strain, ca.DM.zeros(6), plain, none, law)
         linear = section_effect(strain, ca.DM.zeros(6), plain, none, "linear")
         force, energy = force + actual.force - linear.force, energy + actual.energy - linear.energy
-    friction = _friction(rate, length, mean, c[13:19], c[19:25])
+    friction = _friction(rate, length, mean, c[15:21], c[21:27])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
     return Effect(force - friction + drive, energy, ca.dot(friction, rate), ca.dot(drive, rate))
 
@@ -141,15 +144,25 @@ def _elastic(strain: Any, rest: Any, length: Any, stiffness: tuple[Any, Any]) ->
     F = 0
     for s, C in zip(places, stiffness, strict=True):
         shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ ca.diag(1 / C) @ shape.T
+        F += 0.5 * shape @ _compliance(C) @ shape.T
     wrench = _solve(F, strain - rest)
     n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
     turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
     slope = turning @ e
     # the wrench makes the energy stationary, so only F is differentiated
-    varied = sum(s * ((wrench + s * slope) / C) for s, C in zip(places, stiffness, strict=True))
+    varied = sum(s * (_compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
     force = -length * (wrench - turning.T @ varied / 2)
     return force, length * ca.dot(strain - rest, wrench) / 2
+
+
+def _compliance(stiffness: Any) -> Any:
+    """Strains per force of a section, 6x6, from six stiffnesses and the coupling of the shears and of the bends."""
+    out = ca.diag(1 / stiffness[0:6])
+    for at, coupling in ((0, stiffness[6]), (3, stiffness[7])):
+        a, b = stiffness[at], stiffness[at + 1]
+        pair = ca.blockcat([[b, -coupling], [-coupling, a]]) / (a * b - coupling**2)
+        out[at : at + 2, at : at + 2] = pair
+    return out
 
 
 def _solve(F: Any, x: Any) -> Any:

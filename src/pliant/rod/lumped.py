@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
-
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.rod.properties import RodProperties
+from pliant.rod.properties import RodProperties, add_piece_of_mass
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -30,7 +28,8 @@ def add_lumped_masses(
 
     `fractions` of the length are where that is at the model's own parameter values.
 
-    Mass, centre of mass and inertia of the unstressed rod are exact. The world's share is left out: it never moves.
+    Mass, centre of mass and inertia of the rod are exact in the shape in which it
+    starts. The world's share is left out: it never moves.
     """
     last = len(nodes) - 1
     for k, ((node, placement), here) in enumerate(zip(nodes, arc_lengths, strict=True)):
@@ -40,10 +39,9 @@ def add_lumped_masses(
         half = (arc_lengths[after] - arc_lengths[before]) / 4
         for side in (-GAUSS, GAUSS):
             at = _point(arc_lengths[before], here, arc_lengths[after], side)
-            section = rod.section(_point(fractions[before], fractions[k], fractions[after], side))
-            inertia = ca.diag(ca.vertcat(*[half * x for x in section.rotary]))
-            place = se3.compose(placement, rod.unstressed(at - here))
-            build.system.mass(node, half * section.mass, ca.DM.zeros(3), inertia, place)
+            x = _point(fractions[before], fractions[k], fractions[after], side)
+            place = se3.compose(placement, rod.curve.relative(here, at))
+            add_piece_of_mass(build, rod, node, place, half, x)
 
 
 def _point(before: Any, here: Any, after: Any, side: float) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import casadi as ca
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.section_law import Law
+from pliant.section.base import MaterialValues, SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -21,16 +24,16 @@ LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
 
 
 @dataclass(frozen=True)
-class SectionProperties:
-    """A section in numbers or expressions of parameters.
+class Station:
+    """What is at a fraction of the length, which is x at the model's own parameter values."""
 
-    stiffness: of the six strains (kGA, kGA, EA [N], EI_x, EI_y, GJ [N m^2]); mass: per length [kg/m]; rotary: inertia
-    per length about the section's x, y, z [kg m].
-    """
+    fraction: Any
+    x: float
+    what: Any
 
-    stiffness: tuple[Any, ...]
-    mass: Any
-    rotary: tuple[Any, Any, Any]
+
+Stations = tuple[Station, ...]
+"""From base to tip; one alone holds everywhere, two at the same place make a step."""
 
 
 @dataclass(frozen=True)
@@ -39,91 +42,138 @@ class RodProperties:
 
     Attributes:
         name: the rod's name.
-        node, placement: the node it hangs on, and where its base sits there.
+        node, placement: the node it hangs on, and where its base section sits there.
         length: undeformed length [m].
-        stations: sections at equal distances along the rod, one for a uniform rod.
-        rest: strains without stress (6).
-        damping, damping_power: of the six strains.
+        curve: the shape in which it starts.
+        stress_free: whether it is without stress in that shape; otherwise `rest` are the strains without stress.
+        sections, materials, dampings: along the rod. A section makes `SectionProperties` from a material's values.
+        stiffness_factors: on the six strains.
+        damping_power: of the six strain rates.
         law: how the section answers.
         attachments: arc length of each named frame [m].
         actuation: index of the first of six signals that act along the strains, or None.
+        nominal: value of an expression at the model's own parameter values.
     """
 
     name: str
     node: int
     placement: Pose
     length: Any
-    stations: tuple[SectionProperties, ...]
+    curve: Curve
+    stress_free: bool
     rest: tuple[Any, ...]
-    damping: tuple[Any, ...]
+    sections: Stations
+    materials: Stations
+    dampings: Stations
+    stiffness_factors: tuple[Any, ...]
     damping_power: tuple[Any, ...]
     law: Law
     attachments: dict[str, Any]
     actuation: int | None
+    nominal: Callable[[Any], float]
 
     def section(self, x: float) -> SectionProperties:
-        """The section at fraction x of the length, interpolated between stations."""
-        if len(self.stations) == 1:
-            return self.stations[0]
-        place = x * (len(self.stations) - 1)
-        k = min(int(place), len(self.stations) - 2)
-        share, a, b = place - k, self.stations[k], self.stations[k + 1]
+        """The section at fraction x of the length (at the model's own parameter values), interpolated between stations."""
+        material = MaterialValues(*self._along(self.materials, x, lambda given: given)) if self.materials else None
+        found = self._along(self.sections, x, lambda section: section(material).entries())
+        return SectionProperties.from_entries(found).scaled(self.stiffness_factors)
 
-        def mix(u: Any, w: Any) -> Any:
-            return (1 - share) * u + share * w
+    def damping(self, x: float) -> tuple[Any, ...]:
+        """Damping of the six strain rates at fraction x of the length."""
+        return tuple(self._along(self.dampings, x, lambda given: given))
 
-        return SectionProperties(
-            tuple(map(mix, a.stiffness, b.stiffness)), mix(a.mass, b.mass), tuple(map(mix, a.rotary, b.rotary))
-        )
+    def law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
+        """Constants of the section law for a piece of rod of that length around fraction x.
 
-    def unstressed(self, arc_length: Any) -> Pose:
-        """Pose of the section an arc length [m] (positive or negative) further on, in the rod without stress."""
-        shear_x, shear_y, stretch, *bends = self.rest
-        along = arc_length * ca.vertcat(shear_x, shear_y, 1 + stretch)
-        if all(isinstance(bend, int | float) and bend == 0 for bend in bends):
-            return ca.DM.eye(3), along  # straight rods are many, and the exponential is long to write down
-        return se3.exp(ca.vertcat(along, arc_length * ca.vertcat(*bends)))
+        `started`: the six strains that the model measures on the piece at the start, by its own map. They are those
+        without stress if the rod starts so; a model is then at rest exactly, whatever its map.
+        """
+        section = self.section(x)
+        rest = started if self.stress_free else self.rest
+        return [length, *section.stiffness, *section.coupling, *rest, *self.damping(x), *self.damping_power]
 
-    def law_constants(self, length: Any, x: float) -> list[Any]:
-        """Constants of the section law for a piece of rod of that length around fraction x."""
-        return [length, *self.section(x).stiffness, *self.rest, *self.damping, *self.damping_power]
+    def _along(self, stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
+        """Numbers interpolated between stations."""
+        k = max((k for k, station in enumerate(stations) if station.x <= x), default=0)
+        if k == len(stations) - 1:
+            return numbers(stations[k].what)
+        a, b = stations[k : k + 2]
+        share = (x - a.fraction) / (b.fraction - a.fraction)
+        return [(1 - share) * u + share * w for u, w in zip(numbers(a.what), numbers(b.what), strict=True)]
 
 
 def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     """Properties of a rod from its sections and material."""
     value = build.value
-    material = build.robot.materials[rod.material]
     node, at = build.frame(rod.parent)
+    placement = se3.compose(at, build.placement(rod))
     wrenches = [chamber.wrench(build) for chamber in rod.chambers.values()]
+    length, rest = value(rod.length), tuple(map(value, rod.rest))
+    if rod.shape is not None:
+        base, curve = rod.shape.curve(build, length)
+        placement = se3.compose(placement, base)
+    else:
+        curve = constant_strain(rest if rod.stress_free else (0,) * 6, build.nominal)
+
+    def along(given: Sequence[Any]) -> Stations:
+        gaps = max(len(given) - 1, 1)
+        return tuple(Station(k / gaps, k / gaps, item) for k, item in enumerate(given))
+
     return RodProperties(
         name=name,
         node=node,
-        placement=se3.compose(at, build.placement(rod)),
-        length=value(rod.length),
-        stations=tuple(_section(section, rod, material, build) for section in rod.section),
-        rest=tuple(map(value, rod.rest)),
-        damping=tuple(map(value, rod.damping)),
+        placement=placement,
+        length=length,
+        curve=curve,
+        stress_free=rod.stress_free,
+        rest=rest,
+        sections=_sections(rod, build, along),
+        materials=along([_material(build.robot.materials[given], build) for given in rod.material]),
+        dampings=along([tuple(map(value, six)) for six in rod.damping]),
+        stiffness_factors=tuple(map(value, rod.stiffness_factors)),
         damping_power=tuple(map(value, rod.damping_power)),
         law=rod.law,
         attachments={frame: value(place.at) for frame, place in rod.frames.items()},
         actuation=build.add_signal_expressions(build.entries(sum(wrenches[1:], wrenches[0]))) if wrenches else None,
+        nominal=build.nominal,
     )
 
 
-def _section(name: str, rod: Rod, material: Material, build: Build) -> SectionProperties:
-    value, section = build.value, build.robot.sections[name]
+def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
+    """The sections of a rod, which a table places by arc length and a list at equal distances."""
+
+    def maker(name: str) -> Callable[[MaterialValues | None], SectionProperties]:
+        section = build.robot.sections[name]
+        return lambda material: section.properties(build.value, material)
+
+    first = build.robot.sections[rod.section[0]]
+    if len(rod.section) == 1 and (stations := first.stations_by_arc_length()):
+        length = build.value(rod.length)
+        fractions = [build.value(at) / length for at, _ in stations]
+        makers = [maker(name) for _, name in stations]
+        return tuple(Station(at, build.nominal(at), what) for at, what in zip(fractions, makers, strict=True))
+    return along([maker(name) for name in rod.section])
+
+
+def _material(material: Material, build: Build) -> tuple[Any, Any, Any]:
+    """Young's modulus [Pa], shear modulus [Pa], density [kg/m^3]."""
+    value = build.value
     assert material.youngs_modulus is not None, "checked when the model was read"
     assert material.density is not None, "checked when the model was read"
-    E, density = value(material.youngs_modulus), value(material.density)
+    E = value(material.youngs_modulus)
     if material.shear_modulus is not None:
-        G = value(material.shear_modulus)
-        poissons_ratio = E / (2 * G) - 1
-    else:
-        assert material.poissons_ratio is not None, "checked when the model was read"
-        poissons_ratio = value(material.poissons_ratio)
-        G = E / (2 * (1 + poissons_ratio))
-    area, (I_x, I_y), torsion = section.area(value), section.second_moments(value), section.torsion(value)
-    shear = section.shear_factor(value, poissons_ratio) * G * area
-    plain = (shear, shear, E * area, E * I_x, E * I_y, G * torsion)
-    stiffness = tuple(value(f) * k for f, k in zip(rod.stiffness_factors, plain, strict=True))
-    return SectionProperties(stiffness, density * area, (density * I_x, density * I_y, density * (I_x + I_y)))
+        return E, value(material.shear_modulus), value(material.density)
+    assert material.poissons_ratio is not None, "checked when the model was read"
+    return E, E / (2 * (1 + value(material.poissons_ratio))), value(material.density)
+
+
+def add_piece_of_mass(build: Build, rod: RodProperties, node: int, placement: Pose, length: Any, x: float) -> None:
+    """Put the mass of a piece of rod on a node, with the section at fraction x of the length.
+
+    The piece is short and sits at `placement` on the node. Loads that are spread along the rod act on the same pieces.
+    """
+    section = rod.section(x)
+    I_x, I_y, I_z, I_xy = section.rotary
+    inertia = length * ca.blockcat([[I_x, I_xy, 0], [I_xy, I_y, 0], [0, 0, I_z]])
+    build.system.mass(node, length * section.mass, ca.DM.zeros(3), inertia, placement)
+    build.rod_piece(rod.name, node, placement, length, x)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
 
 from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.ebr import Ebr
 from pliant.rod.properties import rod_properties
-from pliant.spec.base import Framed, OneOrList, Part, Problem, positive
+from pliant.rod.shape import Shape
+from pliant.spec.base import Framed, OneOrList, Part, Problem, fault, positive
 from pliant.spec.names import FrameName, MaterialName, Name, SectionName
 from pliant.spec.placement import Placement
 from pliant.spec.scalar import Length, Number, Scalar, Value
@@ -21,8 +23,25 @@ if TYPE_CHECKING:
 
 
 Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), OneOrList()]
+Materials: TypeAlias = Annotated[tuple[MaterialName, ...], OneOrList()]
 SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], OneOrList(6)]
 SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
+
+
+class OneOrStations(OneOrList):
+    """Annotation of a list of lists of values, whose only entry may stand alone, and that too as a single value."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def as_stations(data: Any) -> Any:
+            one = (
+                data is None or not isinstance(data, list | tuple) or not any(isinstance(x, list | tuple) for x in data)
+            )
+            return (data,) if one else data
+
+        return core_schema.no_info_before_validator_function(as_stations, handler(source))
+
+
+Dampings: TypeAlias = Annotated[tuple[SixValues, ...], Field(min_length=1), OneOrStations()]
 
 
 class RodFrame(Part):
@@ -46,9 +65,16 @@ class Rod(Framed, Placement):
     length: Length
     """Undeformed length [m]."""
     section: Sections
-    """Cross-section by name; a list stands for equal distances from base to tip, and is interpolated (taper)."""
-    material: MaterialName
-    """Material by name; it needs density, Young's modulus, and Poisson's ratio or shear modulus."""
+    """Cross-section by name; a list stands for equal distances from base to tip, with stiffness and inertia interpolated
+    in between (taper). A section of shape `table` says where each stands."""
+    material: Materials = ()
+    """Material by name, or a list for equal distances from base to tip; it needs density, Young's modulus, and Poisson's
+    ratio or shear modulus. Sections of shape `stiffness` need none."""
+    shape: Shape | None = None
+    """The shape in which it starts, where that is not straight."""
+    stress_free: bool = True
+    """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
+    bent into its shape has `stress_free: false` and no `rest`."""
     law: Literal["linear", "neo_hookean"] = "linear"
     """How the material answers large strains: linear, or as an incompressible neo-Hookean solid that thins and softens
     when stretched."""
@@ -56,9 +82,10 @@ class Rod(Framed, Placement):
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
     forbid a strain in effect."""
     rest: SixValues = (0,) * 6
-    """Strains without stress: three [-], three [1/m]; the rod starts with them."""
-    damping: SixValues = (0,) * 6
-    """Damping of the six strain rates [N s, N m^2 s for power 1]."""
+    """Strains without stress: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
+    damping: Dampings = ((0,) * 6,)
+    """Damping of the six strain rates [N s, N m^2 s for power 1]: one value for all, six, or a list of those for equal
+    distances from base to tip."""
     damping_power: SixNumbers = (1,) * 6
     """Power of the strain rates, one for all or six [-]."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
@@ -88,10 +115,20 @@ joints:
         """Names of its frames besides its own, which is the base."""
         return ("tip", *self.frames)
 
+    @model_validator(mode="after")
+    def _one_rest(self) -> Self:
+        if self.shape is not None and self.stress_free and "rest" in self.model_fields_set:
+            message = "`shape` and `rest` both say where the rod is without stress"
+            raise fault("two_rests", message, hint="remove `rest`, or add `stress_free: false`", key="rest")
+        return self
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Length above zero; frames on the rod; what its model cannot do."""
+        """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
         yield from self.model.rod_problems(self, value)
+        if self.shape is not None and value(self.length) > 0:
+            found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
+            yield from ((("shape", *path), message, hint) for path, message, hint in found)
         for name, frame in self.frames.items():
             if not 0 <= value(frame.at) <= value(self.length):
                 text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"

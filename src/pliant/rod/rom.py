@@ -23,7 +23,7 @@ from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, Effect
 from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.rod.base import RodModelBase
-from pliant.rod.properties import RodProperties
+from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
 
 if TYPE_CHECKING:
@@ -59,42 +59,48 @@ class Rom(RodModelBase):
         places = [*points, *(at / rod.length for at in inner.values()), 1.0]
         plans = [build.plan(motion, rod.placement, (x * rod.length, *basis.values(x))) for x in places]
         element = build.element(rod.node, plans)
-        self._name_coordinates(build, rod, element, basis)
+        started = self._name_coordinates(build, rod, element, basis)
         for node, x, weight in zip(element.nodes, points, weights, strict=False):
-            section, length = rod.section(x), weight * rod.length
-            inertia = ca.diag(ca.vertcat(*[length * i for i in section.rotary]))
-            build.system.mass(node, length * section.mass, ca.DM.zeros(3), inertia, se3.identity())
-        self._add_elasticity(build, rod, element, basis)
+            add_piece_of_mass(build, rod, node, se3.identity(), weight * rod.length, x)
+        self._add_elasticity(build, rod, element, basis, started)
         for frame in (rod.name, *(f"{rod.name}.{name}" for name in rod.attachments if name not in inner)):
             build.name_frame(frame, rod.node, rod.placement)
         for node, name in zip(element.nodes[len(points) :], (*inner, "tip"), strict=True):
             build.name_frame(f"{rod.name}.{name}", node, se3.identity())
 
-    def _name_coordinates(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> None:
+    def _name_coordinates(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> Any:
+        """Name the coordinates and start them on the rod's shape; returns their values there."""
         q, v = element.q_at, element.v_at
+        started: list[Any] = []
         for k, x in enumerate(basis.displacement_points):
-            position = rod.unstressed(x * rod.length)[1] - ca.vertcat(0, 0, x * rod.length)
+            position = rod.curve.pose(x * rod.length)[1] - ca.vertcat(0, 0, x * rod.length)
+            started.append(position)
             for j, axis in enumerate("xyz"):
                 build.coordinate(f"{rod.name}.displacement_{axis}[{k + 1}]", q + j, v + j, position[j], unit="m")
             q, v = q + 3, v + 3
         for k, x in enumerate(basis.orientation_points):
-            R = rod.unstressed(x * rod.length)[0]
+            quaternion = rod.curve.quaternion(x * rod.length)
             if self.orientation == "four":
-                build.orientation(f"{rod.name}.orientation[{k + 1}]", q, v, R)
+                started.append(quaternion)
+                build.orientation(f"{rod.name}.orientation[{k + 1}]", q, v, quaternion)
                 q, v = q + 4, v + 3
                 continue
-            vector = so3.matrix_quaternion(R)[1:4]
+            started.append(quaternion[1:4])
             for j, axis in enumerate("xyz"):
-                build.coordinate(f"{rod.name}.quaternion_{axis}[{k + 1}]", q + j, v + j, vector[j], unit="-")
+                name = f"{rod.name}.quaternion_{axis}[{k + 1}]"
+                build.coordinate(name, q + j, v + j, quaternion[1 + j], unit="-")
             q, v = q + 3, v + 3
+        return ca.vertcat(*started)
 
-    def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis) -> None:
+    def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis, started: Any) -> None:
         actuated = rod.actuation is not None
         force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, actuated=actuated)
         # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
         for x, weight in zip(*gauss(basis.displacements), strict=True):
-            law = rod.law_constants(weight * rod.length, x)
-            constants = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x), *law]
+            shape = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x)]
+            local = _local_state(started, ca.vertcat(*shape), basis.displacements, basis.order, self.orientation)
+            strain = rod.curve.straight or _entries(_strains(*local))
+            constants = [*shape, *rod.law_constants(weight * rod.length, x, strain)]
             build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
 
@@ -220,14 +226,10 @@ def strain_force(
     """
     parts = coordinate_parts(displacements, order, orientation)
     carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
-    size, turns = 3 * displacements, order + 1
+    turns = order + 1
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        length, values = c[0], c[1 : 1 + turns]
-        d_slopes, q_slopes = c[1 + turns : 1 + turns + displacements], c[1 + turns + displacements : -CONSTANTS]
-        tangent = ca.vertcat(0, 0, 1) + ca.reshape(q[0:size], 3, -1) @ d_slopes / length
-        Q = _quaternion(q[size:], values, orientation)
-        Q_slope = _quaternion(q[size:], q_slopes, orientation) / length
+        tangent, Q, Q_slope = _local_state(q, c[:-CONSTANTS], displacements, order, orientation)
         # differentiate in the few local quantities, then by the chain rule: the kernel stays small
         u, actual = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
         strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
@@ -239,6 +241,20 @@ def strain_force(
     name = f"polynomial_{displacements}_{order}_{orientation}_{law}" + ("_actuated" if actuated else "")
     constants = 1 + turns + displacements + turns + CONSTANTS
     return CoordinateForce(name, parts, constants, 6 if actuated else 0, effect)
+
+
+def _local_state(q: Any, c: Any, displacements: int, order: int, orientation: Orientation) -> tuple[Any, Any, Any]:
+    """p', the quaternion and its slope at a point, from the constants of `strain_force` without those of the law."""
+    size, turns = 3 * displacements, order + 1
+    length, values = c[0], c[1 : 1 + turns]
+    d_slopes, q_slopes = c[1 + turns : 1 + turns + displacements], c[1 + turns + displacements :]
+    tangent = ca.vertcat(0, 0, 1) + ca.reshape(q[0:size], 3, -1) @ d_slopes / length
+    Q = _quaternion(q[size:], values, orientation)
+    return tangent, Q, _quaternion(q[size:], q_slopes, orientation) / length
+
+
+def _entries(vector: Any) -> list[Any]:
+    return [vector[i] for i in range(vector.numel())]
 
 
 def _strains(tangent: Any, Q: Any, slope: Any) -> Any:

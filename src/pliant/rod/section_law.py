@@ -15,8 +15,9 @@ from pliant.interaction.base import Effect, power_law
 
 Law = Literal["linear", "neo_hookean"]
 
-CONSTANTS = 25
-"""Length [m], then six each of stiffness, rest strain, damping coefficient, damping power."""
+CONSTANTS = 27
+"""Length [m], six stiffnesses, coupling of the shears and of the bends, then six each of rest strain, damping coefficient,
+damping power."""
 
 
 def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
@@ -24,9 +25,10 @@ def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
 
     `c` are the `CONSTANTS`; `signal` holds six forces along the strains from actuators [N, N m], or nothing.
     """
-    length, stiffness, rest, damping, power = c[0], c[1:7], c[7:13], c[13:19], c[19:25]
+    length, stiffness, coupling = c[0], c[1:7], c[7:9]
+    rest, damping, power = c[9:15], c[15:21], c[21:27]
     x = ca.SX.sym("strain", 6)
-    density = _energy(x, rest, stiffness, law)
+    density = _energy(x, rest, stiffness, coupling, law)
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
     friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
@@ -34,16 +36,17 @@ def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
     return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate))
 
 
-def _energy(strain: Any, rest: Any, stiffness: Any, law: Law) -> Any:
+def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law) -> Any:
     """Stored energy per length [J/m]."""
     e = strain - rest
+    between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
     if law == "linear":
-        return 0.5 * ca.dot(stiffness * e, e)
+        return 0.5 * ca.dot(stiffness * e, e) + between[0] + between[1]
     # Incompressible neo-Hookean rod: fibres follow W = E/6 (x^2 + 2/x - 3) with x their stretch; the section's
     # dimensions shrink by 1/sqrt(stretch). Second order in bending, exact in stretching.
     x = 1 + strain[2] - rest[2]
     bending = (1 + 2 / x**3) / (3 * x)
-    shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2)
+    shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
     axial = stiffness[2] / 6 * (x**2 + 2 / x - 3)
-    bend = 0.5 * bending * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2)
+    bend = bending * (0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1])
     return shear + axial + bend + 0.5 * stiffness[5] / x * e[5] ** 2

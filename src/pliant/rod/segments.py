@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,19 @@ if TYPE_CHECKING:
     from pliant.model.system import Element
 
 
-def name_strains(build: Build, rod: RodProperties, element: Element, number: int) -> None:
-    """Name the six strains of a segment (numbered from 1) and start them at rest."""
+def name_strains(build: Build, rod: RodProperties, element: Element, number: int, started: Sequence[Any]) -> None:
+    """Name the six strains of a segment (numbered from 1) and start them as they are in the rod's shape."""
     for j, label in enumerate(LABELS):
         unit = "-" if j < 3 else "1/m"
-        build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, rod.rest[j], unit=unit)
+        build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, started[j], unit=unit)
 
 
-def add_section_force(build: Build, rod: RodProperties, element: Element, length: Any, x: float) -> None:
+def add_section_force(
+    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any]
+) -> None:
     """Section law of a segment of that length [m] around fraction x of the rod, on its six strains."""
     force = section_force(rod.law, actuated=rod.actuation is not None)
-    constants = rod.law_constants(length, x)
+    constants = rod.law_constants(length, x, started)
     build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
 

@@ -6,6 +6,7 @@ bending in a plane, twist and stretch at second order with the default map.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
@@ -41,8 +42,9 @@ class Srl(RodModelBase):
         for k in range(self.elements):
             node, placement = nodes[-1]
             element = build.element(node, [build.plan(motion, placement, (length,))])
-            name_strains(build, rod, element, k + 1)
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements)
+            started = self._started(rod, k * length, (k + 1) * length)
+            name_strains(build, rod, element, k + 1, started)
+            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             nodes.append((element.nodes[0], se3.identity()))
         fractions = [k / self.elements for k in range(self.elements + 1)]
         add_lumped_masses(build, rod, nodes, [k * length for k in range(self.elements + 1)], fractions)
@@ -53,6 +55,18 @@ class Srl(RodModelBase):
             offset = (ca.DM.eye(3), ca.vertcat(0, 0, at - k * length))
             build.name_frame(f"{rod.name}.{frame}", node, se3.compose(placement, offset))
         build.name_frame(f"{rod.name}.tip", *nodes[-1])
+
+    def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
+        """Strains of a segment in the rod's shape: the slides and turns that lead from one section to the next."""
+        return rod.curve.measured(begin, end, self._measure)
+
+    def _measure(self, relative: Pose, length: Any) -> Sequence[Any]:
+        R, p = relative
+        half = ca.vertcat(0, 0, length / 2)
+        slide = (p - half - R @ half if self.map == "midpoint" else p - 2 * half) / length
+        # R = R_x(a) R_y(b) R_z(c)
+        turns = ca.atan2(-R[1, 2], R[2, 2]), ca.asin(R[0, 2]), ca.atan2(-R[0, 1], R[0, 0])
+        return slide[0], slide[1], slide[2], *(turn / length for turn in turns)
 
     def _link(self, x: float) -> int:
         """The link, numbered from the base's 0, that carries the section at fraction x of the length."""

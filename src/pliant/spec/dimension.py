@@ -74,6 +74,11 @@ STIFFNESS = FORCE / LENGTH
 ANGULAR_STIFFNESS = TORQUE
 DAMPING = FORCE / SPEED
 ANGULAR_DAMPING = TORQUE * TIME
+SECOND_MOMENT = AREA**2  # of a section
+BENDING_STIFFNESS = FORCE * AREA
+MASS_PER_LENGTH = MASS / LENGTH
+ROTARY_PER_LENGTH = INERTIA / LENGTH
+CURVATURE = NUMBER / LENGTH
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -104,6 +109,11 @@ NAMES: dict[Dimension, str] = {
     STIFFNESS: "stiffness",
     DAMPING: "damping",
     ANGULAR_DAMPING: "angular damping",
+    SECOND_MOMENT: "second moment of area",
+    BENDING_STIFFNESS: "bending stiffness",
+    MASS_PER_LENGTH: "mass per length",
+    ROTARY_PER_LENGTH: "inertia per length",
+    CURVATURE: "curvature",
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -113,6 +123,7 @@ USUAL_UNITS: dict[Dimension, str] = {
     STIFFNESS: "N/m",
     DAMPING: "N*s/m",
     ANGULAR_DAMPING: "N*m*s",
+    BENDING_STIFFNESS: "N*m^2",
 }
 """SI units that are not written in base units."""
 
@@ -133,5 +144,11 @@ EXAMPLES: dict[Dimension, str] = {
     STIFFNESS: "100 N/m",
     DAMPING: "3 N*s/m",
     ANGULAR_DAMPING: "0.1 N*m*s/rad",
+    AREA: "3 mm^2",
+    SECOND_MOMENT: "200 mm^4",
+    BENDING_STIFFNESS: "0.5 N*m^2",
+    MASS_PER_LENGTH: "0.2 kg/m",
+    ROTARY_PER_LENGTH: "1e-5 kg*m",
+    CURVATURE: "2 1/m",
 }
 """A way to write a value of each dimension, for hints."""

@@ -1,4 +1,4 @@
-"""Reusable materials, referred to by name; cross-sections stand in `section.py`."""
+"""Reusable materials, referred to by name; cross-sections stand in `pliant.section`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
+from pliant.section import Section
 from pliant.spec.base import Part, Problem, fault, positive
 from pliant.spec.scalar import Density, Number, Pressure, Scalar
-from pliant.spec.section import Section
 
 
 class Material(Part):

@@ -17,9 +17,10 @@ from pydantic_core import PydanticUndefined
 
 from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
-from pliant.rod import chamber, rod
+from pliant.rod import chamber, rod, shape
 from pliant.rod.switch import KINDS
-from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement, section
+from pliant.section import Holes, Station
+from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement
 from pliant.spec.base import Choice, Part
 from pliant.spec.collection import kinds, with_defaults
 from pliant.spec.names import FUNCTIONS, RESERVED, NameMarker, Reference
@@ -35,7 +36,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("World", (parameter.World,)),
     ("Parameters", (parameter.Parameter,)),
     ("Materials", (library.Material,)),
-    ("Sections", (*kinds(RobotSpec, "sections")[1].values(), section.Holes)),
+    ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
     ("Bodies", (body.Body, body.InertiaMatrix, body.PrincipalInertia)),
     ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
     (
@@ -75,6 +76,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         ),
     ),
     ("Rods", (rod.Rod, chamber.Chamber, rod.RodFrame)),
+    ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),

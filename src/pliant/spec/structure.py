@@ -15,6 +15,7 @@ from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.names import Reference
 from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
+from pliant.spec.rods import rod_problems
 from pliant.spec.series import read_series
 from pliant.spec.source import FileProblem
 from pliant.spec.syntax import ExpressionError
@@ -39,6 +40,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _outputs(checked)
     yield from _same_ends(checked)
     yield from _masses(checked)
+    yield from rod_problems(checked)
 
 
 def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.spec.section import Circle, Rectangle
-
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
@@ -57,13 +55,22 @@ def rod_curve(
     """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve."""
     places = [poses[name], *_between(eqs, name, poses[name][1], nodes), poses[f"{name}.tip"]]
     points, sides, curvature, arcs = _smooth(places)
-    sections = [eqs.model.spec.sections[section] for section in rod.section]
-    stations = np.array([_half_sizes(section, value) for section in sections])
-    share = arcs / max(arcs[-1], 1e-12) * (len(stations) - 1)
-    sizes = np.stack([np.interp(share, np.arange(len(stations)), stations[:, k]) for k in range(2)], axis=1)
+    sizes, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-12), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
-    is_round = not any(isinstance(section, Rectangle) for section in sections)
     return RodCurve(name, points, sides, sizes, is_round, curvature, grounded)
+
+
+def _sizes(
+    sections: Mapping[str, Any], rod: Any, share: np.ndarray, value: Callable[[Any], float]
+) -> tuple[np.ndarray, bool]:
+    """Half sizes along the section's x and y at shares of the length (n x 2) [m], and whether all sections are round."""
+    table = sections[rod.section[0]].stations_by_arc_length() if len(rod.section) == 1 else ()
+    names = [name for _, name in table] or rod.section
+    lengths = [value(at) / value(rod.length) for at, _ in table]
+    places = np.array(lengths) if table else np.linspace(0, 1, len(names))
+    stations = np.array([sections[name].half_sizes(value) for name in names])
+    sizes = np.stack([np.interp(share, places, stations[:, k]) for k in range(2)], axis=1)
+    return sizes, all(sections[name].is_round for name in names)
 
 
 def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarray, np.ndarray]) -> list[Pose]:
@@ -111,10 +118,3 @@ def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     at_nodes = arcs[::pieces]
     curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-12))
     return curve, sides, curvature, arcs
-
-
-def _half_sizes(section: Any, value: Callable[[Any], float]) -> tuple[float, float]:
-    if isinstance(section, Rectangle):
-        return 0.5 * value(section.width), 0.5 * value(section.height)
-    radius = value(section.radius if isinstance(section, Circle) else section.outer_radius)
-    return radius, radius

@@ -1,0 +1,119 @@
+"""The shape in which a rod starts: pieces of constant strain in a row, as numbers or expressions of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+
+Six = tuple[Any, Any, Any, Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a rod with the same six strains all along.
+
+    begin: arc length of its first section [m]; pose: of that section, seen from the rod's base; quaternion: the same
+    orientation, with the sign that makes it continuous along the rod.
+    """
+
+    begin: Any
+    pose: Pose
+    quaternion: Any
+    strain: Six
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it has no bend and no twist, whatever the parameters."""
+        return all(isinstance(bend, int | float) and bend == 0 for bend in self.strain[3:])
+
+    def relative(self, arc_length: Any) -> Pose:
+        """Pose of the section an arc length [m] further on (or back, if negative) along the same strains."""
+        along = arc_length * ca.vertcat(self.strain[0], self.strain[1], 1 + self.strain[2])
+        if self.is_straight:
+            return ca.DM.eye(3), along  # straight rods are many, and the exponential is long to write down
+        return se3.exp(ca.vertcat(along, arc_length * ca.vertcat(*self.strain[3:])))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Pieces from base to tip. `nominal` gives the value of an expression at the model's own parameter values, where it
+    is settled which piece a section belongs to."""
+
+    pieces: tuple[Piece, ...]
+    nominal: Callable[[Any], float]
+
+    def pose(self, arc_length: Any) -> Pose:
+        """Pose of the section at that arc length [m], seen from the rod's base."""
+        piece = self.pieces[self._piece(arc_length)]
+        return se3.compose(piece.pose, piece.relative(arc_length - piece.begin))
+
+    def quaternion(self, arc_length: Any) -> Any:
+        """Its orientation as a unit quaternion that is continuous along the rod, however often that turns."""
+        piece = self.pieces[self._piece(arc_length)]
+        turn = (arc_length - piece.begin) * ca.vertcat(*piece.strain[3:])
+        return so3.quaternion_product(piece.quaternion, so3.quaternion_exp(turn))
+
+    def relative(self, a: Any, b: Any) -> Pose:
+        """Pose of the section at arc length b seen from the one at a [m]."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].relative(b - a)
+        return se3.compose(se3.inverse(self.pose(a)), self.pose(b))
+
+    def strains(self, a: Any, b: Any) -> Six:
+        """The constant strains that lead from the section at arc length a to the one at b [m]."""
+        first, last = self._piece(a), self._piece(b)
+        if last == first + 1 and abs(self.nominal(b - self.pieces[last].begin)) < 1e-12:
+            last = first
+        if first == last:
+            return self.pieces[first].strain
+        twist = se3.log(self.relative(a, b)) / (b - a)
+        return twist[0], twist[1], twist[2] - 1, twist[3], twist[4], twist[5]
+
+    @property
+    def straight(self) -> Six | None:
+        """The strains of a rod without any turn; None for other rods."""
+        piece = self.pieces[0]
+        return piece.strain if len(self.pieces) == 1 and piece.is_straight else None
+
+    def measured(self, a: Any, b: Any, measure: Callable[[Pose, Any], Sequence[Any]]) -> Sequence[Any]:
+        """The strains from arc length a to b [m] that a model finds from the relative pose and the distance by its map.
+
+        All maps agree on a straight rod.
+        """
+        return self.straight or measure(self.relative(a, b), b - a)
+
+    def _piece(self, arc_length: Any) -> int:
+        if len(self.pieces) == 1:
+            return 0
+        place = self.nominal(arc_length)
+        begins = [self.nominal(piece.begin) for piece in self.pieces]
+        return max(k for k, begin in enumerate(begins) if k == 0 or begin <= place + 1e-12)
+
+
+def constant_strain(strain: Sequence[Any], nominal: Callable[[Any], float]) -> Curve:
+    """A rod with the same six strains from base to tip: straight, an arc, a helix."""
+    a, b, c, d, e, f = strain
+    return Curve((Piece(0.0, se3.identity(), ca.DM([1, 0, 0, 0]), (a, b, c, d, e, f)),), nominal)
+
+
+def through_poses(places: Sequence[tuple[Any, Pose]], nominal: Callable[[Any], float]) -> Curve:
+    """A rod through poses (arc length [m], pose seen from the base), the first at 0; strains are constant in between.
+
+    Neighbouring poses must be turned by less than pi against each other.
+    """
+    pieces = []
+    quaternion: Any = ca.DM([1, 0, 0, 0])
+    for (begin, pose), (end, following) in pairwise(places):
+        twist = se3.log(se3.compose(se3.inverse(pose), following))
+        rate = twist / (end - begin)
+        strain: Six = (rate[0], rate[1], rate[2] - 1, rate[3], rate[4], rate[5])
+        pieces.append(Piece(begin, pose, quaternion, strain))
+        quaternion = so3.quaternion_product(quaternion, so3.quaternion_exp(twist[3:6]))
+    return Curve(tuple(pieces), nominal)

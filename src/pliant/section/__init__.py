@@ -1,0 +1,29 @@
+"""Cross-sections of rods. A new kind is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.section.annulus import Annulus
+from pliant.section.base import Holes
+from pliant.section.circle import Circle
+from pliant.section.given import GivenProperties, GivenStiffness
+from pliant.section.rectangle import Rectangle
+from pliant.section.table import Station, Table
+from pliant.spec.base import ByType
+
+Section: TypeAlias = Annotated[
+    Circle | Annulus | Rectangle | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
+]
+
+__all__ = [
+    "Annulus",
+    "Circle",
+    "GivenProperties",
+    "GivenStiffness",
+    "Holes",
+    "Rectangle",
+    "Section",
+    "Station",
+    "Table",
+]

@@ -1,0 +1,67 @@
+"""What rods need of the sections and materials that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pliant.spec.syntax import ExpressionError
+from pliant.spec.words import Path
+
+if TYPE_CHECKING:
+    from pliant.spec.meaning import Checked
+
+Finding: TypeAlias = tuple[str, str, Path, str, str]
+
+NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
+"""What every material of a rod needs, with units."""
+
+
+def rod_problems(checked: Checked) -> Iterator[Finding]:
+    """Materials are complete, and tables of sections end where their rods do."""
+    for name, rod in checked.flat.rods.items():
+        sections = [checked.flat.sections[key] for key in rod.section if key in checked.flat.sections]
+        if len(sections) < len(rod.section):
+            continue  # reported as a lost reference
+        yield from _materials(checked, name, rod, sections)
+        yield from _tables(checked, name, rod, sections)
+
+
+def _materials(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    inner = [checked.flat.sections.get(key) for section in sections for _, key in section.stations_by_arc_length()]
+    needed = any(section.needs_material for section in [*sections, *inner] if section is not None)
+    if needed and not rod.material:
+        message = f"the rod '{name}' has no material"
+        yield "rods", name, (), message, "add `material`; only sections of shape `stiffness` need none"
+    for index, key in enumerate(rod.material):
+        material = checked.flat.materials.get(key)
+        if material is None or checked.broken.touches("materials", key):
+            continue
+        missing = [field for field in NEEDED if getattr(material, field) is None]
+        if material.poissons_ratio is None and material.shear_modulus is None:
+            missing.append("poissons_ratio")
+        if missing:
+            message = f"the rod '{name}' needs {' and '.join(missing)} of its material '{key}'"
+            yield "rods", name, ("material", index), message, f"add {' and '.join(missing)} to the material"
+
+
+def _tables(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:
+    for index, section in enumerate(sections):
+        stations = section.stations_by_arc_length()
+        if not stations:
+            continue
+        if len(sections) > 1:
+            message = f"the section '{rod.section[index]}' is a table, which stands for the whole rod"
+            yield "rods", name, ("section", index), message, "name the table alone"
+            continue
+        if any(
+            checked.flat.sections[key].stations_by_arc_length() for _, key in stations if key in checked.flat.sections
+        ):
+            yield "sections", rod.section[index], ("stations",), "a table cannot hold another table", ""
+        try:
+            last, length = checked.number(stations[-1][0]), checked.number(rod.length)
+        except ExpressionError:
+            continue  # reported where the value stands
+        if abs(last - length) > 1e-9 * abs(length):
+            message = f"the table '{rod.section[index]}' ends at {last:g} m, but the rod's length is {length:g} m"
+            yield "rods", name, ("section", index), message, "end the table at the rod's length"
