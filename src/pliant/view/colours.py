@@ -16,12 +16,12 @@ AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(
     [
-        [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
-        [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
+        [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44],
+        [253, 231, 37],
     ],
     dtype=float,
 )  # fmt: skip
-"""From low to high (ten colours of viridis, 0 to 255); its lightness grows evenly, so it reads in grey as well."""
+"""From low to high (viridis without its darkest part, 0 to 255); its lightness grows evenly, so it reads in grey as well."""
 
 
 def group_colours(names: Iterable[str]) -> dict[str, str]:

@@ -101,8 +101,7 @@ class _Maker:
         pairs = np.stack([rod.points[:-1], rod.points[1:]], axis=1)
         middles = 0.5 * (sizes[:-1] + sizes[1:])
         if rod.round:
-            self._between("cylinder", pairs, middles[:, 0], colours)
-            self._at("ball", rod.points[1:], np.repeat(sizes[1:, :1], 3, axis=1), colours)
+            self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours)
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
         if rod.grounded:
@@ -245,6 +244,16 @@ class _Maker:
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
         size, colour = (np.broadcast_to(x, (count, 3)) for x in (sizes, colours))
         self.pieces.copies["robot", shape].append(Copies(size, colour, positions=places, rotations=turned))
+
+
+def _mitred(pairs: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    """Pieces of a tube (k x 2 x 3) made longer by what closes the outer side of its bends."""
+    along = pairs[:, 1] - pairs[:, 0]
+    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    bend = np.arccos(np.clip(np.einsum("ij,ij->i", along[:-1], along[1:]), -1, 1))
+    reach = np.minimum(np.tan(0.5 * np.minimum(bend, 2.0)), 1.0)
+    before, after = np.append(0.0, reach) * radii, np.append(reach, 0.0) * radii
+    return np.stack([pairs[:, 0] - before[:, None] * along, pairs[:, 1] + after[:, None] * along], axis=1)
 
 
 def _bytes(colour: str) -> Colour:
