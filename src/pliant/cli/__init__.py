@@ -15,6 +15,8 @@ COMMAND_MODULES = (
     "pliant.cli.recordings",
     "pliant.cli.export",
     "pliant.cli.picture",
+    "pliant.cli.view",
+    "pliant.cli.film",
 )
 """Modules with commands, in the order of the help. Each has `register(app)` and imports heavy things late."""
 

@@ -45,12 +45,6 @@ def _attributes(
     inputs: Values | None, parameters: Values | None,
 ) -> Mapping[str, str]:  # fmt: skip
     """What is needed to understand and repeat a run, as text."""
-    versions = {
-        "pliant": __version__,
-        "casadi": version("casadi"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
     return {
         "model": eqs.model.spec.name or "robot",
         "model_text": dump(eqs.model.spec),
@@ -62,5 +56,15 @@ def _attributes(
         "inputs": json.dumps(dict(inputs or {})),
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
         "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
-        "versions": json.dumps(versions),
+        "versions": json.dumps(versions()),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a run depends on."""
+    return {
+        "pliant": __version__,
+        "casadi": version("casadi"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
     }

@@ -48,8 +48,8 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> P
     """
     maker = _Maker(size)
     colours = group_colours(solid.name for solid in scene.solids)
-    for solid in scene.solids:
-        maker.solid(solid, _bytes(colours[solid.name]))
+    for number, solid in enumerate(scene.solids):
+        maker.solid(solid, _bytes(colours[solid.name]), number)
     for rod in scene.rods:
         maker.rod(rod, curvature)
     for joint in scene.joints:
@@ -78,13 +78,14 @@ class _Maker:
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
-    def solid(self, solid: Solid, colour: Colour) -> None:
+    def solid(self, solid: Solid, colour: Colour, number: int) -> None:
         for arm in solid.arms:
             self.line(np.stack(arm), 0.006, colour)
         if solid.form == "rod":
-            self.line(solid.points, 0.014, colour)
+            share = 0.013 + 0.001 * (number % 3)  # neighbours that lie in one line do not flicker
+            self.line(solid.points, share, colour)
             for end in solid.points:
-                self.ball(end, 0.014, colour)
+                self.ball(end, share, colour)
         elif solid.form == "cylinder":
             self.cylinder(solid.points, solid.radius, colour)
         elif solid.form == "box":

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.view.clips import Clip, all_scenes
 from pliant.view.colours import AXES, rgb
 from pliant.view.page import block, text
+from pliant.view.shapes import unit_shape
 from pliant.view.stage import Batch, Stage, make_stage
 
 
@@ -49,6 +50,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "grid": grid,
         "gridText": length_text(grid),
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
+        "shapes": {name: _shape(name) for name in sorted({batch.shape for batch in stage.batches})},
         "batches": [_batch(batch, low, span, largest) for batch in stage.batches],
         "labels": [{"text": x.text, "positions": _packed(_still(x.positions).astype("<f4"))} for x in stage.labels],
         "clips": [
@@ -63,6 +65,12 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
             for clip, first in zip(clips, firsts, strict=False)
         ],
     }
+
+
+def _shape(name: str) -> dict[str, str]:
+    mesh = unit_shape(name)
+    corners = np.concatenate([mesh.vertices, mesh.normals], axis=1).astype("<f4")
+    return {"corners": _packed(corners), "faces": _packed(mesh.faces.astype("<u2"))}
 
 
 def _batch(batch: Batch, low: np.ndarray, span: np.ndarray, largest: float) -> dict[str, Any]:

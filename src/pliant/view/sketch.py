@@ -49,12 +49,14 @@ def sketch(
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
     scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters)
-    if view is not None:
-        camera = look_from(view, scene.gravity)
-    else:
-        planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
-        camera = choose_camera(planar, scene.turns, scene.slides, scene.gravity)
-    return _Drawing(scene, camera, ax, labels=labels, frames=frames).draw()
+    camera = front_view(scene) if view is None else look_from(view, scene.gravity)
+    return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
+
+
+def front_view(scene: Scene) -> Camera:
+    """Where to look from: planar robots face-on, others from above."""
+    planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
+    return choose_camera(planar, scene.turns, scene.slides, scene.gravity)
 
 
 def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
@@ -101,24 +103,29 @@ def new_axes(aspect: float) -> Any:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-class _Drawing:
-    """Draws a scene from far to near: solids and rods by depth, then joints, then names."""
+class Drawing:
+    """A scene as symbols from far to near: solids and rods by depth, then joints, then names.
 
-    def __init__(self, scene: Scene, camera: Camera, ax: Any, *, labels: bool, frames: bool) -> None:
+    `size` [m] is what symbols are measured by; that of the scene itself by default. `low` and `high` are the corners of
+    what is drawn on the picture [m].
+    """
+
+    def __init__(self, scene: Scene, camera: Camera, *, labels: bool, frames: bool, size: float | None = None) -> None:
         self.scene, self.camera, self.labels, self.frames = scene, camera, labels, frames
         flat = camera.project(scene.outline_points())
         low, high = flat.min(axis=0), flat.max(axis=0)
-        self.size = float(max(np.max(high - low), 1e-6))
+        self.size = float(max(np.max(high - low), 1e-6)) if size is None else size
         # symbols of robots with many parts are smaller, so that they stand side by side
         self.crowd = float(np.clip((12 / max(len(scene.joints), len(scene.solids), 1)) ** 0.7, 0.25, 1.0))
         self.unit = self.crowd * self.size
         self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
-        self.ax: Any = ax
         self.todo: list[tuple[float, Any]] = []
         self.colours = group_colours(solid.name for solid in scene.solids)
-
-    def draw(self) -> Any:
         self._all_symbols()
+
+    def draw(self, ax: Any = None, within: tuple[np.ndarray, np.ndarray] | None = None) -> Any:
+        """Draw on axes (of a new figure by default), within the given corners (those of this drawing by default)."""
+        self.low, self.high = within or (self.low, self.high)
         floor = float(self.low[1]) - 0.03 * self.size
         if self.frames:
             floor = self._compass(floor)
@@ -127,9 +134,8 @@ class _Drawing:
         margin = 0.03 * self.size
         low, high = self.low - margin, self.high + margin
         extent = high - low
-        if self.ax is None:
-            self.ax = new_axes(float(extent[1] / extent[0]))
-        ax = self.ax
+        if ax is None:
+            ax = new_axes(float(extent[1] / extent[0]))
         for layer, paint in sorted(self.todo, key=lambda item: item[0]):
             paint(ax, layer)
         ax.set_aspect("equal")

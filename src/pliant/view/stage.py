@@ -15,9 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from pliant.solve.record import quaternions
-from pliant.view.camera import Camera, choose_camera, look_from
+from pliant.view.camera import Camera, look_from
 from pliant.view.marks import Scene
 from pliant.view.pieces import Copies, Pieces, scene_pieces
+from pliant.view.sketch import front_view
 
 Shape = Literal["ball", "cylinder", "cone", "cube"]
 Layer = Literal["robot", "loads", "frames"]
@@ -63,6 +64,8 @@ class Stage:
         camera: where to look from.
         up: direction against gravity.
         curvature: largest curvature of soft rods, which has the last colour of the scale [1/m]; 0 without rods.
+        size: what symbols are measured by [m].
+        force: of the longest arrow [N].
     """
 
     batches: tuple[Batch, ...]
@@ -72,6 +75,8 @@ class Stage:
     camera: Camera
     up: np.ndarray
     curvature: float
+    size: float
+    force: float
 
     @property
     def frames(self) -> int:
@@ -99,13 +104,12 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     first = scenes[0]
     down = np.linalg.norm(first.gravity)
     up = -first.gravity / down if down > 0 else np.array([0.0, 0.0, 1.0])
-    return Stage(tuple(batches), tuple(labels), low, high, _camera(first), up, curvature)
+    return Stage(tuple(batches), tuple(labels), low, high, _camera(first), up, curvature, size, force)
 
 
 def _camera(scene: Scene) -> Camera:
     """The view of the drawing; a planar robot that would be seen face-on is turned a little, so that its depth shows."""
-    planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
-    flat = choose_camera(planar, scene.turns, scene.slides, scene.gravity)
+    flat = front_view(scene)
     return look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, scene.gravity)
 
 
@@ -152,6 +156,11 @@ def _smallest_turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         helper = np.where(np.abs(a[:, :1]) < 0.8, [1.0, 0, 0], [0, 1.0, 0])
         turn[opposite] = np.concatenate([np.zeros((len(a), 1)), np.cross(a, helper)], axis=1)[opposite]
     return np.asarray(turn / np.linalg.norm(turn, axis=1, keepdims=True))
+
+
+def quaternion_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The quaternion [w, x, y, z] of the smallest rotation from unit vector a to b."""
+    return np.asarray(_smallest_turn(a[None], b[None])[0])
 
 
 def quaternion_products(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -2,56 +2,7 @@
    from models are only ever set as text. All frames are on the graphics card, and the shader mixes two of them. */
 "use strict";
 (() => {
-  const FIELD_OF_VIEW = 0.5, SIDES = 20;
-
-  // -- unit shapes: triangles as [x y z nx ny nz ...] ---------------------------------------------------------------
-
-  function revolved(profile) { // profile: [radius, z, normal radius, normal z] from bottom to top
-    const out = [];
-    const vertex = ([r, z, nr, nz], k) => {
-      const a = 2 * Math.PI * k / SIDES;
-      out.push(r * Math.cos(a), r * Math.sin(a), z, nr * Math.cos(a), nr * Math.sin(a), nz);
-    };
-    for (let i = 0; i + 1 < profile.length; i += 2) {
-      const [low, high] = [profile[i], profile[i + 1]];
-      for (let k = 0; k < SIDES; k++) {
-        for (const [p, j] of [[low, k], [low, k + 1], [high, k + 1], [low, k], [high, k + 1], [high, k]]) vertex(p, j);
-      }
-    }
-    return out;
-  }
-
-  function ball() {
-    const rows = 12, profile = [];
-    const ring = (k) => {
-      const a = Math.PI * (k / rows - 0.5);
-      return [Math.cos(a), Math.sin(a), Math.cos(a), Math.sin(a)];
-    };
-    for (let k = 0; k < rows; k++) profile.push(ring(k), ring(k + 1));
-    return revolved(profile);
-  }
-
-  function cube() {
-    const out = [], h = 0.5;
-    for (let axis = 0; axis < 3; axis++) {
-      for (const sign of [-1, 1]) {
-        const [u, w] = [(axis + 1) % 3, (axis + 2) % 3];
-        for (const [a, b] of [[-h, -h], [h, -h], [h, h], [-h, -h], [h, h], [-h, h]]) {
-          const p = [0, 0, 0], n = [0, 0, 0];
-          p[axis] = sign * h; p[u] = a; p[w] = b; n[axis] = sign;
-          out.push(...p, ...n);
-        }
-      }
-    }
-    return out;
-  }
-
-  const SHAPES = {
-    ball: ball,
-    cylinder: () => revolved([[0, -.5, 0, -1], [1, -.5, 0, -1], [1, -.5, 1, 0], [1, .5, 1, 0], [1, .5, 0, 1], [0, .5, 0, 1]]),
-    cone: () => revolved([[0, -.5, 0, -1], [1, -.5, 0, -1], [1, -.5, .9, .4], [0, .5, .9, .4]]),
-    cube: cube,
-  };
+  const FIELD_OF_VIEW = 0.5;
 
   // -- shaders ------------------------------------------------------------------------------------------------------
 
@@ -159,8 +110,10 @@
       this.shapes = {};
       for (const batch of this.data.batches) {
         if (!this.shapes[batch.shape]) {
-          const numbers = new Float32Array(SHAPES[batch.shape]());
-          this.shapes[batch.shape] = { buffer: this.buffer(numbers), count: numbers.length / 6 };
+          const { corners, faces } = this.data.shapes[batch.shape], numbers = new Uint16Array(bytes(faces).buffer);
+          this.shapes[batch.shape] = {
+            buffer: this.buffer(bytes(corners)), faces: this.buffer(numbers, gl.ELEMENT_ARRAY_BUFFER), count: numbers.length,
+          };
         }
         for (const track of Object.values(batch.tracks)) {
           track.buffer = this.buffer(bytes(track.data));
@@ -173,10 +126,10 @@
         .map(([a, b, k]) => [a, b, this.data.axes[k]]));
     }
 
-    buffer(numbers) {
+    buffer(numbers, kind = this.gl.ARRAY_BUFFER) {
       const gl = this.gl, made = gl.createBuffer();
-      gl.bindBuffer(gl.ARRAY_BUFFER, made);
-      gl.bufferData(gl.ARRAY_BUFFER, numbers, gl.STATIC_DRAW);
+      gl.bindBuffer(kind, made);
+      gl.bufferData(kind, numbers, gl.STATIC_DRAW);
       return made;
     }
 
@@ -391,7 +344,8 @@
           bind(name + "a", track.parts, kinds[track.kind], track.stride, a * frame, 1);
           bind(name + "b", track.parts, kinds[track.kind], track.stride, b * frame, 1);
         }
-        gl.drawArraysInstanced(gl.TRIANGLES, 0, shape.count, batch.count);
+        gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, shape.faces);
+        gl.drawElementsInstanced(gl.TRIANGLES, shape.count, gl.UNSIGNED_SHORT, 0, batch.count);
         for (const location of used) { gl.vertexAttribDivisor(location, 0); gl.disableVertexAttribArray(location); }
       }
     }

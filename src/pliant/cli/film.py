@@ -1,0 +1,57 @@
+"""The command `film`: a saved result as a film."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pliant.cli.common import CommandError, Json, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("film")(film)
+
+
+def film(
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="A saved result (.nc).")],
+    out: Annotated[str, typer.Argument(metavar="FILE", help="File to write: .mp4 or .gif.")],
+    fps: Annotated[float, typer.Option("--fps", min=1, max=100, help="Frames per second.")] = 25.0,
+    speed: Annotated[
+        float, typer.Option("--speed", min=1e-3, help="Seconds of motion per second of film; below 1 is slow motion.")
+    ] = 1.0,
+    json: Json = False,
+) -> int:
+    """Make a film of a saved result, without a display."""
+    from pliant.cli.subject import RESULT_ENDING, open_subject
+    from pliant.view.film import FilmError
+    from pliant.view.film import film as make_film
+
+    if not result.endswith(RESULT_ENDING):
+        raise CommandError(
+            f"'{result}' is not a result", f"save one: pliant simulate {result} --save-every 0.02 --out run.nc"
+        )
+    subject = open_subject(result)
+    assert subject.run is not None
+
+    def progress(done: int, count: int) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\rframe {done} of {count}" + ("\n" if done == count else ""))
+
+    try:
+        count = make_film(
+            subject.equations, subject.run, out, frames_per_second=fps, speed=speed, progress=None if json else progress
+        )
+    except FilmError as reason:
+        raise CommandError(str(reason)) from None
+    except ModuleNotFoundError as reason:
+        raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
+    except OSError as reason:
+        raise CommandError(f"cannot write {out}: {reason.strerror}") from None
+    if json:
+        print_json({"model": result, "status": "ok", "out": out, "frames": count, "fps": fps, "speed": speed})
+    else:
+        print(f"film of {count} frames in {out}")
+    return 0

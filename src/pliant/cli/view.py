@@ -1,0 +1,80 @@
+"""The command `view`: a robot on a live page in the browser."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from typing import Annotated
+
+import typer
+
+from pliant.cli.common import CommandError, Folder, Json, Rod, Set, Variant, print_json, say
+
+DEFAULT_PORT = 8080
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("view")(view)
+
+
+def view(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL|RESULT", help="A model file, the name of a bundled robot, or a result (.nc)."),
+    ],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 for any.")] = DEFAULT_PORT,
+    host: Annotated[str, typer.Option("--host", help="Address to serve on: this machine's own only.")] = "localhost",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    set: Set = None,
+    rod: Rod = None,
+    variant: Variant = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> int:
+    """Show a robot or a result on a live page, on this machine only."""
+    from pliant.cli.subject import open_subject
+    from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
+
+    try:
+        check_host(host)
+        chosen = free_port(port)
+        import viser  # noqa: F401
+    except NotLocal as reason:
+        raise CommandError(str(reason), tunnel_advice(port or DEFAULT_PORT)) from None
+    except OSError as reason:
+        raise CommandError(
+            f"cannot use port {port}: {reason.strerror}", "choose another --port, or 0 for any"
+        ) from None
+    except ModuleNotFoundError:
+        raise CommandError("viser is not installed", "pip install 'pliant[view]'") from None
+    subject = open_subject(model, settings=set, variant=variant, folders=folder, rods=rod)
+    if subject.run is not None and not len(subject.run.time):
+        raise CommandError(
+            f"{model} holds no saved time", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
+        )
+    from pliant.view.live.page import LivePage
+
+    with redirect_stdout(sys.stderr):  # the server has words of its own
+        server = start_server(chosen, subject.spec.name or "robot")
+        page = LivePage(server, subject.spec, subject.equations, subject.run)
+    url = f"http://localhost:{server.get_port()}"
+    if json:
+        print_json({"model": model, "status": "serving", "url": url, "port": server.get_port()})
+        sys.stdout.flush()
+    say(
+        f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From elsewhere: {tunnel_advice(server.get_port())}"
+    )
+    if browser:
+        import webbrowser
+
+        webbrowser.open(url)
+    try:
+        page.loop()
+    except KeyboardInterrupt:
+        say("ended")
+    finally:
+        page.stop()
+        with redirect_stdout(sys.stderr):
+            server.stop()
+    return 0

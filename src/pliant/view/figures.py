@@ -1,0 +1,45 @@
+"""Figures of matplotlib inside pages."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.view.page import picture
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+    from pliant.solve.result import Result
+
+
+def figure_html(draw: Callable[[], Any], words: str) -> str:
+    """What a function draws, as an image with `words` for people who cannot see it."""
+    from pliant.plot.style import style
+
+    with style() as plt, plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
+        figure = np.ravel(np.asarray(draw(), dtype=object))[0].figure
+        content = io.BytesIO()
+        figure.savefig(content, format="svg", metadata={"Date": None})
+        plt.close(figure)
+    return picture(content.getvalue(), "svg+xml", words)
+
+
+def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
+    """The drawing of a robot, as an image."""
+    from pliant.view.sketch import sketch
+
+    return figure_html(lambda: sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
+
+
+def constraint_error(run: Result) -> Any:
+    """Axes with the largest constraint error over time."""
+    from pliant.plot.style import axes
+
+    ax = axes(None)
+    ax.semilogy(run.time, np.maximum(run.constraint_error, 1e-17))
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel("constraint error [m or rad]")
+    return ax

@@ -1,0 +1,144 @@
+"""Films of robots without a display: a drawing for each frame, put together by ffmpeg (.mp4) or Pillow (.gif)."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.view.clips import run_values
+from pliant.view.scene import SceneMaker
+from pliant.view.sketch import Drawing, front_view
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+    from pliant.solve.result import Result
+    from pliant.view.marks import Scene
+
+Progress = Callable[[int, int], None]
+MOST_FRAMES = 3000
+WIDTH, HEIGHT = 6.4, 4.8
+"""Largest size of the picture [inch]; it takes the shape of what is seen."""
+
+
+class FilmError(RuntimeError):
+    """A film cannot be made, with the way out."""
+
+
+def film(
+    eqs: Equations,
+    run: Result,
+    path: str | os.PathLike[str],
+    *,
+    frames_per_second: float = 25.0,
+    speed: float = 1.0,
+    dots_per_inch: int = 150,
+    progress: Progress | None = None,
+) -> int:
+    """Write a run as a film (.mp4 or .gif), whole or not at all; returns its number of frames.
+
+    speed: seconds of motion per second of film. Between saved times the nearest one is shown.
+    """
+    target = Path(path)
+    if target.suffix not in (".mp4", ".gif"):
+        raise FilmError(f"cannot tell the format of '{target.name}': end it in .mp4 or .gif")
+    if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise FilmError("ffmpeg, which writes .mp4, is not on this machine: install it, or write a .gif")
+    if len(run.time) < 2:
+        raise FilmError("the result holds fewer than two saved times: simulate with --save-every")
+    span = float(run.time[-1] - run.time[0])
+    count = max(2, round(span / speed * frames_per_second) + 1)
+    if count > MOST_FRAMES:
+        raise FilmError(
+            f"the film would have {count} frames, more than {MOST_FRAMES}: raise the speed or take fewer per second"
+        )
+    moments = run.time[0] + np.linspace(0, span, count)
+    chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
+    pictures = _pictures(eqs, run, chosen, dots_per_inch, progress)
+    from pliant.io.results import write_whole
+
+    write = _mp4 if target.suffix == ".mp4" else _gif
+    write_whole(target, write(pictures, frames_per_second))
+    return count
+
+
+def _pictures(
+    eqs: Equations, run: Result, chosen: list[int], dots_per_inch: int, progress: Progress | None
+) -> Iterator[np.ndarray]:
+    """Frames (height x width x 3, bytes), all seen from the same place; each saved time is drawn once."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    maker = SceneMaker(eqs, run_values(eqs, run, "parameters"), inputs=run_values(eqs, run, "inputs"))
+    scenes: dict[int, Scene] = {k: maker.at(run.q[k], float(run.time[k])) for k in dict.fromkeys(chosen)}
+    camera = front_view(next(iter(scenes.values())))
+    flat = camera.project(np.concatenate([scene.outline_points() for scene in scenes.values()]))
+    size = float(max(np.max(np.ptp(flat, axis=0)), 1e-6))
+    drawings = {k: Drawing(scene, camera, labels=True, frames=True, size=size) for k, scene in scenes.items()}
+    low = np.min([drawing.low for drawing in drawings.values()], axis=0)
+    high = np.max([drawing.high for drawing in drawings.values()], axis=0)
+    shape = (high - low) + 0.12 * size
+    inches = min(WIDTH / shape[0], HEIGHT / shape[1])
+    # encoders want an even number of dots
+    width, height = (2 * round(inches * x * dots_per_inch / 2) for x in shape)
+    last, frame = -1, np.zeros((height, width, 3), dtype=np.uint8)
+    for number, k in enumerate(chosen):
+        if k != last:
+            canvas = FigureCanvasAgg(Figure((width / dots_per_inch, height / dots_per_inch), dpi=dots_per_inch))
+            ax = canvas.figure.add_axes((0, 0, 1, 1))
+            drawings.pop(k).draw(ax, (low, high))
+            ax.text(0.02, 0.98, f"t = {run.time[k]:.2f} s", transform=ax.transAxes, va="top", fontsize=9)
+            canvas.draw()
+            frame = np.asarray(canvas.buffer_rgba())[:height, :width, :3].copy()
+            last = k
+        yield frame
+        if progress is not None:
+            progress(number + 1, len(chosen))
+
+
+def _mp4(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
+    first = next(pictures)
+    height, width = first.shape[:2]
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "film.mp4"
+        command = [
+            "ffmpeg", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}",
+            "-r", f"{frames_per_second:g}", "-i", "-", "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18",
+            "-movflags", "+faststart", str(target),
+        ]  # fmt: skip
+        # words of the encoder go to a file: a pipe that nobody empties could fill up
+        with (Path(folder) / "errors").open("w+b") as errors:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors)
+            assert process.stdin is not None
+            try:
+                for picture in chain([first], pictures):
+                    process.stdin.write(picture.tobytes())
+                process.stdin.close()
+            except BrokenPipeError:
+                pass  # it has said why
+            if process.wait() != 0 or not target.exists():
+                errors.seek(0)
+                raise FilmError(
+                    f"ffmpeg failed: {errors.read().decode(errors='replace').strip() or 'no reason given'}; write a .gif"
+                )
+        return target.read_bytes()
+
+
+def _gif(pictures: Iterator[np.ndarray], frames_per_second: float) -> bytes:
+    from PIL import Image
+
+    first = Image.fromarray(next(pictures)).convert("P", palette=Image.Palette.ADAPTIVE, colors=64)
+    rest = (Image.fromarray(picture).quantize(palette=first, dither=Image.Dither.NONE) for picture in pictures)
+    content = io.BytesIO()
+    # the format counts in hundredths of a second
+    duration = 10 * max(2, round(100 / frames_per_second))
+    first.save(content, format="GIF", save_all=True, append_images=rest, duration=duration, loop=0, optimize=False)
+    return content.getvalue()

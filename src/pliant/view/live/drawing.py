@@ -1,0 +1,102 @@
+"""A stage of one frame in a viser scene: made once, then moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.view.colours import PALETTE, rgb
+from pliant.view.marks import Scene
+from pliant.view.player import round_length
+from pliant.view.shapes import unit_shape
+from pliant.view.stage import Stage, make_stage, quaternion_between
+
+FIELD_OF_VIEW = 0.5
+
+
+class Drawing:
+    """Draws scenes of one robot below a name in the tree of a viser scene.
+
+    The scales of colours, symbols and arrows stay as they are, or grow: what is seen can be compared.
+    """
+
+    def __init__(self, scene_api: Any, root: str, *, ghost: bool = False) -> None:
+        self.api, self.root, self.ghost = scene_api, root, ghost
+        self.handles: dict[tuple[str, str], Any] = {}
+        self.labels: list[Any] = []
+        self.scales = {"curvature": 0.0, "size": 0.0, "force": 0.0}
+        self.shown = {"robot": True, "loads": True, "frames": False, "labels": not ghost}
+
+    def draw(self, scene: Scene) -> Stage:
+        """Show a scene; returns its stage."""
+        stage = make_stage([scene], **self.scales)
+        self.scales = {"curvature": stage.curvature, "size": stage.size, "force": stage.force}
+        for batch in stage.batches:
+            key = batch.layer, batch.shape
+            values = {
+                "batched_positions": batch.positions[0].astype(np.float32),
+                "batched_wxyzs": batch.turns[0].astype(np.float32),
+                "batched_scales": batch.sizes[0].astype(np.float32),
+                "batched_colors": self._colours(batch.colours[0]),
+            }
+            if key not in self.handles:
+                mesh = unit_shape(batch.shape)
+                self.handles[key] = self.api.add_batched_meshes_simple(
+                    f"{self.root}/{batch.layer}/{batch.shape}", mesh.vertices, mesh.faces, lod="off",
+                    opacity=0.45 if self.ghost else None, visible=self.shown[batch.layer], cast_shadow=False,
+                    receive_shadow=False, **values,
+                )  # fmt: skip
+            else:
+                for name, value in values.items():
+                    setattr(self.handles[key], name, value)
+        self._write(stage)
+        return stage
+
+    def show(self, layer: str, visible: bool) -> None:
+        """Show or hide a layer, or the labels."""
+        self.shown[layer] = visible
+        for handle in self.labels if layer == "labels" else [h for key, h in self.handles.items() if key[0] == layer]:
+            handle.visible = visible
+
+    def remove(self) -> None:
+        """Take everything away."""
+        for handle in (*self.handles.values(), *self.labels):
+            handle.remove()
+        self.handles, self.labels = {}, []
+
+    def _colours(self, colours: np.ndarray) -> np.ndarray:
+        if self.ghost:
+            return np.broadcast_to(np.round(255 * np.array(rgb(PALETTE[1]))), colours.shape).astype(np.uint8)
+        return np.round(np.clip(colours, 0, 255)).astype(np.uint8)
+
+    def _write(self, stage: Stage) -> None:
+        if self.ghost:
+            return
+        if not self.labels:
+            self.labels = [
+                self.api.add_label(
+                    f"{self.root}/labels/{k}", label.text, visible=self.shown["labels"], anchor="top-center"
+                )
+                for k, label in enumerate(stage.labels)
+            ]
+        for handle, label in zip(self.labels, stage.labels, strict=True):
+            handle.position = label.positions[0]
+
+
+def set_view(server: Any, stage: Stage) -> None:
+    """Look at the robot as in its picture, with a floor below it."""
+    scene, camera = server.scene, server.initial_camera
+    middle, reach = 0.5 * (stage.low + stage.high), float(np.linalg.norm(stage.high - stage.low)) / 2
+    scene.set_up_direction(tuple(stage.up))
+    camera.up = tuple(stage.up)
+    camera.look_at = tuple(middle)
+    camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(FIELD_OF_VIEW / 2))
+    camera.fov = FIELD_OF_VIEW
+    camera.near, camera.far = 0.01 * max(reach, 1e-3), 200 * max(reach, 1e-3)
+    cell = round_length(max(stage.size, 1e-6) / 4)
+    lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
+    scene.add_grid(
+        "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),
+        wxyz=tuple(quaternion_between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
+    )  # fmt: skip

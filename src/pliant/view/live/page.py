@@ -1,0 +1,175 @@
+"""The controls of the live page, and the loop that answers them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from pliant.equations.equations import Equations
+from pliant.rod.switch import KINDS
+from pliant.solve.result import Result
+from pliant.spec.robot import RobotSpec
+from pliant.view.clips import MODE_SECONDS
+from pliant.view.live.drawing import Drawing, set_view
+from pliant.view.live.robot import EXPECTED, Choice, LiveRobot, Overlays, Shown
+from pliant.view.live.sliders import Slider, coordinate_sliders, input_sliders, parameter_sliders
+
+RUN, REST, START = "run", "at rest", "initial pose"
+NOTHING = "none"
+SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "4 x")
+INTERVAL = 1 / 30
+STEPS = 400
+"""Places of a slider."""
+
+
+class LivePage:
+    """One robot on one server. Controls only say that something changed; one thread does all the work."""
+
+    def __init__(self, server: Any, spec: RobotSpec, eqs: Equations, run: Result | None = None) -> None:
+        self.server, self.gui = server, server.gui
+        self.robot, self.overlays = LiveRobot(eqs, run), Overlays(spec)
+        self.drawing = Drawing(server.scene, "/robot")
+        self.ghost = Drawing(server.scene, "/overlay", ghost=True)
+        self.changed, self.stopped = threading.Event(), threading.Event()
+        self.time, self.phase, self.moving = 0.0, 0.0, False
+        self.gui.configure_theme(control_layout="fixed", show_logo=False, show_share_button=False)
+        first, words = self._first()
+        stage = self.drawing.draw(first.scene)
+        set_view(server, stage)
+        self._add_controls(stage.size, words)
+
+    def _first(self) -> tuple[Shown, str]:
+        if self.robot.run is not None:
+            return self.robot.at_time(0.0), RUN
+        try:
+            return self.robot.rest(Choice()), REST
+        except EXPECTED:
+            return self.robot.start(Choice()), START
+
+    # -- controls ----------------------------------------------------------------------------------------------------
+
+    def _add_controls(self, size: float, first: str) -> None:
+        gui, eqs, run = self.gui, self.robot.eqs, self.robot.run
+        modes = [f"mode {k + 1}" for k in range(self.robot.mode_count())]
+        options = ([RUN] if run is not None else []) + [REST, START, *modes]
+        self.what = self._follow(gui.add_dropdown("Show", options, initial_value=first))
+        self.status = gui.add_text("Status", "", disabled=True, multiline=True)
+        self.play = gui.add_button("Play", hint="Play or pause the run, or a mode")
+        self.play.on_click(lambda _: self._toggle())
+        duration = float(run.time[-1] - run.time[0]) if run is not None and len(run.time) else 0.0
+        self.clock = self._follow(gui.add_slider("Time [s]", 0.0, max(duration, 1e-9), max(duration, 1e-9) / 1000, 0.0))
+        self.clock.visible = run is not None
+        self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1 x")
+        self.sliders: dict[str, dict[str, tuple[Slider, Any]]] = {}
+        groups = {
+            "Inputs": input_sliders(eqs),
+            "Parameters": parameter_sliders(eqs),
+            "Start": coordinate_sliders(eqs, size),
+        }
+        for title, sliders in groups.items():
+            if sliders:
+                with gui.add_folder(title, expand_by_default=title != "Parameters" or len(sliders) < 8):
+                    self.sliders[title] = {s.name: (s, self._slider(s)) for s in sliders}
+        self.overlay: dict[str, Any] = {}
+        if eqs.model.spec.rods:
+            with gui.add_folder("Compare rod models"):
+                for rod in list(self.overlays.spec.rods)[:4]:
+                    choices = [NOTHING, *(f"{kind}:{n}" for kind in KINDS for n in (3, 10) if kind != "rom" or n == 3)]
+                    hint = "Draws the robot with this model of the rod over the one shown"
+                    self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
+        with gui.add_folder("Visible"):
+            for layer, words in (("labels", "Names"), ("loads", "Loads"), ("frames", "Frames")):
+                box = gui.add_checkbox(words, self.drawing.shown[layer])
+                box.on_update(lambda _, layer=layer, box=box: self.drawing.show(layer, box.value))
+
+    def _slider(self, slider: Slider) -> Any:
+        step = (slider.high - slider.low) / STEPS
+        return self._follow(
+            self.gui.add_slider(slider.label, slider.low, slider.high, step, slider.value, hint=slider.hint or None)
+        )
+
+    def _follow(self, handle: Any) -> Any:
+        handle.on_update(lambda _: self.changed.set())
+        return handle
+
+    def _toggle(self) -> None:
+        self.moving = not self.moving
+        self.play.label = "Pause" if self.moving else "Play"
+        self.changed.set()
+
+    def _choice(self) -> Choice:
+        """Values of sliders that were moved; the others stay what the model says, expressions included."""
+        moved = {
+            title: {
+                name: handle.value
+                for name, (s, handle) in group.items()
+                if abs(handle.value - s.value) > 1e-3 * (s.high - s.low)
+            }
+            for title, group in self.sliders.items()
+        }
+        return Choice(moved.get("Parameters", {}), moved.get("Inputs", {}), moved.get("Start", {}))
+
+    # -- work --------------------------------------------------------------------------------------------------------
+
+    def loop(self) -> None:
+        """Answer the controls until `stop`."""
+        before = time.perf_counter()
+        self.changed.set()
+        while not self.stopped.is_set():
+            animated = self.moving and (self.what.value == RUN or self.what.value.startswith("mode"))
+            self.changed.wait(timeout=INTERVAL if animated else None)
+            now = time.perf_counter()
+            if animated:
+                self._advance(now - before)
+            before = now
+            self.changed.clear()
+            if not self.stopped.is_set():
+                self._update()
+
+    def stop(self) -> None:
+        """End the loop."""
+        self.stopped.set()
+        self.changed.set()
+
+    def _advance(self, seconds: float) -> None:
+        seconds *= float(self.speed.value.split()[0])
+        if self.what.value == RUN:
+            later = self.clock.value + seconds
+            self.clock.value = later if later < self.clock.max else 0.0
+        else:
+            self.phase = (self.phase + seconds / MODE_SECONDS) % 1.0
+
+    def _update(self) -> None:
+        choice = self._choice()
+        try:
+            shown = self._shown(self.robot, choice)
+            with self.server.atomic():
+                self.drawing.draw(shown.scene)
+            words = shown.words + self._draw_overlay(choice)
+        except EXPECTED as reason:
+            words = str(reason)
+        if self.status.value != words:
+            self.status.value = words
+
+    def _shown(self, robot: LiveRobot, choice: Choice) -> Shown:
+        what = self.what.value
+        if what == RUN:
+            return robot.at_time(self.clock.value)
+        if what == START:
+            return robot.start(choice)
+        return robot.rest(choice) if what == REST else robot.mode(choice, int(what.split()[1]), self.phase)
+
+    def _draw_overlay(self, choice: Choice) -> str:
+        wanted = next(((rod, handle.value) for rod, handle in self.overlay.items() if handle.value != NOTHING), None)
+        if wanted is None:
+            self.ghost.remove()
+            return ""
+        self.status.value = f"deriving the model {wanted[1]} ..."
+        other = self.overlays.robot(*wanted)
+        shown = other.start(choice) if self.what.value == START else other.rest(choice)
+        self.ghost.scales = dict(self.drawing.scales)
+        self.ghost.remove()
+        with self.server.atomic():
+            self.ghost.draw(shown.scene)
+        return f"; overlay: {wanted[0]} as {wanted[1]}, at rest"

@@ -1,0 +1,123 @@
+"""What the live page shows: the pose that belongs to the sliders, solved with the equations that are already compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.equations.compiled import EvaluationError
+from pliant.equations.equations import Equations, Values, derive
+from pliant.rod.switch import with_rod_model
+from pliant.solve.equilibrium import equilibrium
+from pliant.solve.modal import Modes, modes
+from pliant.solve.result import Result
+from pliant.solve.state import AssemblyError, assemble
+from pliant.spec.robot import RobotSpec
+from pliant.view.clips import mode_positions, run_values
+from pliant.view.marks import Scene
+from pliant.view.scene import SceneMaker
+
+MOST_MODES = 12
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the sliders say: values by name (SI units)."""
+
+    parameters: Values = field(default_factory=dict)
+    inputs: Values = field(default_factory=dict)
+    start: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A scene, and what to say about it."""
+
+    scene: Scene
+    words: str
+
+
+class LiveRobot:
+    """A robot whose pose follows choices; it remembers where it was, so that the next equilibrium is near."""
+
+    def __init__(self, eqs: Equations, run: Result | None = None) -> None:
+        self.eqs, self.run = eqs, run
+        self._rest: np.ndarray | None = None
+        self._start: Mapping[str, float] = {}
+        self._found: tuple[Choice, Modes] | None = None
+        self._positions: tuple[Choice, int, list[np.ndarray]] | None = None
+
+    def start(self, choice: Choice) -> Shown:
+        """The initial pose, moved onto its constraints."""
+        engine = self.eqs.bind(choice.inputs, choice.parameters)
+        q, v = self.eqs.initial_state(choice.parameters)
+        made = assemble(self.eqs, engine, 0.0, self.eqs.position_vector(choice.start, q), v)
+        return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
+
+    def rest(self, choice: Choice) -> Shown:
+        """The pose at rest near the last one, or near the start where that was changed."""
+        q, words = self._solve(choice)
+        return self._shown(choice, q, 0.0, words)
+
+    def mode(self, choice: Choice, number: int, phase: float) -> Shown:
+        """A mode (from 1) about the pose at rest, at a phase between 0 and 1."""
+        if self._found is None or self._found[0] != choice:
+            q, _ = self._solve(choice)
+            self._found = (
+                choice,
+                modes(self.eqs, at=q, count=MOST_MODES, inputs=choice.inputs, parameters=choice.parameters),
+            )
+        found = self._found[1]
+        if number > found.shapes.shape[1]:
+            raise ValueError(f"the robot has {found.shapes.shape[1]} modes")
+        if self._positions is None or self._positions[:2] != (choice, number):
+            positions = mode_positions(self.eqs, found, number - 1, parameters=choice.parameters, inputs=choice.inputs)
+            self._positions = choice, number, positions
+        positions = self._positions[2]
+        words = f"mode {number}: {found.frequencies[number - 1]:.4g} Hz, damping ratio {found.damping_ratios[number - 1]:.3g}"
+        return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)
+
+    def at_time(self, t: float) -> Shown:
+        """The run at a time [s] after its start."""
+        assert self.run is not None
+        times = self.run.time
+        k = int(np.argmin(np.abs(times - times[0] - t)))
+        choice = Choice(run_values(self.eqs, self.run, "parameters"), run_values(self.eqs, self.run, "inputs"))
+        return self._shown(choice, self.run.q[k], float(times[k]), f"t = {times[k]:.4g} s")
+
+    def mode_count(self) -> int:
+        """How many modes can be shown."""
+        return min(MOST_MODES, max(0, len(self.eqs.rates) - self.eqs.model.system.rows))
+
+    def _solve(self, choice: Choice) -> tuple[np.ndarray, str]:
+        begin = self._rest
+        if begin is None or choice.start != self._start:
+            begin = self.eqs.position_vector(choice.start, self.eqs.initial_state(choice.parameters)[0])
+        found = equilibrium(self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters)
+        if found.status != "converged":
+            raise ValueError(found.message)
+        self._rest, self._start = found.q, dict(choice.start)
+        return found.q, found.message
+
+    def _shown(self, choice: Choice, q: np.ndarray, t: float, words: str) -> Shown:
+        return Shown(SceneMaker(self.eqs, choice.parameters, inputs=choice.inputs).at(q, t), words)
+
+
+EXPECTED = (AssemblyError, EvaluationError, ValueError)
+"""What can go wrong for reasons that the person at the sliders can change."""
+
+
+class Overlays:
+    """The same robot with another model of one rod, derived once for each choice."""
+
+    def __init__(self, spec: RobotSpec) -> None:
+        self.spec = spec
+        self._known: dict[tuple[str, str], LiveRobot] = {}
+
+    def robot(self, rod: str, model: str) -> LiveRobot:
+        """The robot with that rod in a model such as `eba:10`."""
+        if (rod, model) not in self._known:
+            self._known[rod, model] = LiveRobot(derive(with_rod_model(self.spec, rod, model)))
+        return self._known[rod, model]

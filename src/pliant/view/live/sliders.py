@@ -1,0 +1,78 @@
+"""Which sliders a robot offers: parameters, inputs and initial coordinates, with ranges that make sense."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pliant.spec.coordinate import LengthCoordinate
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+
+MOST = 24
+"""Sliders of one sort; robots with more show the first ones."""
+
+USUAL = {"Pa": 1e5, "N": 1.0, "N*m": 0.1, "m": 0.1, "rad": math.pi, "m/s^2": 10.0, "kg": 1.0}
+"""How far a value that is zero in the model may go, by its unit; 1 for other units."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that can be changed: its value in the model and its range (SI units)."""
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    hint: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name and unit."""
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+
+def parameter_sliders(eqs: Equations) -> list[Slider]:
+    """Independent parameters that can change without deriving anew."""
+    names = [name for name in eqs.parameters if name not in eqs.model.structural]
+    return [_slider(eqs, name, eqs.parameters[name]) for name in names[:MOST]]
+
+
+def input_sliders(eqs: Equations) -> list[Slider]:
+    """Inputs, at the values they are held at."""
+    held = eqs.input_vector()
+    return [_slider(eqs, name, float(held[k])) for k, name in enumerate(eqs.inputs[:MOST])]
+
+
+def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
+    """Coordinates of joints at the start; lengths go as far as the robot's size [m] either way."""
+    start = eqs.initial_state()[0]
+    sliders = []
+    for entry in eqs.model.coordinates:
+        if entry.spec is None or entry.is_rotation:
+            continue
+        unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
+        value = float(start[entry.q_at])
+        sliders.append(Slider(entry.name, unit, value, value - reach, value + reach, "where the robot starts"))
+    return sliders[:MOST]
+
+
+def _slider(eqs: Equations, name: str, value: float) -> Slider:
+    environment, spec = eqs.model.environment, eqs.model.spec.parameters.get(name)
+    dimension = environment.dimension(name)
+    unit = dimension.unit if dimension is not None and not dimension.is_number else ""
+    reach = 0.5 * abs(value) if value else USUAL.get(unit, 1.0)
+    low, high = value - reach, value + reach
+    if spec is not None and spec.minimum is not None:
+        low = float(environment.value(spec.minimum))
+    if spec is not None and spec.maximum is not None:
+        high = float(environment.value(spec.maximum))
+    if unit == "Pa" and not value:
+        low = max(low, 0.0)  # chambers are pumped up, not sucked flat
+    low, high = min(low, value), max(high, value)
+    return Slider(
+        name, unit, value, low, high if high > low else low + 1.0, spec.description if spec is not None else ""
+    )

@@ -1,0 +1,222 @@
+"""One page about a robot and what was computed: it opens anywhere, without network, and can be sent to a colleague."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant._version import __version__
+from pliant.solve.compare import Comparison
+from pliant.solve.equilibrium import Equilibrium
+from pliant.solve.fit import Fit
+from pliant.solve.linear import StateSpace
+from pliant.solve.modal import Modes
+from pliant.solve.packaging import versions
+from pliant.solve.result import Result
+from pliant.spec.tables import overview, tree_lines
+from pliant.spec.writer import dump
+from pliant.view.clips import MOST_FRAMES, mode_clips, pose_clip, run_clip
+from pliant.view.figures import figure_html, sketch_html
+from pliant.view.page import encoded, page, table, text
+from pliant.view.player import player
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+
+MOST_ROWS, MOST_PLOTS, MOST_MODES = 40, 8, 12
+"""Rows of a table, plots of outputs, and animated modes; more are left out, and the page says so."""
+
+
+def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequence[Any]) -> None:
+    """Write the page about a robot and what was found (see `report`), whole or not at all."""
+    from pliant.io.results import write_whole
+
+    write_whole(Path(path), encoded(report(eqs, findings)))
+
+
+def report(eqs: Equations, findings: Sequence[Any]) -> str:
+    """The page about a robot and its equilibria, modes, linear systems, runs, comparisons and fits, in the given order."""
+    shown = overview(eqs.model.spec)
+    sections = [("Model", _model(eqs)), *_sections(eqs, findings), ("Reproduction", _reproduction(eqs))]
+    links = "".join(f'<a href="#part{k}">{text(title)}</a>' for k, (title, _) in enumerate(sections))
+    body = [f"<h1>{text(shown.title)}</h1>", f"<p>{text(shown.description)}</p>" if shown.description else ""]
+    body += [f'<nav aria-label="Sections">{links}</nav>']
+    body += [f'<p class="warning" role="note">{text(note)}</p>' for note in _warnings(findings)]
+    body += [
+        f'<section id="part{k}"><h2>{text(title)}</h2>{content}</section>'
+        for k, (title, content) in enumerate(sections)
+    ]
+    return page(f"{shown.title} - Pliant report", "\n".join(body))
+
+
+def _warnings(findings: Sequence[Any]) -> Iterator[str]:
+    for finding in findings:
+        yield from getattr(finding, "warnings", ())
+        if getattr(finding, "status", "") == "failed":
+            yield finding.message
+
+
+def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    writers: dict[type, tuple[str, Callable[[Equations, Any, str], str]]] = {
+        Equilibrium: ("Equilibrium", _equilibrium),
+        Modes: ("Modes", _modes),
+        StateSpace: ("Linear system", _linear),
+        Result: ("Motion", _motion),
+        Comparison: ("Comparison", _comparison),
+        Fit: ("Fit", _fit),
+    }
+    for number, finding in enumerate(findings):
+        several = isinstance(finding, list | tuple)
+        title, write = writers[type(finding[0] if several else finding)]
+        yield title, write(eqs, finding, f"stage{number}")
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _model(eqs: Equations) -> str:
+    shown = overview(eqs.model.spec)
+    parts = [f'<div class="pictures">{sketch_html(eqs, None, "the robot at its start")}</div>']
+    parts.append(table(("", ""), shown.totals))
+    for sheet in shown.sheets:
+        rows = sheet.rows[:MOST_ROWS]
+        more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
+            len(sheet.rows) > len(rows)
+        )
+        parts.append(f"<details><summary>{text(sheet.title)}</summary>{table(sheet.columns, rows)}{more}</details>")
+    parts.append(f"<details><summary>tree</summary><pre>{text(chr(10).join(tree_lines(shown.tree)))}</pre></details>")
+    return "".join(parts)
+
+
+def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
+    parts = [f"<p>{text(found.message)}. Largest unbalanced force: {found.residual:.2g}.</p>"]
+    if found.status == "converged":
+        parts.append(f'<div class="pictures">{sketch_html(eqs, found, "the robot at rest")}</div>')
+        parts.append(player(name, "the robot at rest", [pose_clip(eqs, found)]))
+    rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
+    outputs = [(key, _number(value)) for key, value in found.outputs.items()]
+    parts.append(_long_table(("coordinate", "value (SI)"), rows))
+    return "".join([*parts, table(("output", "value (SI)"), outputs) if outputs else ""])
+
+
+def _modes(eqs: Equations, found: Modes, name: str) -> str:
+    rows = []
+    for k, (frequency, ratio) in enumerate(zip(found.frequencies, found.damping_ratios, strict=True)):
+        shape = np.abs(found.shapes[:, k])
+        largest = [eqs.rates[i] for i in shape.argsort()[::-1][:3] if shape[i] > 0.05 * shape.max()]
+        rows.append((k + 1, f"{frequency:.6g}", f"{ratio:.4g}", ", ".join(largest)))
+    words = ("mode", "frequency [Hz]", "damping ratio", "moves most")
+    clips = mode_clips(found, most=MOST_MODES)
+    note = '<p class="note">One period of each mode takes two seconds here, whatever its frequency.</p>'
+    return _long_table(words, rows) + (player(name, "vibration modes", clips) + note if clips else "")
+
+
+def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
+    values = np.linalg.eigvals(found.A) if found.A.size else np.zeros(0)
+    order = np.argsort(np.abs(values))
+    rows = [(f"{values[k].real:.6g}", f"{values[k].imag:.6g}") for k in order]
+    parts = [
+        f"<p>States: {text(', '.join(found.states))}. Inputs: {text(', '.join(found.inputs) or 'none')}. "
+        f"Outputs: {text(', '.join(found.outputs) or 'none')}.</p>"
+    ]
+    if len(found.A) <= 12:
+        for letter in "ABCD":
+            matrix = getattr(found, letter)
+            if matrix.size:
+                parts.append(
+                    f"<h3>{letter}</h3>{table([''] * matrix.shape[1], [[f'{x:.4g}' for x in r] for r in matrix])}"
+                )
+    parts.append("<h3>Eigenvalues of A [1/s]</h3>" + _long_table(("real", "imaginary"), rows))
+    return "".join(parts)
+
+
+def _motion(eqs: Equations, run: Result, name: str) -> str:
+    parts = [f"<p>{text(run.message)} ({text(run.status)}). Method: {text(run.method)}.</p>"]
+    if len(run.time):
+        parts.append(player(name, "the motion", [run_clip(eqs, run)]))
+        if len(run.time) > MOST_FRAMES:
+            parts.append(f'<p class="note">{MOST_FRAMES} of {len(run.time)} saved times are played.</p>')
+    if len(run.time) > 1:
+        parts.append(f'<div class="pictures">{"".join(_motion_figures(run))}</div>')
+    timing = run.timing
+    rows = [
+        ("derive", f"{timing.derive_s:.3g} s"),
+        ("compile", f"{timing.compile_s:.3g} s"),
+        ("run", f"{timing.run_s:.3g} s"),
+    ]
+    rows += [
+        ("steps", str(timing.steps)),
+        ("rejected steps", str(timing.rejected)),
+        ("evaluations", str(timing.evaluations)),
+    ]
+    return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
+
+
+def _motion_figures(run: Result) -> Iterator[str]:
+    from pliant import plot
+    from pliant.view.figures import constraint_error
+
+    names = list(run.output_names) or [str(name) for name in run.dataset["coordinate"].values]
+    for name in names[:MOST_PLOTS]:
+        yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
+    if len(names) > MOST_PLOTS:
+        yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
+    yield figure_html(lambda: plot.energy(run), "energies over time")
+    if run.dataset.sizes["constraint"]:
+        yield figure_html(lambda: constraint_error(run), "constraint error over time")
+
+
+def _comparison(eqs: Equations, rows: Sequence[Comparison], name: str) -> str:
+    from pliant import plot
+
+    head = (
+        "rod",
+        "states",
+        "mean error [mm]",
+        "largest error [mm]",
+        "mean error at rest [mm]",
+        "run [s]",
+        "times real time",
+    )
+    lines = [
+        (
+            r.rod,
+            r.states,
+            *map(_number, (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)),
+        )
+        for r in rows
+    ]
+    return table(head, lines) + figure_html(lambda: plot.compare(rows), "models beside each other")
+
+
+def _fit(eqs: Equations, found: Fit, name: str) -> str:
+    rows = [(key, _number(value), _number(found.deviations[key])) for key, value in found.parameters.items()]
+    errors = [("fitted samples", _number(found.before_mm), _number(found.after_mm))]
+    if np.isfinite(found.after_test_mm):
+        errors.append(("held-out samples", _number(found.before_test_mm), _number(found.after_test_mm)))
+    head = ("mean error [mm]", "before", "after")
+    return table(("parameter", "value (SI)", "standard deviation"), rows) + table(head, errors)
+
+
+def _reproduction(eqs: Equations) -> str:
+    rows = [*versions().items(), ("engine", type(eqs.engine).__name__)]
+    return (
+        f"{table(('', ''), rows)}<details><summary>model text</summary><pre>{text(dump(eqs.model.spec))}</pre></details>"
+        f'<p class="note">Made by Pliant {__version__}. Save the model text as a file and run the same analyses to repeat this.</p>'
+    )
+
+
+def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
+    return table(head, rows[:MOST_ROWS]) + more
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, list | tuple | np.ndarray):
+        return "[" + ", ".join(f"{x:.6g}" for x in np.ravel(value)) + "]"
+    return "-" if not np.isfinite(value) else f"{value:.6g}"
