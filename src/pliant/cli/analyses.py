@@ -16,6 +16,7 @@ from pliant.cli.answers import (
     write_json,
 )
 from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
+from pliant.cli.reporting import Report, check_report, save_report
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -60,11 +61,13 @@ def equilibrium(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
     time: Annotated[float, typer.Option("--time", help="Time at which inputs are read [s].")] = 0.0,
     out: Answer = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Find a pose at rest, and say whether it is stable."""
     from pliant.solve import equilibrium as solver
 
+    check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed))
@@ -82,6 +85,7 @@ def equilibrium(
     if others:
         answer["others"] = [equilibrium_json(other) for other in others]
     write_json(out, answer)
+    save_report(report, eqs, [best, *others])
     if json:
         print_json(answer)
     else:
@@ -113,11 +117,13 @@ def modes(
     count: Annotated[int | None, typer.Option("--count", min=1, help="How many modes, lowest first; else all.")] = None,
     at_state: AtState = "equilibrium",
     out: Answer = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Natural frequencies, damping ratios and mode shapes."""
     from pliant.solve import modal
 
+    check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     found = answering(lambda: modal.modes(eqs, at=state_at(eqs, at_state), count=count))
     answer = {
@@ -133,6 +139,7 @@ def modes(
         "warnings": found.warnings,
     }
     write_json(out, answer)
+    save_report(report, eqs, [found])
     if json:
         print_json(answer)
         return 0
@@ -158,11 +165,13 @@ def linearize(
     independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates, by comma.")] = None,
     at_state: AtState = "equilibrium",
     out: Answer = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """A, B, C, D about a state, on independent coordinates."""
     from pliant.solve import linear
 
+    check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     chosen = tuple(independent.split(",")) if independent else None
     found = answering(lambda: linear.linearize(eqs, at=state_at(eqs, at_state), independent=chosen))
@@ -174,6 +183,7 @@ def linearize(
         "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
     }
     write_json(out, answer)
+    save_report(report, eqs, [found])
     if json:
         print_json(answer)
         return 0
@@ -205,21 +215,27 @@ def simulate(
     variant: Variant = None,
     folder: Folder = None,
     out: Out = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
     from pliant.solve.saving import At, Every
 
+    check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     times = _times(at)
-    save = Every(save_every) if save_every is not None else At(times or [0.0, until]) if (times or json) else None
+    few = times or (json and report is None)  # a report plays the whole motion
+    save = Every(save_every) if save_every is not None else At(times or [0.0, until]) if few else None
     if save_every is not None and times:
         raise CommandError("give --at or --save-every, not both")
     result = answering(
         lambda: _simulate(eqs, until, save, method, dt, rtol, atol, start, formulation, independent, not json, out)
     )
+    save_report(report, eqs, [result])
     answer = result_json(model, eqs, result)
     if json:
+        if not times and save_every is None:
+            answer["samples"] = [answer["samples"][k] for k in sorted({0, len(answer["samples"]) - 1})]
         print_json(answer)
     else:
         print_result(result, out)
@@ -274,13 +290,15 @@ def _simulate(
 
 def run(
     model: Model, set: Set = None, rod: Rod = None, variant: Variant = None, folder: Folder = None,
-    out: Annotated[str | None, typer.Option("--out", help="Folder for the results.")] = None, json: Json = False,
+    out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
+    report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Do the analyses that the model lists, in order."""
     from pliant.cli.listed_analyses import run_analyses
 
+    check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
-    return int(answering(lambda: run_analyses(model, eqs, out, json)))
+    return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
 
 
 def equations(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pliant.cli.analyses import state_at
 from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, progress_bar, result_json
 from pliant.cli.common import CommandError, console, print_json, say
+from pliant.cli.reporting import save_report
 from pliant.equations.equations import Equations
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import method_by_name
@@ -19,24 +21,29 @@ from pliant.solve.simulate import simulate
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, SimulateAnalysis
 
 
-def run_analyses(model: str, eqs: Equations, out: str | None, json: bool) -> int:
+def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
     """Do all analyses; results go to the folder `out` (if given) and to the screen or one JSON object."""
     analyses = eqs.model.spec.analyses
     if not analyses:
         raise CommandError(f"the model '{model}' lists no analyses", "add `analyses:` to it, or call one by name")
     folder = _folder(out)
+    page = report or (None if folder is None or find_spec("matplotlib") is None else str(folder / "report.html"))
     answers: list[dict[str, Any]] = []
+    findings: list[Any] = []
     code = 0
     for number, analysis in enumerate(analyses, start=1):
         kind = next(iter(type(analysis).model_fields))
         if not json:
             console().print(f"{number}. {kind}", style="bold")
-        status, answer = _one(model, eqs, analysis, None if folder is None else folder / f"{number}_{kind}", json)
+        target = None if folder is None else folder / f"{number}_{kind}"
+        status, answer, finding = _one(model, eqs, analysis, target, json)
         answers.append({"analysis": kind, **answer})
+        findings.append(finding)
         if status == "failed":
             code = 2
+    save_report(page, eqs, findings)
     if json:
-        print_json({"model": model, "status": "failed" if code else "ok", "analyses": answers})
+        print_json({"model": model, "status": "failed" if code else "ok", "analyses": answers, "report": page})
     return code
 
 
@@ -53,7 +60,7 @@ def _folder(out: str | None) -> Path | None:
     return folder
 
 
-def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any]]:
+def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
     if isinstance(analysis, EquilibriumAnalysis):
         settings = analysis.equilibrium
         value = eqs.model.environment.value
@@ -61,7 +68,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         found = equilibrium(eqs, tolerance=tolerance)
         if not json:
             print_equilibrium(found)
-        return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}
+        return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found
     if isinstance(analysis, ModesAnalysis):
         shapes = modes(eqs, at=state_at(eqs, analysis.modes.at), count=analysis.modes.count)
         if not json:
@@ -73,21 +80,21 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
             "stable": shapes.stable,
             "warnings": shapes.warnings,
         }
-        return "ok", answer
+        return "ok", answer, shapes
     if isinstance(analysis, LinearizeAnalysis):
         linear = linearize(eqs, at=state_at(eqs, analysis.linearize.at))
         linear = linear.select(analysis.linearize.inputs, analysis.linearize.outputs)
         if not json:
             console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
         names = ("A", "B", "C", "D", "states", "inputs", "outputs")
-        return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}
+        return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
     assert isinstance(analysis, SimulateAnalysis)
     return _run_simulation(model, eqs, analysis, file, json)
 
 
 def _run_simulation(
     model: str, eqs: Equations, analysis: SimulateAnalysis, file: Path | None, json: bool
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, dict[str, Any], Any]:
     settings = analysis.simulate
 
     def number(x: Any) -> float | None:
@@ -122,4 +129,4 @@ def _run_simulation(
     if len(answer["samples"]) > 2:
         # the whole motion is in the file; the answer carries its ends
         answer["samples"] = [answer["samples"][0], answer["samples"][-1]]
-    return result.status, answer
+    return result.status, answer, result

@@ -9,6 +9,7 @@ import typer
 
 from pliant.cli.answers import answering, check_picture, drawing, write_json
 from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
+from pliant.cli.reporting import Report, check_report, save_report
 
 Against = Annotated[
     str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
@@ -45,6 +46,7 @@ def compare(
     variant: Variant = None,
     folder: Folder = None,
     out: Out = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Compare rod models with each other or with a recording: accuracy and cost."""
@@ -53,6 +55,7 @@ def compare(
     from pliant.solve.recording import read_recording
 
     check_picture(plot)
+    check_report(report)
     spec = load_model(model, settings=set, variant=variant, folders=folder)
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
@@ -73,10 +76,15 @@ def compare(
     )
     for note in (note for row in found for note in row.notes):
         say(f"pliant: {note}")
+    reference = f"{kinds[-1]} model" if against is None else "recording"
+    if report is not None:
+        from pliant.equations.equations import derive
+        from pliant.view.report import Compared
+
+        save_report(report, derive(spec), [Compared(tuple(found), reference)])
     if plot is not None:
         from pliant import plot as draw
 
-        reference = f"{kinds[-1]} model" if against is None else "recording"
         drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
     answer = {
@@ -138,6 +146,7 @@ def fit(
     variant: Variant = None,
     folder: Folder = None,
     out: Out = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Find physical parameters so that the model follows a recording."""
@@ -148,6 +157,7 @@ def fit(
 
     if against is None:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
+    check_report(report)
     if hold_out not in (None, "even", "odd"):
         raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
     eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
@@ -172,6 +182,7 @@ def fit(
     found = answering(work)
     answer = {"model": model, "status": "ok", **found.__dict__}
     write_json(out, answer)
+    save_report(report, eqs, [found])
     if json:
         print_json(answer)
         return 0

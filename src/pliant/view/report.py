@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_PLOTS, MOST_MODES = 40, 8, 12
 """Rows of a table, plots of outputs, and animated modes; more are left out, and the page says so."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What `compare` found, and what it was compared with, in words."""
+
+    rows: tuple[Comparison, ...]
+    reference: str
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on all models."""
+        return tuple(note for row in self.rows for note in row.notes)
 
 
 def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequence[Any]) -> None:
@@ -67,12 +81,11 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
         Modes: ("Modes", _modes),
         StateSpace: ("Linear system", _linear),
         Result: ("Motion", _motion),
-        Comparison: ("Comparison", _comparison),
+        Compared: ("Comparison", _comparison),
         Fit: ("Fit", _fit),
     }
     for number, finding in enumerate(findings):
-        several = isinstance(finding, list | tuple)
-        title, write = writers[type(finding[0] if several else finding)]
+        title, write = writers[type(finding)]
         yield title, write(eqs, finding, f"stage{number}")
 
 
@@ -81,8 +94,8 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
 
 def _model(eqs: Equations) -> str:
     shown = overview(eqs.model.spec)
-    parts = [f'<div class="pictures">{sketch_html(eqs, None, "the robot at its start")}</div>']
-    parts.append(table(("", ""), shown.totals))
+    drawn = sketch_html(eqs, None, "the robot at its start")
+    parts = [f'<div class="pictures">{drawn}{table(("", ""), shown.totals)}</div>']
     for sheet in shown.sheets:
         rows = sheet.rows[:MOST_ROWS]
         more = f'<p class="note">{len(sheet.rows) - len(rows)} more rows are not shown.</p>' * (
@@ -171,7 +184,7 @@ def _motion_figures(run: Result) -> Iterator[str]:
         yield figure_html(lambda: constraint_error(run), "constraint error over time")
 
 
-def _comparison(eqs: Equations, rows: Sequence[Comparison], name: str) -> str:
+def _comparison(eqs: Equations, found: Compared, name: str) -> str:
     from pliant import plot
 
     head = (
@@ -183,15 +196,13 @@ def _comparison(eqs: Equations, rows: Sequence[Comparison], name: str) -> str:
         "run [s]",
         "times real time",
     )
-    lines = [
-        (
-            r.rod,
-            r.states,
-            *map(_number, (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)),
-        )
-        for r in rows
-    ]
-    return table(head, lines) + figure_html(lambda: plot.compare(rows), "models beside each other")
+    lines = []
+    for r in found.rows:
+        numbers = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)
+        lines.append((r.rod, r.states, *map(_number, numbers)))
+    words = f"rod models beside the {found.reference}: times, errors and paths"
+    drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)
+    return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
 
 
 def _fit(eqs: Equations, found: Fit, name: str) -> str:

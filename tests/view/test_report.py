@@ -1,0 +1,219 @@
+"""Reports: what stands in them, that they hold nothing from models but text, and how they behave in a browser."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli import run as command
+from pliant.view.clips import Clip, mode_clips, run_clip, spread_indices
+from pliant.view.page import block, encoded, page, text
+from pliant.view.player import length_text, player_data, round_length
+from pliant.view.report import report
+from pliant.view.stage import make_stage
+
+HOSTILE = """</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'"&amp;\u2028\u202e{{7*7}}"""
+MODEL = f"""
+pliant: 1
+name: {json.dumps(HOSTILE)}
+description: {json.dumps("<svg onload=window.hacked=3> ]]> " + HOSTILE)}
+parameters: {{length: {{value: 0.5 m, description: {json.dumps(HOSTILE)}}}}}
+sections: {{wire: {{shape: circle, radius: 2 cm}}}}
+materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
+rods:
+  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: ebr}}}}
+outputs:
+  tip: {{frame: arm.tip}}
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    eqs = pliant.derive(pliant.load_text(MODEL))
+    rest = pliant.equilibrium(eqs)
+    run = pliant.simulate(eqs, 0.5, save=pliant.Every(0.02))
+    return eqs, rest, pliant.modes(eqs, at=rest.state, count=3), run
+
+
+@pytest.fixture(scope="module")
+def page_file(hostile, tmp_path_factory):
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    file.write_bytes(encoded(report(hostile[0], hostile[1:])))
+    return file
+
+
+class Elements(HTMLParser):
+    """All elements of a page, as a browser would read them."""
+
+    def __init__(self, document):
+        super().__init__()
+        self.found = []
+        self.feed(document)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def test_nothing_of_a_model_becomes_markup(page_file):
+    document = page_file.read_text(encoding="utf-8")
+    elements = Elements(document).found
+    assert not [a for _, attributes in elements for a in attributes if a.startswith("on") or a == "style"]
+    assert [a.get("type") for tag, a in elements if tag == "script"].count(None) == 1
+    assert all(a["src"].startswith("data:image/") for tag, a in elements if tag == "img")
+    assert not {tag for tag, _ in elements} & {"svg", "iframe", "object", "embed", "form", "base"}
+    assert "http://" not in document.replace("http://www.w3.org/", "")
+    assert "https://" not in document
+    assert text(HOSTILE) in document
+
+
+def test_data_blocks_cannot_be_left():
+    for value in (HOSTILE, "<!--<script>", "]]>", "\u2028\u2029", "\ud800"):
+        written = block("x", {"name": value})
+        assert written.count("<") == 2
+        assert json.loads(re.search(r">(.*)<", written, re.DOTALL)[1]) == {"name": value}
+    encoded(page("\ud800", "\ud800"))
+
+
+def test_the_policy_allows_our_script_alone(page_file):
+    document = page_file.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', document)[1]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert policy.count("sha256-") == 2
+
+
+def test_the_report_holds_what_was_computed(hostile, page_file):
+    eqs, rest, modes, run = hostile
+    document = page_file.read_text(encoding="utf-8")
+    assert f"{modes.frequencies[0]:.6g}" in document
+    assert text(rest.message) in document
+    assert text(run.method) in document
+    assert text(pliant.dump(eqs.model.spec)) in document
+    for words in ("tip over time", "energies over time", "Timing", "Reproduction", "casadi"):
+        assert words in document
+
+
+def test_the_player_gets_positions_to_a_fraction_of_the_robot(hostile):
+    eqs, _, _, run = hostile
+    clip = run_clip(eqs, run)
+    stage = make_stage(clip.scenes)
+    data = player_data(stage, "x", [clip])
+    low, span = np.array(data["quantum"]["low"]), np.array(data["quantum"]["span"])
+    for batch, packed in zip(stage.batches, data["batches"], strict=True):
+        track = packed["tracks"]["p"]
+        raw = np.frombuffer(base64.b64decode(track["data"]), "<i2").reshape(-1, packed["count"], 4)[..., :3]
+        places = low + span * (0.5 + 0.5 * raw / 32767)
+        assert np.abs(places - batch.positions).max() < span.max() / 60000
+
+
+def test_a_mode_moves_visibly_and_comes_back(hostile):
+    modes = hostile[2]
+    clips = mode_clips(modes, most=2)
+    assert [clip.name for clip in clips] == [f"mode {k + 1}: {modes.frequencies[k]:.4g} Hz" for k in range(2)]
+    for clip in clips:
+        tips = np.array([scene.rods[0].points[-1] for scene in clip.scenes])
+        assert 0.05 < np.ptp(tips, axis=0).max() / 0.5 < 0.5
+        np.testing.assert_allclose(tips[0], tips[-1])
+
+
+def test_modes_of_closed_loops_stay_closed():
+    eqs = pliant.derive("four_bar")
+    rest = pliant.equilibrium(eqs)
+    (clip,) = mode_clips(pliant.modes(eqs, at=rest.state))
+    gaps = [np.linalg.norm(np.diff(scene.constraints[0], axis=0)) for scene in clip.scenes]
+    assert max(gaps) < 1e-8
+
+
+def test_long_runs_are_thinned_evenly():
+    times = np.linspace(0, 60, 60001)
+    chosen = spread_indices(times, 1200)
+    assert chosen[0] == 0
+    assert chosen[-1] == 60000
+    assert len(chosen) <= 1200
+    assert np.ptp(np.diff(times[chosen])) < 0.005
+    np.testing.assert_array_equal(spread_indices(times[:50], 1200), np.arange(50))
+
+
+def test_lengths_of_the_grid_are_round():
+    assert [round_length(x) for x in (0.0123, 0.25, 0.99, 5.0, 70.0)] == pytest.approx([0.01, 0.2, 0.5, 5.0, 50.0])
+    assert [length_text(x) for x in (0.001, 0.02, 5.0)] == ["1 mm", "2 cm", "5 m"]
+
+
+@pytest.mark.parametrize("analysis", ["equilibrium", "modes", "linearize", "simulate"])
+def test_every_analysis_writes_a_report(analysis, tmp_path, capsys):
+    file = tmp_path / "page.html"
+    assert command([analysis, "pendulum", "--report", str(file), "--json"]) == 0
+    json.loads(capsys.readouterr().out)
+    assert file.read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_run_writes_a_report_beside_its_results(tmp_path, capsys):
+    assert command(["run", "four_bar", "--out", str(tmp_path / "new"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(tmp_path / "new" / "report.html")
+    assert (tmp_path / "new" / "report.html").stat().st_size > 50_000
+
+
+def test_bad_names_of_reports_are_refused_before_anything_is_computed(tmp_path, capsys):
+    assert command(["simulate", "pendulum", "--until", "1e9", "--report", str(tmp_path / "page.pdf")]) == 2
+    assert "end it in .html" in capsys.readouterr().err
+    assert command(["modes", "pendulum", "--report", str(tmp_path / "no" / "page.html")]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+# -- in a browser ----------------------------------------------------------------------------------------------------
+
+
+def test_the_report_works_without_network(browser, page_file):
+    browser.open(page_file.as_uri(), network=False)
+    browser.wait(
+        lambda: browser.run("return window.pliantPlayers.length === 3 && window.pliantPlayers.every(p => p.drawn > 0)")
+    )
+    assert browser.run("return window.hacked") is None
+    assert browser.find("h1").text == " ".join(HOSTILE.split())
+    assert not browser.errors()
+    outside = [url for url in browser.requests() if not url.startswith(("file:", "data:", "chrome"))]
+    assert not outside
+    for k in range(3):
+        browser.run("document.querySelectorAll('.player canvas')[arguments[0]].scrollIntoView()", k)
+        assert browser.coloured(browser.picture(f"section#part{k + 1} canvas")) > 0.01
+
+
+def test_playing_scrubbing_and_choosing_modes_change_the_picture(browser, page_file):
+    browser.open(page_file.as_uri(), network=False)
+    motion, modes = "section#part3", "section#part2"
+    browser.run("document.querySelector(arguments[0] + ' canvas').scrollIntoView()", motion)
+    before = browser.picture(f"{motion} canvas")
+    browser.find(f"{motion} .play").click()
+    browser.wait(lambda: browser.run("return window.pliantPlayers[2].time > 0.1"))
+    browser.wait(lambda: browser.differing(before, browser.picture(f"{motion} canvas")) > 0.002)
+    browser.wait(lambda: not browser.run("return window.pliantPlayers[2].playing"))  # it stops at its end
+    browser.run("document.querySelector(arguments[0] + ' canvas').scrollIntoView()", modes)
+    browser.find(f"{modes} .play").click()
+    browser.wait(lambda: browser.run("const p = window.pliantPlayers[1]; return p.playing && p.drawn > 3"))
+    browser.find(f"{modes} .play").click()
+    browser.run("const p = window.pliantPlayers[1]; p.time = 0.5; p.draw()")
+    first = browser.picture(f"{modes} canvas")
+    choice = browser.find(f"{modes} .clip")
+    choice.send_keys("mode 3")
+    browser.run("const p = window.pliantPlayers[1]; p.time = 0.5; p.draw()")
+    assert browser.differing(first, browser.picture(f"{modes} canvas")) > 0.002
+    # by keyboard alone
+    canvas = browser.find(f"{modes} canvas")
+    turned = browser.picture(f"{modes} canvas")
+    canvas.send_keys("\ue014\ue014\ue014")
+    assert browser.differing(turned, browser.picture(f"{modes} canvas")) > 0.002
+    assert not browser.errors()
+
+
+def test_one_pose_needs_no_controls_of_time(hostile):
+    eqs, rest, _, _ = hostile
+    from pliant.view.clips import pose_clip
+
+    clip = pose_clip(eqs, rest)
+    assert isinstance(clip, Clip)
+    data = player_data(make_stage(clip.scenes), "x", [clip])
+    assert all(not track["moves"] for batch in data["batches"] for track in batch["tracks"].values())
