@@ -20,7 +20,7 @@ from pliant.rod import Eba, Ebr, Fe, Rom, Srl
 from pliant.rod.chamber import Chamber
 from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
-from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Rectangle, Station, Table
+from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
 from pliant.spec.analyses import (
     EquilibriumAnalysis,
     EquilibriumSettings,
@@ -125,6 +125,7 @@ __all__ = [
     "Placement",
     "Planar",
     "Points",
+    "Polygon",
     "PoseAlong",
     "Poses",
     "PrincipalInertia",

@@ -8,12 +8,13 @@ from pliant.section.annulus import Annulus
 from pliant.section.base import Holes
 from pliant.section.circle import Circle
 from pliant.section.given import GivenProperties, GivenStiffness
+from pliant.section.polygon import Polygon
 from pliant.section.rectangle import Rectangle
 from pliant.section.table import Station, Table
 from pliant.spec.base import ByType
 
 Section: TypeAlias = Annotated[
-    Circle | Annulus | Rectangle | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
+    Circle | Annulus | Rectangle | Polygon | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
 ]
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "GivenProperties",
     "GivenStiffness",
     "Holes",
+    "Polygon",
     "Rectangle",
     "Section",
     "Station",

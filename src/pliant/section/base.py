@@ -137,7 +137,7 @@ class SectionShape(GeometricSection):
     """An outline with round holes."""
 
     holes: tuple[Holes, ...] = ()
-    """Holes along the rod; they must leave the section's centre where it is."""
+    """Holes along the rod. Except in a polygon they must leave the section's centre where it is."""
 
     def full_area(self, value: Evaluate) -> Any:
         """Area inside the outline [m^2], holes not subtracted."""
@@ -190,11 +190,17 @@ class SectionShape(GeometricSection):
                 if not self.contains(value, x, y, r):
                     text = f"the hole at ({x:g}, {y:g}) m with radius {r:g} m leaves the section"
                     yield ("holes", index, "positions", place), text, "move it inside, or make it smaller"
+        if any(r <= 0 for _, _, r in self.circles(value)):
+            return
         for (x, y, r), (u, w, s) in combinations(self.circles(value), 2):
             if math.hypot(x - u, y - w) < r + s:
                 text = f"the holes at ({x:g}, {y:g}) m and ({u:g}, {w:g}) m overlap"
                 yield ("holes",), text, "move them apart, or make them smaller"
                 return
+        yield from self.balance_problems(value)
+
+    def balance_problems(self, value: Evaluate) -> Iterator[Problem]:
+        """The holes leave the centre of area on the rod's axis."""
         circles = self.circles(value)
         if circles:
             moments = [sum(r**2 * c[k] for c in circles for r in c[2:]) for k in (0, 1)]
