@@ -89,6 +89,11 @@ def set_view(server: Any, stage: Stage) -> None:
     scene, camera = server.scene, server.initial_camera
     middle, reach = 0.5 * (stage.low + stage.high), float(np.linalg.norm(stage.high - stage.low)) / 2
     scene.set_up_direction(tuple(stage.up))
+    # an even light, so that colours mean what the scale says and nothing is hidden in the dark
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(enabled=False)
+    scene.add_light_ambient("/light/even", intensity=0.8)
+    scene.add_light_directional("/light/key", intensity=0.9, position=tuple(stage.camera.toward + 0.7 * stage.up))
     camera.up = tuple(stage.up)
     camera.look_at = tuple(middle)
     camera.position = tuple(middle + stage.camera.toward * 1.7 * max(reach, 1e-3) / np.tan(FIELD_OF_VIEW / 2))

@@ -33,7 +33,8 @@ class LivePage:
         self.ghost = Drawing(server.scene, "/overlay", ghost=True)
         self.changed, self.stopped = threading.Event(), threading.Event()
         self.time, self.phase, self.moving = 0.0, 0.0, False
-        self.gui.configure_theme(control_layout="fixed", show_logo=False, show_share_button=False)
+        self.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.gui.main_panel.dock_right()
         first, words = self._first()
         stage = self.drawing.draw(first.scene)
         set_view(server, stage)
@@ -165,7 +166,8 @@ class LivePage:
         if wanted is None:
             self.ghost.remove()
             return ""
-        self.status.value = f"deriving the model {wanted[1]} ..."
+        if wanted not in self.overlays:
+            self.status.value = f"deriving the model {wanted[1]} ..."
         other = self.overlays.robot(*wanted)
         shown = other.start(choice) if self.what.value == START else other.rest(choice)
         self.ghost.scales = dict(self.drawing.scales)

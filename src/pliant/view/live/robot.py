@@ -116,6 +116,10 @@ class Overlays:
         self.spec = spec
         self._known: dict[tuple[str, str], LiveRobot] = {}
 
+    def __contains__(self, choice: tuple[str, str]) -> bool:
+        """Whether a rod and model have been derived."""
+        return choice in self._known
+
     def robot(self, rod: str, model: str) -> LiveRobot:
         """The robot with that rod in a model such as `eba:10`."""
         if (rod, model) not in self._known:

@@ -56,7 +56,8 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
             continue
         unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
         value = float(start[entry.q_at])
-        sliders.append(Slider(entry.name, unit, value, value - reach, value + reach, "where the robot starts"))
+        ends = map(_short, (value, value - reach, value + reach))
+        sliders.append(Slider(entry.name, unit, *ends, "where the robot starts"))
     return sliders[:MOST]
 
 

@@ -1,0 +1,236 @@
+"""The live page: what it computes, whom it answers, and how it behaves in a browser."""
+
+import http.client
+import json
+import socket
+import threading
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli import run as command
+from pliant.view.live.robot import Choice, LiveRobot, Overlays
+from pliant.view.live.server import check_host, refusal
+from pliant.view.live.sliders import coordinate_sliders, input_sliders, parameter_sliders
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
+MODEL = f"""
+pliant: 1
+name: {json.dumps(HOSTILE)}
+parameters:
+  length: {{value: 0.5 m, description: {json.dumps(HOSTILE)}}}
+  force: {{value: 0 N, input: true, minimum: -1 N, maximum: 1 N}}
+sections: {{wire: {{shape: circle, radius: 2 cm}}}}
+materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
+rods:
+  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: ebr}}}}
+loads:
+  tip: {{frame: arm.tip, force: [0, 0, =force]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def eqs():
+    return pliant.derive(pliant.load_text(MODEL))
+
+
+# -- what it computes ------------------------------------------------------------------------------------------------
+
+
+def test_sliders_solve_again_without_deriving_again(eqs, monkeypatch):
+    robot = LiveRobot(eqs)
+    engine = eqs.engine
+    monkeypatch.setattr("pliant.view.live.robot.derive", lambda *_: pytest.fail("derived again"))
+    tips = [robot.rest(Choice(inputs={"force": f})).scene.rods[0].points[-1][2] for f in (0.0, 0.3, 0.6)]
+    assert tips[0] < tips[1] < tips[2]
+    longer = robot.rest(Choice(parameters={"length": 0.6})).scene.rods[0].points
+    assert np.linalg.norm(np.diff(longer, axis=0), axis=1).sum() == pytest.approx(0.6, rel=0.02)
+    assert eqs.engine is engine
+
+
+def test_the_shape_at_rest_is_that_of_the_equilibrium(eqs):
+    robot = LiveRobot(eqs)
+    robot.rest(Choice(inputs={"force": -0.5}))  # another start must not matter
+    shown = robot.rest(Choice(inputs={"force": 0.5}))
+    expected = pliant.equilibrium(eqs, inputs={"force": 0.5})
+    np.testing.assert_allclose(shown.scene.rods[0].points[-1], eqs.frame("arm.tip", expected.q).position, atol=1e-7)
+    assert shown.scene.loads[0].force[2] == pytest.approx(0.5)
+
+
+def test_modes_are_those_of_the_pose_shown(eqs):
+    robot = LiveRobot(eqs)
+    choice = Choice(parameters={"length": 0.4})
+    rest = pliant.equilibrium(eqs, parameters=choice.parameters)
+    frequency = pliant.modes(eqs, at=rest.state, count=1, parameters=choice.parameters).frequencies[0]
+    assert f"{frequency:.4g} Hz" in robot.mode(choice, 1, 0.25).words
+    tips = [robot.mode(choice, 1, phase).scene.rods[0].points[-1] for phase in (0.25, 0.75)]
+    assert np.linalg.norm(tips[1] - tips[0]) > 0.02
+    with pytest.raises(ValueError, match="modes"):
+        robot.mode(choice, 1000, 0.0)
+
+
+def test_start_coordinates_move_the_initial_pose():
+    eqs = pliant.derive("four_bar")
+    start = eqs.initial_state()[0]
+    moved = LiveRobot(eqs).start(Choice(start={"q1": start[0] + 0.3}))
+    assert np.linalg.norm(np.diff(moved.scene.constraints[0], axis=0)) < 1e-8
+    before = {s.name: s.points for s in LiveRobot(eqs).start(Choice()).scene.solids}
+    assert np.linalg.norm(before["bar1"][1] - moved.scene.solids[0].points[1]) > 0.005
+
+
+def test_an_overlay_is_derived_once(eqs):
+    overlays = Overlays(eqs.model.spec)
+    robot = overlays.robot("arm", "ebr:2")
+    assert overlays.robot("arm", "ebr:2") is robot
+    finer = robot.rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
+    own = LiveRobot(eqs).rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
+    assert 0 < np.linalg.norm(finer - own) < 0.05
+
+
+def test_sliders_have_ranges_that_make_sense(eqs):
+    (force,) = input_sliders(eqs)
+    assert (force.low, force.value, force.high, force.label) == (-1.0, 0.0, 1.0, "force [N]")
+    (length,) = parameter_sliders(eqs)
+    assert (length.low, length.high) == (0.25, 0.75)
+    pressures = input_sliders(pliant.derive("stiff_flop"))
+    assert [(s.low, s.high) for s in pressures] == [(0.0, 1e5)] * 3
+    angles = coordinate_sliders(pliant.derive("cart_pole"), 1.0)
+    assert [(s.unit, round(s.high - s.low, 3)) for s in angles] == [("m", 2.0), ("rad", 6.283)]
+
+
+# -- whom it answers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:9", "[::1]:8080", "localhost"])
+def test_this_machine_is_answered(host):
+    assert refusal({"Host": host}) is None
+    assert refusal({"Host": host, "Origin": "http://localhost:8080"}) is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Host": "evil.example:8080"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "localhost@evil.example"},
+        {"Host": "192.168.1.5:8080"},
+        {"Host": "localhost:8080", "Origin": "https://evil.example"},
+        {"Host": "localhost:8080", "Origin": "null"},
+    ],
+)
+def test_others_are_refused(headers):
+    assert refusal(headers)
+
+
+def test_only_loopback_can_be_served(capsys):
+    check_host("127.0.0.1")
+    assert command(["view", "pendulum", "--host", "0.0.0.0", "--no-browser"]) == 2
+    assert "ssh -L 8080:127.0.0.1:8080" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_named(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert command(["view", "pendulum", "--port", str(port), "--no-browser"]) == 2
+    assert f"cannot use port {port}" in capsys.readouterr().err
+
+
+def test_results_take_no_options_of_models(capsys):
+    assert command(["view", "run.nc", "--set", "length=1 m", "--no-browser"]) == 2
+    assert "holds its own model" in capsys.readouterr().err
+
+
+# -- in a browser ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(eqs):
+    """The page of a robot with a run, served on a free port."""
+    pytest.importorskip("viser", reason="viser is not installed (the extra `view`)")
+    from pliant.view.live.page import LivePage
+    from pliant.view.live.server import free_port, start_server
+
+    run = pliant.simulate(eqs, 1.0, save=pliant.Every(0.02))
+    server = start_server(free_port(0), HOSTILE)
+    page = LivePage(server, eqs.model.spec, eqs, run)
+    thread = threading.Thread(target=page.loop, daemon=True)
+    thread.start()
+    yield server.get_port()
+    page.stop()
+    thread.join(10)
+    server.stop()
+
+
+def test_the_server_itself_refuses(served):
+    for headers, status in (({}, 200), ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403)):
+        connection = http.client.HTTPConnection("127.0.0.1", served, timeout=10)
+        connection.request("GET", "/", headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == status
+        assert status == 200 or b"ssh -L" in body
+
+
+def scene(browser):
+    """Pixels of the page where the robot is, without the panel of controls and messages."""
+    return browser.picture("body")[130:, :400]
+
+
+def choose(browser, now, option):
+    """Choose an entry of the list that shows `now`."""
+    boxes = browser.driver.find_elements("css selector", "input[role=combobox]")
+    next(box for box in boxes if box.get_attribute("value") == now and box.is_displayed()).click()
+    entry = f"//div[@role='option'][normalize-space(.)='{option}']"
+    browser.wait(lambda: browser.driver.find_elements("xpath", entry))
+    browser.driver.find_element("xpath", entry).click()
+
+
+def status(browser):
+    return browser.run("return document.querySelector('textarea').value")
+
+
+def button(browser, word):
+    return browser.driver.find_element("xpath", f"//button[normalize-space(.)='{word}']")
+
+
+def moves(browser):
+    """Wait until the robot has moved."""
+    before = scene(browser)
+    browser.wait(lambda: browser.differing(before, scene(browser)) > 0.003)
+
+
+def test_the_live_page_plays_follows_sliders_and_shakes(browser, served):
+    browser.driver.set_window_size(720, 620)  # drawn without a graphics card, small is quick
+    browser.open(f"http://localhost:{served}")
+    browser.wait(lambda: browser.driver.find_elements("css selector", "textarea") and status(browser).startswith("t ="))
+    browser.wait(lambda: browser.coloured(scene(browser)) > 0.01)
+    # the run plays
+    button(browser, "Play").click()
+    moves(browser)
+    button(browser, "Pause").click()
+    # a slider, from the keyboard: the rod at rest bends up
+    choose(browser, "run", "at rest")
+    browser.wait(lambda: "equilibrium" in status(browser))
+    before = scene(browser)
+    sliders = browser.driver.find_elements("css selector", "[role=slider]")
+    force = next(
+        s for s in sliders if s.get_attribute("aria-valuemax") == "1" and s.get_attribute("aria-valuemin") == "-1"
+    )
+    force.send_keys("\ue010")  # to its end
+    browser.wait(lambda: browser.differing(before, scene(browser)) > 0.003)
+    # a mode, with its frequency
+    choose(browser, "at rest", "mode 1")
+    browser.wait(lambda: status(browser).startswith("mode 1:") and " Hz" in status(browser))
+    button(browser, "Play").click()
+    moves(browser)
+    button(browser, "Pause").click()
+    assert HOSTILE in browser.find("body").text
+    assert browser.run("return window.hacked") is None
+    assert not browser.errors()
+    asked = [url for url in browser.requests() if url.startswith(("http", "ws"))]
+    assert asked
+    assert all(url.startswith(f"http://localhost:{served}/") for url in asked)
