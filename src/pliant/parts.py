@@ -56,7 +56,14 @@ from pliant.spec.inputs import (
     StepInput,
 )
 from pliant.spec.library import Material
-from pliant.spec.outputs import ConstraintOutput, CoordinateOutput, EnergyOutput, FrameOutput, LinkOutput
+from pliant.spec.outputs import (
+    ConstraintOutput,
+    CoordinateOutput,
+    EnergyOutput,
+    FrameOutput,
+    LinkOutput,
+    TendonOutput,
+)
 from pliant.spec.parameter import Parameter, World
 from pliant.spec.placement import (
     Attachment,
@@ -68,6 +75,8 @@ from pliant.spec.placement import (
 )
 from pliant.spec.robot import RobotSpec
 from pliant.spec.scalar import Each
+from pliant.tendon import ElasticTendon, TensionTendon
+from pliant.tendon.through import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
 
 __all__ = [
     "AngleCoordinate",
@@ -95,6 +104,7 @@ __all__ = [
     "Each",
     "Eba",
     "Ebr",
+    "ElasticTendon",
     "EnergyOutput",
     "EqualTo",
     "EquilibriumAnalysis",
@@ -102,10 +112,12 @@ __all__ = [
     "EulerRotation",
     "Fe",
     "FrameOutput",
+    "FramePoint",
     "Frames",
     "Free",
     "GivenProperties",
     "GivenStiffness",
+    "HelicalStretch",
     "Helix",
     "Holes",
     "InertiaMatrix",
@@ -119,11 +131,13 @@ __all__ = [
     "ModesAnalysis",
     "ModesSettings",
     "Orientation",
+    "ParallelStretch",
     "Parameter",
     "Piece",
     "PiecewiseInput",
     "Placement",
     "Planar",
+    "PointStretch",
     "Points",
     "Polygon",
     "PoseAlong",
@@ -140,6 +154,7 @@ __all__ = [
     "RobotSpec",
     "Rod",
     "RodFrame",
+    "RodPoint",
     "Rom",
     "Rotate",
     "Series",
@@ -156,6 +171,8 @@ __all__ = [
     "Step",
     "StepInput",
     "Table",
+    "TendonOutput",
+    "TensionTendon",
     "Translate",
     "Tube",
     "Universal",

@@ -23,6 +23,8 @@ from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
 from pliant.model.system import System, SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
+from pliant.tendon.elastic import elastic_line
+from pliant.tendon.tension import GIVEN_TENSION
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `inertia_cases`
 
@@ -147,6 +149,7 @@ class RandomSystem:
         wrench = [*rng.normal(size=3), *self.rotation().ravel(order="F")]
         builder.frame_force(WRENCH, self._nodes(2), wrench, builder.signals(6), "load")
         builder.frame_force(WRENCH, [builder.last_node(), 0], wrench, builder.signals(6), "load")
+        self.routes()
         for joint, q_at, v_at in self.first_coordinates:
             if joint == "rotation":
                 builder.coordinate_force(ORIENTATION_FORCE, q_at, v_at, [7.0, 0.8], builder.signals(3), "ball")
@@ -155,6 +158,19 @@ class RandomSystem:
                 constants = [30.0, 0.2, 2.0, 1.5, float(rng.integers(-1, 2)), 0.5]
                 signals = builder.signals(law.signals)
                 builder.coordinate_force(law, q_at, v_at, constants, signals, f"spring {joint}")
+
+    def routes(self) -> None:
+        """Lines through random points: several on one node, some on the ground, forth and back along the tree."""
+        rng, builder = self.rng, self.builder
+        law = [25.0, 0.3, 2.0, 1.5, 0.4]
+        for kind, count in ((GIVEN_TENSION, 3), (elastic_line(wound=True), 5), (elastic_line(wound=False), 2)):
+            nodes = [int(n) for n in rng.integers(0, builder.last_node() + 1, size=count)]
+            constants = law[: kind.constants]
+            points = [(node, ca.DM(0.3 * rng.normal(size=3))) for node in nodes]
+            builder.route(kind, points, constants, builder.signals(kind.signals), f"line {kind.name}")
+        points = [(node, ca.DM(0.3 * rng.normal(size=3))) for node in self._path(builder.last_node())]
+        if len(points) > 1:
+            builder.route(elastic_line(wound=False), points, law, 0, "line along")
 
     def constraints(self, *, again: bool = False) -> None:
         """Frame constraints between loose parts, one of them prescribed in time, and a linear one.

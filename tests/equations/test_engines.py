@@ -213,7 +213,7 @@ def test_energy_balance(sample: Any) -> None:
     totals = []
     for s in (h, -h):
         moved = engine.increment(q, s * v + 0.5 * s * s * a)
-        totals.append(engine.energies(t, moved, v + s * a)[:2].sum())
+        totals.append(engine.energies(t + s, moved, v + s * a)[:2].sum())
     _, _, dissipation, supply, _ = engine.energies(t, q, v)
     power = engine.inverse(t, q, v, a) @ v
     assert (totals[0] - totals[1]) / (2 * h) == pytest.approx(supply - dissipation + power, rel=1e-6, abs=1e-5)

@@ -272,6 +272,7 @@ class CompiledEngine:
                 self.system.coordinate_forces,
             ),
             (self._int_view(self._head.fforce_active, len(self.system.frame_forces)), self.system.frame_forces),
+            (self._int_view(self._head.route_active, len(self.system.routes)), self.system.routes),
         )
         gravity = self.theta[0:3].copy()
         rest, zero = np.zeros(self.nv), np.zeros(self.nv)
@@ -366,7 +367,7 @@ class _WorkHead(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "theta held parameters signal signal_rate signal_acceleration input input_rate input_acceleration "
-                "row_active cforce_active fforce_active R p V A c S Sd R0 p0 inertia momentum bias force wrench tau"
+                "row_active cforce_active fforce_active route_active R p V A c S Sd R0 p0 inertia momentum bias force wrench tau"
             ).split()
         ]
         + [(name, ctypes.c_double) for name in ("energy", "dissipation", "supply")]
@@ -374,7 +375,7 @@ class _WorkHead(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "IA pA U D u B Vq Av Aq path BA HB lanes lanes_eta lanes_a lanes_node K C M Jval phi phi_rate gamma "
-                "lambda_ scratch kernel_w kernel_iw kkt rhs linear"
+                "lambda_ scratch kernel_w kernel_iw kkt rhs linear route_point route_sum route_gradient"
             ).split()
         ]
         + [("path_stride", ctypes.c_int), ("pattern_is_tree", ctypes.c_int)]

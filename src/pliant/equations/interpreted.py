@@ -228,23 +228,25 @@ class InterpretedEngine:
         gravity = self.theta[0:3].copy()
         out: dict[str, np.ndarray] = {}
 
-        def bare(coordinate: tuple[Any, ...], frame: tuple[Any, ...]) -> InterpretedEngine:
-            part = InterpretedEngine(replace(self.system, coordinate_forces=coordinate, frame_forces=frame), self.plan)
+        kinds = ("coordinate_forces", "frame_forces", "routes")
+
+        def bare(**forces: tuple[Any, ...]) -> InterpretedEngine:
+            none: dict[str, Any] = dict.fromkeys(kinds, ())
+            part = InterpretedEngine(replace(self.system, **(none | forces)), self.plan)
             part.theta, part.held, part.parameters = self.theta.copy(), self.held, self.parameters
             part.input_kind = self.input_kind
             return part
 
-        empty = bare((), ())
+        empty = bare()
         out["gravity"] = -empty.inverse(t, q, zero, zero)
         empty.theta[0:3] = 0
         inertial = empty.inverse(t, q, v, zero)
-        parts = [((c,), ()) for c in self.system.coordinate_forces] + [((), (f,)) for f in self.system.frame_forces]
-        for coordinate, frame in parts:
-            member = (*coordinate, *frame)[0]
-            part = bare(coordinate, frame)
-            part.theta[0:3] = 0
-            force = inertial - part.inverse(t, q, v, zero)
-            out[member.source] = out.get(member.source, np.zeros(self.nv)) + force
+        for kind in kinds:
+            for member in getattr(self.system, kind):
+                part = bare(**{kind: (member,)})
+                part.theta[0:3] = 0
+                force = inertial - part.inverse(t, q, v, zero)
+                out[member.source] = out.get(member.source, np.zeros(self.nv)) + force
         assert np.array_equal(gravity, self.theta[0:3])
         return out
 

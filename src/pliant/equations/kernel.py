@@ -26,6 +26,7 @@ import casadi as ca
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import Attached, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.interaction.route import RouteForce
 from pliant.motion.base import Motion, Part
 
 
@@ -245,6 +246,31 @@ def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
         (
             dense_function(f"{name}_value", inputs, [effect.force, scalars]),
             dense_function(f"{name}_tangent", inputs, tangent),
+        ),
+    )
+
+
+@cache
+def route_kernels(kind: RouteForce) -> Kernels:
+    """Kernels of a routed line's law (s signals); its geometry is the assembled system's.
+
+    value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
+    tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s
+    """
+    length, rate = ca.SX.sym("l"), ca.SX.sym("r")
+    theta = _zero_to_empty(kind.constants, "c")
+    signal, signal_rate = _zero_to_empty(kind.signals, "s"), _zero_to_empty(kind.signals, "sd")
+    effect = kind.law(length, rate, theta, signal, signal_rate)
+    inputs = [length, rate, theta, signal, signal_rate]
+    tension = ca.SX(effect.force)
+    tangent = [ca.jacobian(tension, x) for x in (length, rate, signal)]
+    scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
+    name = f"route_{kind.name}"
+    return Kernels(
+        name,
+        (
+            _function(f"{name}_value", inputs, [tension, scalars]),
+            _function(f"{name}_tangent", inputs, tangent),
         ),
     )
 

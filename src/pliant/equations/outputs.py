@@ -9,11 +9,18 @@ import casadi as ca
 import numpy as np
 
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.equations.symbolic import Tree, build_tree, stack_poses
+from pliant.equations.symbolic import Tree, build_tree, route_state, stack_poses
 from pliant.geometry import se3, so3
 from pliant.interaction.base import world_jacobian
 from pliant.model.model import Model
-from pliant.spec.outputs import ConstraintOutput, CoordinateOutput, EnergyOutput, FrameOutput, LinkOutput
+from pliant.spec.outputs import (
+    ConstraintOutput,
+    CoordinateOutput,
+    EnergyOutput,
+    FrameOutput,
+    LinkOutput,
+    TendonOutput,
+)
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Engine
@@ -77,8 +84,8 @@ def evaluate_outputs(
     if not model.spec.outputs:
         return {}
     out: dict[str, Any] = {}
-    signals = engine.signals(t)[1]
-    parts = output_function(model).call([q, v, a, multipliers, engine.theta, signals])
+    signals, rates = engine.signals(t)[1], engine.signal_rates(t)[0]
+    parts = output_function(model).call([q, v, a, multipliers, engine.theta, signals, rates])
     symbolic = iter(parts)
     energies: np.ndarray | None = None
     for name, spec in model.spec.outputs.items():
@@ -98,7 +105,7 @@ def evaluate_outputs(
 
 
 def output_function(model: Model) -> ca.Function:
-    """`(q, v, a, multipliers, constants, signals) ->` one vector per output that is not an energy."""
+    """`(q, v, a, multipliers, constants, signals, signal rates) ->` one vector per output that is not an energy."""
     return _output_function(_ById(model))
 
 
@@ -122,13 +129,13 @@ def _output_function(key: _ById) -> ca.Function:
     X = ca.SX
     q, v, a = (X.sym(n, k) for n, k in (("q", system.q_size), ("v", system.v_size), ("a", system.v_size)))
     multipliers, theta = X.sym("multipliers", system.rows), X.sym("constants", len(system.constants.numbers))
-    signals = X.sym("signals", system.signal_count)
+    signals, rates = X.sym("signals", system.signal_count), X.sym("signal_rates", system.signal_count)
     tree = build_tree(system, X, q, v, a, theta, X(ca.DM.zeros(6)), _needed_nodes(model))
-    context = _Context(model, tree, q, v, a, multipliers, theta, signals)
+    context = _Context(model, tree, q, v, a, multipliers, theta, signals, rates)
     outputs = [
         ca.densify(X(context.value(spec))) for spec in model.spec.outputs.values() if not isinstance(spec, EnergyOutput)
     ]
-    return ca.Function("outputs", [q, v, a, multipliers, theta, signals], outputs)
+    return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates], outputs)
 
 
 def _needed_nodes(model: Model) -> set[int]:
@@ -139,14 +146,18 @@ def _needed_nodes(model: Model) -> set[int]:
             names |= {spec.frame, spec.relative_to}
         elif isinstance(spec, LinkOutput):
             nodes |= set(model.system.frame_forces[model.link_forces[spec.link]].nodes)
+        elif isinstance(spec, TendonOutput):
+            nodes |= set(model.system.routes[model.routes[spec.tendon]].nodes)
     nodes |= {model.frames[name].node for name in names}
     return {above for node in nodes for above in model.system.path(node)}
 
 
 class _Context:
-    def __init__(self, model: Model, tree: Tree, q: Any, v: Any, a: Any, multipliers: Any, theta: Any, signals: Any):
+    def __init__(
+        self, model: Model, tree: Tree, q: Any, v: Any, a: Any, multipliers: Any, theta: Any, signals: Any, rates: Any
+    ):
         self.model, self.tree, self.q, self.v, self.a = model, tree, q, v, a
-        self.multipliers, self.theta, self.signals = multipliers, theta, signals
+        self.multipliers, self.theta, self.signals, self.signal_rates = multipliers, theta, signals, rates
 
     def value(self, spec: Any) -> Any:
         if isinstance(spec, FrameOutput):
@@ -155,6 +166,8 @@ class _Context:
             return self._coordinate(spec)
         if isinstance(spec, LinkOutput):
             return self._link(spec)
+        if isinstance(spec, TendonOutput):
+            return self._tendon(spec)
         assert isinstance(spec, ConstraintOutput)
         return self._constraint(spec)
 
@@ -242,6 +255,11 @@ class _Context:
         # the force conjugate to the deformation: least squares undoes wrench = G' force exactly
         force = ca.solve(G @ G.T, G @ wrench)
         return -force if value.numel() == 1 else force
+
+    def _tendon(self, spec: TendonOutput) -> Any:
+        route = self.model.system.routes[self.model.routes[spec.tendon]]
+        state = route_state(route, self.tree, self.theta, self.signals, self.signal_rates)
+        return {"length": state.length, "rate": state.rate, "tension": state.tension}[spec.quantity]
 
     def _constraint(self, spec: ConstraintOutput) -> Any:
         row = self.model.constraint_rows[spec.constraint]

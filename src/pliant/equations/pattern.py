@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.model.system import System
+from pliant.model.system import Routed, System
 
 # Systems up to this size, or at least this full, are factorized densely.
 DENSE_UP_TO = 24
@@ -31,6 +35,9 @@ def system_pattern(system: System) -> sp.csc_matrix:
         for a in touched:
             for b in touched:
                 pairs.add((a, b))
+    for route in system.routes:
+        for group in _coupled_by(system, route):
+            pairs.update((a, b) for a in group for b in group)
     if not pairs:
         return sp.csc_matrix((0, 0))
     array = np.array(sorted(pairs), dtype=int)
@@ -46,6 +53,22 @@ def system_pattern(system: System) -> sp.csc_matrix:
     matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
     matrix.sort_indices()
     return matrix
+
+
+def _coupled_by(system: System, route: Routed) -> list[set[int]]:
+    """Groups of elements that a routed line couples: those between the ends of each span; all, where one tension does.
+
+    What lies below both ends of a span moves them together and leaves it as it is.
+    """
+    if route.kind.coupled:
+        return [{system.element_of(node) for node in changing_nodes(system, route.nodes)}]
+    return [{system.element_of(n) for n in changing_nodes(system, ends)} for ends in pairwise(route.nodes)]
+
+
+def changing_nodes(system: System, nodes: Sequence[int]) -> list[int]:
+    """Nodes on the way to the ground from some of these but not from all, the outermost first."""
+    carried = Counter(above for node in nodes for above in system.path(node))
+    return sorted((node for node, count in carried.items() if count < len(nodes)), reverse=True)
 
 
 class BlockPositions:

@@ -17,10 +17,12 @@ from pliant.equations.kernel import (
     coordinate_force_kernels,
     frame_force_kernels,
     motion_kernels,
+    route_kernels,
 )
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, System
+from pliant.interaction.route import measure
+from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, Routed, System
 from pliant.motion.base import Motion
 
 # Above this many nodes the inlined graph is larger than it is worth.
@@ -65,7 +67,7 @@ def symbolic_system(system: System, *, inline: bool | None = None) -> SymbolicSy
     s, sd, sdd = (X.sym(n, system.signal_count) for n in ("signals", "signal_rates", "signal_accelerations"))
     gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
     tree = build_tree(system, X, q, v, a, theta, gravity)
-    residual, energy, dissipation, supply, wrenches = _forces(system, X, q, v, theta, s, tree)
+    residual, energy, dissipation, supply, wrenches = _forces(system, X, q, v, theta, s, sd, tree)
     kinetic, weight = _inertia(system, theta, tree, wrenches, gravity)
     more = _distributed(system, q, v, a, theta, tree, wrenches, residual, gravity)
     kinetic, weight = kinetic + more[0], weight + more[1]
@@ -129,8 +131,38 @@ def stack_poses(poses: list[Pose]) -> Any:
     return ca.vertcat(*[ca.vertcat(ca.vec(R), p) for R, p in poses])
 
 
+@dataclass(frozen=True)
+class RouteState:
+    """A routed line in a state: world points, pull on each per unit tension, length, rate, tension, and its scalars
+    (energy, dissipation, supply)."""
+
+    points: list[Any]
+    pulls: list[Any]
+    length: Any
+    rate: Any
+    tension: Any
+    scalars: Any
+
+
+def route_state(route: Routed, tree: Tree, theta: Any, s: Any, sd: Any) -> RouteState:
+    """A routed line in the state of a tree."""
+    points, velocities = [], []
+    for k, node in enumerate(route.nodes):
+        at = route.constants + 3 * k
+        (R, p), twist = tree.poses[node], tree.twists[node]
+        points.append(p + R @ theta[at : at + 3])
+        velocities.append(twist[0:3] + ca.cross(twist[3:6], points[-1]))
+    length, rate, pulls = measure(points, velocities)
+    at, first, kind = route.law_constants, route.signals, route.kind
+    constants, signals, rates = theta[at : at + kind.constants], s[first : first + kind.signals], sd
+    tension, scalars = route_kernels(kind).functions[0](
+        length, rate, constants, signals, rates[first : first + kind.signals]
+    )
+    return RouteState(points, pulls, length, rate, tension, scalars)
+
+
 def _forces(
-    system: System, X: Any, q: Any, v: Any, theta: Any, s: Any, tree: Tree
+    system: System, X: Any, q: Any, v: Any, theta: Any, s: Any, sd: Any, tree: Tree
 ) -> tuple[list[Any], Any, Any, Any, list[Any]]:
     residual = [X(0) for _ in range(system.v_size)]
     wrenches = [X(ca.DM.zeros(6)) for _ in system.nodes]
@@ -155,6 +187,12 @@ def _forces(
         for k, node in enumerate(f.nodes):
             wrenches[node] -= force[6 * k : 6 * k + 6]
         totals += scalars
+    for route in system.routes:
+        state = route_state(route, tree, theta, s, sd)
+        for node, point, pull in zip(route.nodes, state.points, state.pulls, strict=True):
+            force = state.tension * pull
+            wrenches[node] -= ca.vertcat(force, ca.cross(point, force))
+        totals += state.scalars
     return residual, totals[0], totals[1], totals[2], wrenches
 
 

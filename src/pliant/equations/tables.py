@@ -24,6 +24,7 @@ from pliant.equations.kernel import (
     frame_force_kernels,
     has_constant_subspace,
     motion_kernels,
+    route_kernels,
 )
 from pliant.equations.pattern import (
     DENSE_FROM_FILL,
@@ -32,12 +33,13 @@ from pliant.equations.pattern import (
     saddle_pattern,
     system_pattern,
 )
+from pliant.equations.route_tables import fill_route_tables
 from pliant.model.system import Inert, System
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
-    "n_inertia n_coupled inertia_columns"
+    "n_inertia n_coupled inertia_columns n_route n_route_point"
 ).split()
 INTEGERS = (
     "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
@@ -46,6 +48,9 @@ INTEGERS = (
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_pos cforce_stride "
     "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
+    "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals "
+    "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
+    "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
     "con_kind con_begin con_nodes con_theta con_size con_row conj_begin conj_frame conj_node conj_pos "
     "cpair_begin cpair_a cpair_b cpair_row cpair_col cpair_pos "
     "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
@@ -57,7 +62,7 @@ INTEGERS = (
 NUMBERS = "series_time series_poly".split()
 KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent"
+    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
 ).split()
 
 MAX_DEFINES = ("PL_MAX_K", "PL_MAX_FRAMES", "PL_MAX_ROWS", "PL_MAX_SIGNALS", "PL_MAX_INERTIA")
@@ -149,10 +154,11 @@ class _Kinds:
 def build_tables(system: System, plan: InputPlan) -> Tables:
     """All tables of a system."""
     integers: dict[str, list[int]] = {name: [] for name in INTEGERS}
-    motions, cforces, fforces, constraints = (
+    motions, cforces, fforces, routes, constraints = (
         _Kinds(motion_kernels),
         _Kinds(coordinate_force_kernels),
         _Kinds(frame_force_kernels),
+        _Kinds(route_kernels),
         _Kinds(constraint_kernels),
     )
     element_of = _elements(system, integers, motions)
@@ -189,6 +195,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     integers["fpair_begin"].append(len(integers["fpair_a"]))
     inertias = _Kinds(inertia_kernels)
     fill_inertias(system, positions, integers, inertias.number)
+    fill_route_tables(system, positions, integers, [routes.number(r.kind) for r in system.routes])
     jacobian = _constraints(system, positions, integers, constraints)
     kkt = saddle_pattern(system, pattern, jacobian, integers)
     quaternions = system.quaternions()
@@ -198,7 +205,14 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
     integers["input_kind"], integers["input_series"] = list(plan.kinds), list(plan.series)
     integers["series_begin"] = np.cumsum([0] + [len(s.time) for s in plan.table]).tolist()
-    libraries = [*motions.kernels, *cforces.kernels, *fforces.kernels, *constraints.kernels, *inertias.kernels]
+    libraries = [
+        *motions.kernels,
+        *cforces.kernels,
+        *fforces.kernels,
+        *routes.kernels,
+        *constraints.kernels,
+        *inertias.kernels,
+    ]
     if plan.inputs is not None:
         libraries.append(Kernels("inputs", (plan.inputs,)))
     if plan.signals is not None:
@@ -211,6 +225,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "cforce_tangent": tuple(k.functions[1] for k in cforces.kernels),
         "fforce_value": tuple(k.functions[0] for k in fforces.kernels),
         "fforce_tangent": tuple(k.functions[1] for k in fforces.kernels),
+        "route_value": tuple(k.functions[0] for k in routes.kernels),
+        "route_tangent": tuple(k.functions[1] for k in routes.kernels),
         "con_value": tuple(k.functions[0] for k in constraints.kernels),
         "con_tangent": tuple(k.functions[1] for k in constraints.kernels),
         "inertia_value": tuple(k.functions[0] for k in inertias.kernels),
@@ -231,6 +247,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "n_d": sum(e.v_size**2 for e in system.elements),
         "n_cforce": len(system.coordinate_forces),
         "n_fforce": len(system.frame_forces),
+        "n_route": len(system.routes),
+        "n_route_point": len(integers["route_nodes"]),
         "n_con": len(system.constraints),
         "n_linear": len(system.linear_constraints),
         "n_quat": len(quaternions),
@@ -276,7 +294,8 @@ def _maxima(system: System) -> dict[str, int]:
         return size
 
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
-    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
+    forces = (*system.frame_forces, *system.coordinate_forces, *system.routes)
+    signals = [f.kind.signals for f in forces]
     return {
         "PL_MAX_K": up(max((e.v_size for e in system.elements), default=1), 6),
         "PL_MAX_FRAMES": up(max(frames, default=1), 3),

@@ -14,6 +14,7 @@ from pliant.interaction.base import (
     power_law,
 )
 from pliant.interaction.inertia import Inertia
+from pliant.interaction.route import RouteForce
 
 __all__ = [
     "CoordinateForce",
@@ -21,6 +22,7 @@ __all__ = [
     "FrameConstraint",
     "FrameForce",
     "Inertia",
+    "RouteForce",
     "force_from_deformation",
     "one_sided",
     "power_law",

@@ -13,6 +13,7 @@ from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.interaction.inertia import Inertia
+from pliant.interaction.route import RouteForce
 from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
 from pliant.model.inertia import mass_properties
 from pliant.model.signals import SignalTable
@@ -92,10 +93,12 @@ class Build:
         self.signals = SignalTable(self.environment, self.parameters, inputs)
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
+        self.routes: dict[str, int] = {}
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
+        self._reserved: dict[str, dict[str, Any]] = {}
         self._initial_q: list[Any] = []
         self._initial_v: list[Any] = []
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
@@ -158,8 +161,20 @@ class Build:
 
     @property
     def frames(self) -> Mapping[str, tuple[int, Pose]]:
-        """All named frames."""
-        return self._frames
+        """All frames that the model names."""
+        reserved = {f"{rod}.{frame}" for rod, frames in self._reserved.items() for frame in frames}
+        return {name: entry for name, entry in self._frames.items() if name not in reserved}
+
+    def reserve_frame(self, rod: str, name: str, arc_length: Any) -> None:
+        """Ask for a frame of a rod at an arc length [m] that the model does not name; before the rod is added.
+
+        The name must be one that a model cannot use; equal names are one frame.
+        """
+        self._reserved.setdefault(rod, {}).setdefault(name, arc_length)
+
+    def reserved_frames(self, rod: str) -> dict[str, Any]:
+        """Arc lengths [m] of the frames reserved on a rod, by name."""
+        return self._reserved.get(rod, {})
 
     def attachment(self, item: Attachment) -> tuple[int, Pose]:
         """Node and placement of a frame with an offset."""
@@ -210,6 +225,18 @@ class Build:
     ) -> None:
         """Add inertia that is not rigid to frames (node and placement each) and to the coordinates of elements."""
         self.system.inertia(kind, frames, elements, constants)
+
+    def route(
+        self,
+        kind: RouteForce,
+        points: Sequence[tuple[int, Any]],
+        constants: Sequence[Any],
+        signals: Sequence[Scalar],
+        source: str,
+    ) -> None:
+        """Add a line through (node, place on it) pairs, with its signals."""
+        at = self._add_signals(signals)
+        self.routes[source] = self.system.route(kind, points, constants, at, source)
 
     def constraint(
         self,

@@ -39,6 +39,7 @@ class Model:
         initial: `parameters -> (q, v)` at the start.
         switches: `parameters -> times` at which inputs or signals may jump [s].
         link_forces, coordinate_forces: index of the force of each link and coordinate.
+        routes: index of the line of each tendon.
         constraint_rows: first row of each constraint.
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
@@ -53,6 +54,7 @@ class Model:
     initial: ca.Function
     switches: ca.Function
     link_forces: Mapping[str, int]
+    routes: Mapping[str, int]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
@@ -99,6 +101,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
     """The model of a flat, checked robot; `structural` parameters are those that its number of parts was made with."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
+    for tendon in flat.tendons.values():
+        tendon.reserve(build)
     for name in tree_order(flat):
         if name in flat.rods:
             flat.rods[name].apply(build, name)
@@ -106,6 +110,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
             build.add_joint(name)
     for name, link in flat.links.items():
         link.apply(build, name)
+    for name, tendon in flat.tendons.items():
+        tendon.apply(build, name)
     for name, load in flat.loads.items():
         load.apply(build, name)
     for name, constraint in flat.constraints.items():
@@ -128,6 +134,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         initial=ca.Function("initial", [build.parameters], [ca.densify(ca.SX(q)), ca.densify(ca.SX(v))]),
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
+        routes=build.routes,
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,
         prescribed_accelerations=tuple(build.signals.prescribed),

@@ -17,6 +17,7 @@ import numpy as np
 from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.interaction.inertia import Inertia
+from pliant.interaction.route import RouteForce
 from pliant.motion.base import Motion, Part
 
 PLACEMENT_SIZE = 12
@@ -95,6 +96,22 @@ class Inert:
 
 
 @dataclass(frozen=True)
+class Routed:
+    """A line through points fixed to `nodes`; `constants` begin with the points' places there (3 each)."""
+
+    kind: RouteForce
+    nodes: tuple[int, ...]
+    constants: int
+    signals: int
+    source: str
+
+    @property
+    def law_constants(self) -> int:
+        """Where the constants of its law start."""
+        return self.constants + 3 * len(self.nodes)
+
+
+@dataclass(frozen=True)
 class Constrained:
     """A constraint between frames, filling rows `row ... row + kind.size`; `signals[i]` is -1 or a signal's index."""
 
@@ -152,6 +169,7 @@ class System:
     inertias: tuple[Inert, ...]
     coordinate_forces: tuple[OnCoordinates, ...]
     frame_forces: tuple[Applied, ...]
+    routes: tuple[Routed, ...]
     constraints: tuple[Constrained, ...]
     linear_constraints: tuple[LinearConstraint, ...]
     constants: Constants
@@ -212,6 +230,7 @@ class SystemBuilder:
     _inertias: list[Inert] = field(default_factory=list)
     _on_coordinates: list[OnCoordinates] = field(default_factory=list)
     _applied: list[Applied] = field(default_factory=list)
+    _routed: list[Routed] = field(default_factory=list)
     _constrained: list[Constrained] = field(default_factory=list)
     _linear: list[LinearConstraint] = field(default_factory=list)
     _signals: int = 0
@@ -297,6 +316,20 @@ class SystemBuilder:
         self._applied.append(Applied(kind, tuple(nodes), self.constants(constants), signals, source))
         return len(self._applied) - 1
 
+    def route(
+        self,
+        kind: RouteForce,
+        points: Sequence[tuple[int, Any]],
+        constants: Sequence[Any],
+        signals: int,
+        source: str,
+    ) -> int:
+        """Add a line through (node, place on it) pairs; returns its index."""
+        places = [entry for _, place in points for entry in _entries(place)]
+        nodes = tuple(node for node, _ in points)
+        self._routed.append(Routed(kind, nodes, self.constants([*places, *constants]), signals, source))
+        return len(self._routed) - 1
+
     def coordinate_force(
         self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: int, source: str
     ) -> int:
@@ -347,6 +380,7 @@ class SystemBuilder:
             tuple(self._inertias),
             tuple(self._on_coordinates),
             tuple(self._applied),
+            tuple(self._routed),
             tuple(self._constrained),
             tuple(self._linear),
             self._freeze_constants(),

@@ -50,7 +50,7 @@ class RodProperties:
         stiffness_factors: on the six strains.
         damping_power: of the six strain rates.
         law: how the section answers.
-        attachments: arc length of each named frame [m].
+        attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         actuation: index of the first of six signals that act along the strains, or None.
         nominal: value of an expression at the model's own parameter values.
     """
@@ -133,7 +133,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         stiffness_factors=tuple(map(value, rod.stiffness_factors)),
         damping_power=tuple(map(value, rod.damping_power)),
         law=rod.law,
-        attachments={frame: value(place.at) for frame, place in rod.frames.items()},
+        attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
         actuation=build.add_signal_expressions(build.entries(sum(wrenches[1:], wrenches[0]))) if wrenches else None,
         nominal=build.nominal,
     )

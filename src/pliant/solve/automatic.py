@@ -36,8 +36,8 @@ def choose_method(
 
 
 def _stiffness(engine: Engine, begin: float, end: float, q: np.ndarray, v: np.ndarray) -> tuple[bool, str]:
-    forces = len(engine.system.coordinate_forces) + len(engine.system.frame_forces)
-    if not forces:
+    system = engine.system
+    if not (system.coordinate_forces or system.frame_forces or system.routes):
         return False, "no springs or dampers"
     if engine.nv > EIGENVALUES_UP_TO:
         return True, f"{engine.nv} rates with springs"

@@ -170,9 +170,9 @@ def _outputs(
     jacobians = ca.Function(
         "output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in (x[0], x[1], x[2], x[3], x[5])]
     )
-    signals = engine.signals(t)[1]
+    signals, rates = engine.signals(t)[1], engine.signal_rates(t)[0]
     d_q, d_v, d_a, d_l, d_s = (
-        np.asarray(part) for part in jacobians.call([q, v, a, multipliers, engine.theta, signals])
+        np.asarray(part) for part in jacobians.call([q, v, a, multipliers, engine.theta, signals, rates])
     )
     N = np.asarray(ca.densify(eqs.casadi("rates").jacobian()(q, v, 0)[1]))
     d_q = d_q @ N

@@ -77,6 +77,7 @@ class _Batch:
     energies: np.ndarray
     inputs: np.ndarray
     signals: np.ndarray
+    signal_rates: np.ndarray
     R: np.ndarray
     p: np.ndarray
     V: np.ndarray
@@ -118,21 +119,22 @@ def _record_part(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
 
 def _batch(engine: Engine, motion: Motion) -> _Batch:
     count, nodes, signals = len(motion.time), len(engine.system.nodes), engine.system.signal_count
-    energies, u, s = np.zeros((count, 5)), np.zeros((count, len(engine.held))), np.zeros((count, signals))
+    energies, u = np.zeros((count, 5)), np.zeros((count, len(engine.held)))
+    s, sd = np.zeros((count, signals)), np.zeros((count, signals))
     R, p, V = np.zeros((count, nodes, 9)), np.zeros((count, nodes, 3)), np.zeros((count, nodes, 6))
     if isinstance(engine, CompiledEngine):
         arrays = [np.ascontiguousarray(x, dtype=float) for x in (motion.time, motion.q, motion.v)]
-        outputs = [energies, u, s, R, p, V]
+        outputs = [energies, u, s, sd, R, p, V]
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *outputs)]
         engine.library.pl_batch(ctypes.c_void_p(engine._work), ctypes.c_int(count), *pointers)
     else:
         for i, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
             energies[i] = engine.energies(t, q, v)
-            u[i], s[i] = engine.signals(t)
+            (u[i], s[i]), sd[i] = engine.signals(t), engine.signal_rates(t)[0]
             rotations, positions = engine.node_poses(q)
             R[i] = rotations.transpose(0, 2, 1).reshape(nodes, 9)
             p[i], V[i] = positions, engine.node_twists(q, v)
-    return _Batch(energies, u, s, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
+    return _Batch(energies, u, s, sd, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
 
 
 def _frames(eqs: Equations, engine: Engine, batch: _Batch) -> dict[str, np.ndarray]:
@@ -187,7 +189,10 @@ def _outputs(
         if count:
             theta = np.tile(engine.theta[:, None], (1, count))
             parts = function.map(count).call(
-                [motion.q.T, motion.v.T, motion.a.T, motion.multipliers.T, theta, batch.signals.T]
+                [
+                    motion.q.T, motion.v.T, motion.a.T, motion.multipliers.T, theta,
+                    batch.signals.T, batch.signal_rates.T,
+                ]  # fmt: skip
             )
             columns = [np.asarray(part).T for part in parts]
         else:

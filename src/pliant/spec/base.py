@@ -185,13 +185,23 @@ class ByType(Choice):
 
 
 class ByKey(Choice):
-    """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`; the key is the first field."""
+    """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`.
+
+    The key is the first field of each member unless `keys` says otherwise; a bare text is the member of key `bare`.
+    """
+
+    def __init__(self, what: str, *, keys: tuple[str, ...] = (), bare: str | None = None) -> None:
+        super().__init__(what)
+        self.keys, self.bare = keys, bare
 
     def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
-        return {next(iter(member.model_fields)): member for member in members}
+        keys = self.keys or tuple(next(iter(member.model_fields)) for member in members)
+        return dict(zip(keys, members, strict=True))
 
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
+        if self.bare is not None and isinstance(data, str):
+            return self.bare
         if not isinstance(data, Mapping):
             message = f"expected {with_article(self.what)} (a mapping with one of {known}), got {describe(data)}"
             raise fault("not_a_mapping", message)

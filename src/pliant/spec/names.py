@@ -97,6 +97,8 @@ CoordinateName: TypeAlias = Annotated[
 """A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`."""
 
 LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
+RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
+TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
 ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
 MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
 SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName
+from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName, TendonName
 
 
 class FrameOutput(Part):
@@ -47,6 +47,17 @@ class LinkOutput(Part):
     """What a reader should know about it."""
 
 
+class TendonOutput(Part):
+    """State of a tendon: `{tendon: pull, quantity: length}`."""
+
+    tendon: TendonName
+    """The tendon."""
+    quantity: Literal["length", "rate", "tension"] = "tension"
+    """What is recorded: its length, the rate of it, or the tension that acts [m, m/s, N]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
 class ConstraintOutput(Part):
     """Force of a constraint: `{constraint: pin, component: x}`."""
 
@@ -68,7 +79,7 @@ class EnergyOutput(Part):
 
 
 Output: TypeAlias = Annotated[
-    FrameOutput | CoordinateOutput | LinkOutput | ConstraintOutput | EnergyOutput, ByKey("output")
+    FrameOutput | CoordinateOutput | LinkOutput | TendonOutput | ConstraintOutput | EnergyOutput, ByKey("output")
 ]
 
 

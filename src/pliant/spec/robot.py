@@ -22,6 +22,7 @@ from pliant.spec.names import Name
 from pliant.spec.outputs import Output
 from pliant.spec.parameter import Parameter, World
 from pliant.spec.source import Source
+from pliant.tendon import Tendon
 
 
 class RobotSpec(Part):
@@ -55,6 +56,8 @@ class RobotSpec(Part):
     """Soft slender parts by name, each in one of several models."""
     links: dict[Name, Link] = Field(default_factory=dict)
     """Force elements between two frames, by name."""
+    tendons: dict[Name, Tendon] = Field(default_factory=dict)
+    """Lines routed through points of bodies and along rods, by name, that pull with a tension."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)

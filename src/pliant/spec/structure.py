@@ -21,6 +21,7 @@ from pliant.spec.source import FileProblem
 from pliant.spec.syntax import ExpressionError
 from pliant.spec.walk import Leaf, leaves
 from pliant.spec.words import Path, suggestion
+from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
@@ -39,6 +40,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _inputs(checked)
     yield from _outputs(checked)
     yield from _same_ends(checked)
+    yield from _eyelets(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
 
@@ -69,7 +71,9 @@ def _references(checked: Checked) -> Iterator[Finding]:
     known: dict[str, set[str]] = {
         "frame": frame_names(checked),
         "coordinate": {entry.name for entry in coordinate_table(flat)},
+        "rod": set(flat.rods),
         "link": set(flat.links),
+        "tendon": set(flat.tendons),
         "constraint": set(flat.constraints),
         "material": set(flat.materials),
         "section": set(flat.sections),
@@ -298,6 +302,20 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
             if first == second:
                 message = f"both ends are the same frame '{first.frame}'"
                 yield collection, name, ("between",), message, "name two different frames"
+
+
+def _eyelets(checked: Checked) -> Iterator[Finding]:
+    """The eyelets of tendons are on their rods."""
+    for name, tendon in checked.flat.tendons.items():
+        for index, item in enumerate(tendon.through):
+            if not isinstance(item, Stretch) or item.rod not in checked.flat.rods:
+                continue
+            try:
+                problems = list(item.beyond(checked.number, checked.number(checked.flat.rods[item.rod].length)))
+            except ExpressionError:
+                continue  # reported where the value stands
+            for path, message, hint in problems:
+                yield "tendons", name, ("through", index, *path), message, hint
 
 
 def _masses(checked: Checked) -> Iterator[Finding]:

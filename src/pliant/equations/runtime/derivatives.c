@@ -257,7 +257,7 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
   articulate_rates(w);
   for (int e = 0; e < T->n_elem; ++e)
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
-  const int forces = T->n_cforce || T->n_fforce;
+  const int forces = T->n_cforce || T->n_fforce || T->n_route;
   if (forces) {
     memset(w->K, 0, T->nnz * sizeof(double));
     memset(w->C, 0, T->nnz * sizeof(double));

@@ -43,6 +43,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
       for (int j = 0; j < 6; ++j) w->wrench[6 * nodes[a] + j] += f[6 * a + j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
+  pl_route_forces(w);
 }
 
 /* -= S_row' (X S_col or Vq_col) for one pair of nodes; X is the (a, b) block of a 6n x 6n matrix. */
@@ -90,6 +91,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
       scatter(w, row, col, C + block, ld, w->S, T->fpair_pos[n], w->C);
     }
   }
+  pl_route_tangent(w);
 }
 
 /* dr/dsignal, nv x n_signal, of the forces (signals of constraints do not enter r). */
@@ -124,6 +126,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
                 dot6(w->S + T->node_s[n] + 6 * j, ds + 6 * count * s + 6 * a);
         }
   }
+  pl_route_input_tangent(w, out);
 }
 
 /* Values, rates, Jacobian and convective terms of all constraints:

@@ -35,6 +35,7 @@ enum {
 
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
+  PL_ROUTE_POINT = 10, /* numbers kept for each point of a routed line */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -48,7 +49,7 @@ typedef struct pl_work {
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
   int *row_active; /* constraint rows in force (redundant ones are switched off) */
-  int *cforce_active, *fforce_active; /* all on; switched to look at one source of force */
+  int *cforce_active, *fforce_active, *route_active; /* all on; switched to look at one source of force */
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
@@ -70,6 +71,7 @@ typedef struct pl_work {
   long long *kernel_iw;
   double *kkt, *rhs;
   pl_linear *linear;
+  double *route_point, *route_sum, *route_gradient; /* see route.c */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
@@ -128,6 +130,11 @@ void pl_constraint_wrenches(pl_work *, const double *lambda);
 void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);
 void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
 void pl_constraint_product(const pl_work *, const double *x, double *y);
+
+/* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent */
+void pl_route_forces(pl_work *);
+void pl_route_tangent(pl_work *);
+void pl_route_input_tangent(pl_work *, double *r_signal);
 
 /* system.c: evaluations of the whole system */
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);

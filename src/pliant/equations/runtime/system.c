@@ -43,9 +43,13 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->input = doubles(T->n_input), w->input_rate = doubles(T->n_input), w->input_acceleration = doubles(T->n_input);
   w->row_active = malloc((m + 1) * sizeof(int));
   w->cforce_active = malloc((T->n_cforce + 1) * sizeof(int)), w->fforce_active = malloc((T->n_fforce + 1) * sizeof(int));
+  w->route_active = malloc((T->n_route + 1) * sizeof(int));
   for (int i = 0; i < m; ++i) w->row_active[i] = 1;
   for (int i = 0; i < T->n_cforce; ++i) w->cforce_active[i] = 1;
   for (int i = 0; i < T->n_fforce; ++i) w->fforce_active[i] = 1;
+  for (int i = 0; i < T->n_route; ++i) w->route_active[i] = 1;
+  w->route_point = doubles(PL_ROUTE_POINT * T->n_route_point), w->route_gradient = doubles(2 * nv);
+  w->route_sum = doubles(12 * nodes);
   w->R = doubles(9 * nodes), w->p = doubles(3 * nodes), w->V = doubles(6 * nodes), w->A = doubles(6 * nodes);
   w->R0 = doubles(9 * nodes), w->p0 = doubles(3 * nodes), w->c = doubles(6 * nodes);
   w->S = doubles(T->n_s), w->Sd = doubles(T->n_s), w->Vq = doubles(T->n_s), w->Av = doubles(T->n_s), w->Aq = doubles(T->n_s);
@@ -73,9 +77,11 @@ void pl_work_free(pl_work *w) {
                    w->input_rate, w->input_acceleration, w->R, w->p, w->V, w->A, w->R0, w->p0, w->c, w->S, w->Sd, w->Vq,
                    w->Av, w->Aq, w->inertia, w->momentum, w->bias, w->force, w->wrench, w->tau, w->IA, w->pA, w->U, w->D,
                    w->u, w->B, w->path, w->BA, w->HB, w->lanes, w->lanes_eta, w->lanes_a, w->K, w->C, w->M, w->Jval,
-                   w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch, w->kernel_w, w->kkt, w->rhs};
+                   w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch, w->kernel_w, w->kkt, w->rhs,
+                   w->route_point, w->route_sum, w->route_gradient};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) release(all[i]);
-  free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->kernel_iw), free(w->lanes_node);
+  free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->route_active);
+  free(w->kernel_iw), free(w->lanes_node);
   pl_inertia_free(w);
   pl_linear_free(w->linear);
   free(w);

@@ -1,0 +1,72 @@
+"""The integer tables of routed lines; `runtime/route.c` says what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pliant.equations.pattern import BlockPositions, changing_nodes
+from pliant.model.system import Routed, System
+
+# Which end of a span a coordinate moves.
+FIRST, SECOND, BOTH = 0, 1, 2
+
+
+def fill_route_tables(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: Sequence[int]
+) -> None:
+    """Add all lines to the tables; `kinds` are the numbers of their laws."""
+    for route, kind in zip(system.routes, kinds, strict=True):
+        changing = changing_nodes(system, route.nodes)
+        for name, values in {
+            "route_kind": [kind],
+            "route_begin": [len(integers["route_nodes"])],
+            "route_theta": [route.constants],
+            "route_law": [route.law_constants],
+            "route_signal": [route.signals],
+            "route_signals": [route.kind.signals],
+            "rtouch_begin": [len(integers["rtouch_node"])],
+            "relem_begin": [len(integers["relem"])],
+            "rblock_begin": [len(integers["rblock_pos"])],
+        }.items():
+            integers[name].extend(values)
+        _spans(system, positions, integers, route)
+        known = set(changing)
+        bases = [system.base(node) for node in changing]
+        integers["route_nodes"].extend(route.nodes)
+        # what arrives at a node that does not change the length goes nowhere: place 0, the world's
+        integers["route_slot"].extend(node if node in known else 0 for node in route.nodes)
+        integers["rtouch_node"].extend(changing)
+        integers["rtouch_base"].extend(base if base in known else 0 for base in bases)
+        elements = sorted({system.element_of(node) for node in changing})
+        integers["relem"].extend(elements)
+        if route.kind.coupled:
+            integers["rblock_pos"].extend(positions.block(a, b)[0] for a in elements for b in elements)
+    for name, counted in (
+        ("route_begin", "route_nodes"),
+        ("rcol_begin", "rcol_node"),
+        ("rrow_begin", "rrow_node"),
+        ("rtouch_begin", "rtouch_node"),
+        ("relem_begin", "relem"),
+        ("rblock_begin", "rblock_pos"),
+    ):
+        integers[name].append(len(integers[counted]))
+
+
+def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: Routed) -> None:
+    """For the span after each point: the nodes that change it (columns), and for each all nodes that feel it (rows)."""
+    paths = [system.path(node) for node in route.nodes]
+    for here, beyond in zip(paths, [*paths[1:], None], strict=True):
+        integers["rcol_begin"].append(len(integers["rcol_node"]))
+        if beyond is None:  # the last point begins no span
+            continue
+        first, second = set(here), set(beyond)
+        for column in sorted(first ^ second):
+            integers["rcol_node"].append(column)
+            integers["rcol_sign"].append(1 if column in first else -1)
+            integers["rrow_begin"].append(len(integers["rrow_node"]))
+            for row in sorted(first | second):
+                side = BOTH if row in first and row in second else FIRST if row in first else SECOND
+                block = positions.block(system.element_of(row), system.element_of(column))[0]
+                integers["rrow_node"].append(row)
+                integers["rrow_case"].append(side)
+                integers["rrow_pos"].append(block)

@@ -1,0 +1,200 @@
+/* Lines through points fixed to nodes, straight in between, with one tension T(length, rate) along them.
+ *
+ * A span from point x to point y, of length L along u, works with the wrenches -u at x and u at y on its length. It changes
+ * with the increments of the two nodes that carry its ends only by their difference: what moves both leaves it as it is.
+ * With P = (1 - u u')/L and (s, w) the first end's increment minus the second's, the convected change of these wrenches is
+ *
+ *   the force  P (s + w x y)  at x,     and the force  -P (s + w x x)  at y.
+ *
+ * Since r contains + T dl/dq, this times T goes into K = dr/dq. The tension itself changes by T_l dl + T_r d(rate), which adds
+ * the products g (T_l g + T_r z)' to K and T_r g g' to C, with g = dl/dq = d(rate)/dv and z = d(rate)/dq.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "pliant.h"
+#include "spatial.h"
+
+/* Places of a point in w->route_point: position, velocity, direction and length of the span that begins there. */
+enum { POSITION = 0, VELOCITY = 3, DIRECTION = 6, SPAN = 9 };
+_Static_assert(SPAN + 1 == PL_ROUTE_POINT, "ten numbers per point");
+
+static const double SMALLEST_SQUARE = 1e-24; /* as in interaction/route.py */
+
+typedef struct law {
+  double length, rate, tension, scalars[3];
+  double by_length, by_rate, by_signal[PL_MAX_SIGNALS];
+} law;
+
+static double *point_at(const pl_work *w, int n) { return w->route_point + PL_ROUTE_POINT * n; }
+
+/* Positions, velocities and spans of line i; its length and rate. */
+static void measure(pl_work *w, int i, law *l) {
+  const pl_tables *T = w->T;
+  const int begin = T->route_begin[i], end = T->route_begin[i + 1];
+  l->length = l->rate = 0;
+  for (int n = begin; n < end; ++n) {
+    const int g = T->route_nodes[n];
+    const double *V = w->V + 6 * g;
+    double *x = point_at(w, n), *v = x + VELOCITY;
+    rotate3(w->R + 9 * g, w->theta + T->route_theta[i] + 3 * (n - begin), x);
+    for (int k = 0; k < 3; ++k) x[k] += w->p[3 * g + k];
+    cross3(V + 3, x, v);
+    for (int k = 0; k < 3; ++k) v[k] += V[k];
+  }
+  for (int n = begin; n < end - 1; ++n) {
+    double *x = point_at(w, n), *u = x + DIRECTION, square = SMALLEST_SQUARE;
+    const double *y = point_at(w, n + 1);
+    for (int k = 0; k < 3; ++k) u[k] = y[k] - x[k], square += u[k] * u[k];
+    x[SPAN] = sqrt(square);
+    l->length += x[SPAN];
+    for (int k = 0; k < 3; ++k) u[k] /= x[SPAN], l->rate += u[k] * (y[VELOCITY + k] - x[VELOCITY + k]);
+  }
+}
+
+static void answer(pl_work *w, int i, law *l, int derivatives) {
+  const pl_tables *T = w->T;
+  const double *arg[5] = {&l->length, &l->rate, w->theta + T->route_law[i], w->signal + T->route_signal[i],
+                          w->signal_rate + T->route_signal[i]};
+  double *value[2] = {&l->tension, l->scalars}, *tangent[3] = {&l->by_length, &l->by_rate, l->by_signal};
+  T->route_value[T->route_kind[i]](arg, value, w->kernel_iw, w->kernel_w, 0);
+  if (derivatives) T->route_tangent[T->route_kind[i]](arg, tangent, w->kernel_iw, w->kernel_w, 0);
+}
+
+/* Adds a force at a point to a wrench. */
+static inline void add_force(const double *x, const double *f, double scale, double *wrench) {
+  double moment[3];
+  cross3(x, f, moment);
+  for (int k = 0; k < 3; ++k) wrench[k] += scale * f[k], wrench[3 + k] += scale * moment[k];
+}
+
+void pl_route_forces(pl_work *w) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_route; ++i) {
+    if (!w->route_active[i]) continue;
+    law l;
+    measure(w, i, &l);
+    answer(w, i, &l, 0);
+    for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) {
+      const double *x = point_at(w, n), *y = point_at(w, n + 1);
+      add_force(x, x + DIRECTION, l.tension, w->wrench + 6 * T->route_nodes[n]);
+      add_force(y, x + DIRECTION, -l.tension, w->wrench + 6 * T->route_nodes[n + 1]);
+    }
+    w->energy += l.scalars[0], w->dissipation += l.scalars[1], w->supply += l.scalars[2];
+  }
+}
+
+/* y = P (s + w x point) for an increment S */
+static inline void across(const double *span, const double *point, const double *S, double *y) {
+  const double *u = span + DIRECTION;
+  cross3(S + 3, point, y);
+  double along = 0;
+  for (int k = 0; k < 3; ++k) y[k] += S[k], along += u[k] * y[k];
+  for (int k = 0; k < 3; ++k) y[k] = (y[k] - along * u[k]) / span[SPAN];
+}
+
+/* K += T d(unit wrenches) of the span that begins at point n */
+static void span_tangent(pl_work *w, int n, double tension) {
+  const pl_tables *T = w->T;
+  const double *x = point_at(w, n), *y = point_at(w, n + 1);
+  for (int c = T->rcol_begin[n]; c < T->rcol_begin[n + 1]; ++c) {
+    const int col = T->rcol_node[c], ec = T->node_elem[col], kc = T->elem_k[ec], stride = T->elem_stride[ec];
+    double X[3][6 * PL_MAX_K];
+    memset(X, 0, sizeof X);
+    for (int j = 0; j < kc; ++j) {
+      const double *S = w->S + T->node_s[col] + 6 * j, scale = tension * T->rcol_sign[c];
+      double a[3];
+      across(x, y, S, a);
+      add_force(x, a, scale, X[0] + 6 * j), add_force(x, a, scale, X[2] + 6 * j);
+      across(x, x, S, a);
+      add_force(y, a, -scale, X[1] + 6 * j), add_force(y, a, -scale, X[2] + 6 * j);
+    }
+    for (int r = T->rrow_begin[c]; r < T->rrow_begin[c + 1]; ++r) {
+      const int row = T->rrow_node[r], kr = T->elem_k[T->node_elem[row]];
+      const double *S = w->S + T->node_s[row], *Y = X[T->rrow_case[r]];
+      for (int j = 0; j < kc; ++j)
+        for (int k = 0; k < kr; ++k) w->K[T->rrow_pos[r] + stride * j + k] += dot6(S + 6 * k, Y + 6 * j);
+    }
+  }
+}
+
+/* g and z of line i in w->route_gradient, on the coordinates that change its length. Sums over nodes that move together
+ * are carried inward; w->route_sum holds for each node the wrench of dl and that of the points' motion in d(rate). */
+static void gradients(pl_work *w, int i) {
+  const pl_tables *T = w->T;
+  double *g = w->route_gradient, *z = g + T->nv, *sums = w->route_sum;
+  memset(sums, 0, 12 * sizeof(double));
+  for (int n = T->rtouch_begin[i]; n < T->rtouch_begin[i + 1]; ++n)
+    memset(sums + 12 * T->rtouch_node[n], 0, 12 * sizeof(double));
+  for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) {
+    const double *x = point_at(w, n), *y = point_at(w, n + 1), *u = x + DIRECTION;
+    double *first = sums + 12 * T->route_slot[n], *second = sums + 12 * T->route_slot[n + 1];
+    double a[2][3];
+    for (int k = 0; k < 2; ++k) { /* P times the velocities of both ends */
+      const double *v = (k ? y : x) + VELOCITY, along = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+      for (int m = 0; m < 3; ++m) a[k][m] = (v[m] - along * u[m]) / x[SPAN];
+    }
+    for (int sign = 1; sign >= -1; sign -= 2) {
+      double *sum = sign > 0 ? first : second;
+      add_force(sign > 0 ? x : y, u, -sign, sum);
+      add_force(y, a[0], sign, sum + 6), add_force(x, a[1], -sign, sum + 6);
+    }
+  }
+  for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n) {
+    const int e = T->relem[n];
+    memset(g + T->elem_v[e], 0, T->elem_k[e] * sizeof(double)), memset(z + T->elem_v[e], 0, T->elem_k[e] * sizeof(double));
+  }
+  for (int n = T->rtouch_begin[i]; n < T->rtouch_begin[i + 1]; ++n) {
+    const int node = T->rtouch_node[n], e = T->node_elem[node];
+    const double *sum = sums + 12 * node, *S = w->S + T->node_s[node], *Vq = w->Vq + T->node_s[node];
+    double *base = sums + 12 * T->rtouch_base[n];
+    for (int k = 0; k < 12; ++k) base[k] += sum[k];
+    for (int j = 0; j < T->elem_k[e]; ++j) {
+      g[T->elem_v[e] + j] += dot6(S + 6 * j, sum);
+      z[T->elem_v[e] + j] += dot6(S + 6 * j, sum + 6) + dot6(Vq + 6 * j, sum);
+    }
+  }
+}
+
+void pl_route_tangent(pl_work *w) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_route; ++i) {
+    law l;
+    measure(w, i, &l);
+    answer(w, i, &l, 1);
+    if (l.tension != 0)
+      for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) span_tangent(w, n, l.tension);
+    if (T->rblock_begin[i] == T->rblock_begin[i + 1] || (l.by_length == 0 && l.by_rate == 0)) continue;
+    gradients(w, i);
+    const double *g = w->route_gradient, *z = g + T->nv;
+    const int *pos = T->rblock_pos + T->rblock_begin[i];
+    for (int a = T->relem_begin[i]; a < T->relem_begin[i + 1]; ++a)
+      for (int b = T->relem_begin[i]; b < T->relem_begin[i + 1]; ++b, ++pos) {
+        const int row = T->relem[a], col = T->relem[b], stride = T->elem_stride[col];
+        for (int j = 0; j < T->elem_k[col]; ++j) {
+          const int v = T->elem_v[col] + j;
+          const double by_q = l.by_length * g[v] + l.by_rate * z[v], by_v = l.by_rate * g[v];
+          for (int k = 0; k < T->elem_k[row]; ++k) {
+            w->K[*pos + stride * j + k] += g[T->elem_v[row] + k] * by_q;
+            w->C[*pos + stride * j + k] += g[T->elem_v[row] + k] * by_v;
+          }
+        }
+      }
+  }
+}
+
+/* r_signal (nv x n_signal) += g dT/dsignal */
+void pl_route_input_tangent(pl_work *w, double *out) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_route; ++i) {
+    if (!T->route_signals[i]) continue;
+    law l;
+    measure(w, i, &l);
+    answer(w, i, &l, 1);
+    gradients(w, i);
+    for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n)
+      for (int v = T->elem_v[T->relem[n]]; v < T->elem_v[T->relem[n]] + T->elem_k[T->relem[n]]; ++v)
+        for (int s = 0; s < T->route_signals[i]; ++s)
+          out[(size_t)T->nv * (T->route_signal[i] + s) + v] += w->route_gradient[v] * l.by_signal[s];
+  }
+}

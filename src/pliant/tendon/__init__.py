@@ -1,0 +1,14 @@
+"""Tendons: lines routed through points of the robot, one kind per file. A new kind is one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.spec.base import ByType
+from pliant.tendon.base import TendonBase
+from pliant.tendon.elastic import ElasticTendon
+from pliant.tendon.tension import TensionTendon
+
+Tendon: TypeAlias = Annotated[TensionTendon | ElasticTendon, ByType("tendon")]
+
+__all__ = ["ElasticTendon", "Tendon", "TendonBase", "TensionTendon"]

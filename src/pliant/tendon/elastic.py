@@ -1,0 +1,123 @@
+"""An elastic tendon of given length, which may be wound in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import casadi as ca
+
+from pliant.interaction.base import Effect, one_sided, power_law
+from pliant.interaction.route import RouteForce
+from pliant.spec.base import Problem, positive
+from pliant.spec.coordinate import LengthDamper
+from pliant.spec.scalar import AS_AT_START, Force, Length, LengthSignal, RestLength, Scalar, Stiffness
+from pliant.tendon.base import TendonBase
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+class ElasticTendon(TendonBase):
+    """An elastic line, as on a winch under position control: it pulls while stretched and is slack otherwise.
+
+    With elongation `e = length - rest + shortening`, the tension is `stiffness e` and what the damper adds, nothing
+    while e is below zero, and never below zero.
+    """
+
+    type: Literal["elastic"] = "elastic"
+    stiffness: Stiffness | None = None
+    """Tension over elongation of the whole line [N/m]."""
+    axial_stiffness: Force | None = None
+    """Instead of `stiffness`: Young's modulus times area of the line [N]; its stiffness is that over `rest`, whatever is
+    wound in."""
+    rest: RestLength = AS_AT_START
+    """Length without tension while nothing is wound in [m], or `as at start`: its length in the initial pose."""
+    shortening: LengthSignal = 0
+    """Length wound in, which may vary in time [m]; below zero, let out."""
+    damper: LengthDamper | None = None
+    """Damper on the rate of the elongation: a coefficient [N s/m], or a mapping."""
+    smoothing: Length = 0
+    """Width of elongation over which the line fades in [m]; 0 switches sharply. With a width w, force and tangent are
+    continuous, and at elongation 0 the tension is `stiffness w/4`."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  wound: {value: 5 mm, input: true}
+bodies:
+  finger: {mass: 20 g, center_of_mass: [3 cm, 0, 0], frames: {tip: {position: [6 cm, 0, 0]}}}
+  hand: {mass: 50 g}
+joints:
+  knuckle: {type: revolute, parent: hand, child: finger, axis: y, angle: {spring: 0.05 N*m/rad, damper: 1e-3}}
+  wrist: {type: revolute, child: hand, axis: y, angle: {spring: 0.2 N*m/rad, damper: 1e-3}}
+tendons:
+  flexor:
+    type: elastic
+    through: [{frame: world, position: [-2 cm, 0, 1 cm]}, {frame: hand, position: [0, 0, 1 cm]}, finger.tip]
+    stiffness: 2 kN/m
+    shortening: =wound
+    damper: 1 N*s/m
+    smoothing: 0.1 mm
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Points as for all tendons; one stiffness, above zero."""
+        yield from super().problems(value)
+        yield from positive(self, value, "stiffness", "axial_stiffness")
+        if (self.stiffness is None) == (self.axial_stiffness is None):
+            hint = "give one of `stiffness` and `axial_stiffness`"
+            if self.stiffness is None:
+                yield (), "the stiffness of the tendon is unknown", hint
+            else:
+                yield ("axial_stiffness",), "the stiffness is given twice", hint
+        if self.rest != AS_AT_START:
+            yield from positive(self, value, "rest")
+        if value(self.smoothing) < 0:
+            yield ("smoothing",), f"smoothing cannot be below zero, but it is {value(self.smoothing):g}", ""
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the tendon to the system."""
+        rest = self._initial_length(build) if self.rest == AS_AT_START else build.value(self.rest)
+        if self.stiffness is not None:
+            stiffness = build.value(self.stiffness)
+        else:
+            assert self.axial_stiffness is not None, "checked when the model was read"
+            stiffness = build.value(self.axial_stiffness) / rest
+        damper = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        constants = [stiffness, rest, *map(build.value, damper), build.value(self.smoothing)]
+        wound = self.shortening != 0
+        self.add(build, name, elastic_line(wound=wound), constants, [self.shortening] if wound else [])
+
+    def _initial_length(self, build: Build) -> Any:
+        points = [build.initial_point(node, place) for node, place in self.passes(build)]
+        total: Any = 0.0
+        for a, b in pairwise(points):
+            total += ca.sqrt(ca.dot(b - a, b - a))
+        return total
+
+
+@cache
+def elastic_line(*, wound: bool) -> RouteForce:
+    """Law of an elastic line, with the length wound in as its signal if it has one.
+
+    Constants: stiffness, rest length, damping coefficient, damping power, smoothing width.
+    """
+
+    def law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
+        wound_in, winding = (signal[0], signal_rate[0]) if wound else (0.0, 0.0)
+        elongation_rate = rate + winding
+        counted, half_square, share = one_sided(length - c[1] + wound_in, 1, c[4])
+        elastic = c[0] * counted
+        # a damper would push where a stretched line shortens fast: the line goes slack instead
+        tension = ca.fmax(elastic + share * power_law(elongation_rate, c[2], c[3]), 0.0)
+        return Effect(
+            force=tension,
+            energy=c[0] * half_square,
+            dissipation=(tension - elastic) * elongation_rate,
+            supply=tension * winding,
+        )
+
+    return RouteForce("elastic_wound" if wound else "elastic", 5, int(wound), coupled=True, law=law)

@@ -1,0 +1,69 @@
+"""A tendon under a given tension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import casadi as ca
+
+from pliant.interaction.base import Effect
+from pliant.interaction.route import RouteForce
+from pliant.spec.base import Problem
+from pliant.spec.scalar import ForceSignal, Scalar
+from pliant.tendon.base import TendonBase
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+class TensionTendon(TendonBase):
+    """A line under a given tension, as from a motor under force control. Its length follows."""
+
+    type: Literal["tension"] = "tension"
+    tension: ForceSignal
+    """Tension, which may vary in time [N]. A line cannot push: while the value is below zero the line is slack, which
+    results report as a warning. It may not be below zero at the start."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  pull: {value: 0.2 N, input: true}
+sections:
+  wire: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: ebr, elements: 5}}
+tendons:
+  flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
+  twister: {type: tension, through: [{rod: arm, radius: 8 mm, angle: 90 deg, turns: 1, eyelets: 21}], tension: 0.1 N}
+  crossing:
+    type: tension
+    through:
+      - {frame: world, position: [-2 cm, 0, -5 cm]}
+      - {rod: arm, points: [{at: 0, offset: [-8 mm, 0]}, {at: 20 cm, offset: [0, 8 mm]}], between: 5}
+    tension: 0.1 N
+outputs:
+  shortened: {tendon: flexor, quantity: length}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Points as for all tendons; no tension below zero."""
+        yield from super().problems(value)
+        if value(self.tension) < 0:
+            message = f"the tension cannot be below zero, but it is {value(self.tension):g} N: a line cannot push"
+            yield ("tension",), message, "pull on the other side instead"
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the tendon to the system."""
+        self.add(build, name, GIVEN_TENSION, [], [self.tension])
+
+
+def _law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
+    # at zero the derivative is that of pulling: what a controller asks of a line at rest
+    tension = ca.if_else(signal[0] >= 0, signal[0], 0.0)
+    return Effect(force=tension, supply=-tension * rate)
+
+
+GIVEN_TENSION = RouteForce("tension", constants=0, signals=1, coupled=False, law=_law)
