@@ -29,6 +29,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.scalar import CountMarker, Quantity
 from pliant.spec.units import ALONE, WITH_PREFIX
 from pliant.spec.writer import default_kinds, flow, tells_kind, to_data
+from pliant.tendon import TendonBase, through
 
 PAGE = FilePath(__file__).parents[3] / "docs" / "language.md"
 
@@ -79,6 +80,17 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
+    ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
+    (
+        "Points of a tendon",
+        (
+            through.FramePoint,
+            through.ParallelStretch,
+            through.HelicalStretch,
+            through.PointStretch,
+            through.RodPoint,
+        ),
+    ),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
     (
@@ -92,6 +104,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             outputs.FrameOutput,
             outputs.CoordinateOutput,
             outputs.LinkOutput,
+            outputs.TendonOutput,
             outputs.ConstraintOutput,
             outputs.EnergyOutput,
         ),
@@ -114,7 +127,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
 )
 
 
-COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase}
+COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase}
 """What the parts of a section share, shown once."""
 
 

@@ -110,8 +110,17 @@ by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, varia
 A body with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. A joint whose child
 is repeated is repeated with it; its `parent` may be the instance before (`link[i-1].tip`), with
 `first_parent` for the first. Values may use `i` (1, 2, ...) and `count`, or list one value per instance
-with `each`. Coordinates get the same suffix: `hinge[1]`. Links, constraints and loads are repeated with
-a `count` of their own. An index may be any expression of parameters.""",
+with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, constraints and loads are repeated
+with a `count` of their own. An index may be any expression of parameters.""",
+    "Tendons": """\
+A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
+them without friction, and has one tension along its whole length. Along a rod it passes eyelets: many of them
+make it follow the rod, few let it cut corners as real lines do between discs. A rod is bent towards the side
+that a tendon runs on, and twisted against the sense of a helix.""",
+    "Points of a tendon": """\
+The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
+by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every
+rod model.""",
     "Outputs": """\
 What an analysis records, by name.""",
     "Inputs": """\
@@ -219,6 +228,35 @@ joints:
       direction: negative       # acts only below 1 cm, as a contact does
       smoothing: 0.1 mm
   shaker: {type: prismatic, child: table, axis: z, displacement: {motion: "=1 mm * sin(2*pi*20 Hz*t)"}}
+""",
+    ),
+    "Points of a tendon": (
+        """\
+pliant: 1
+sections:
+  core: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: core, material: rubber}
+  hand: {parent: arm.tip, length: 10 cm, section: core, material: rubber}
+tendons:
+  straight:
+    type: tension
+    through: [{rod: arm, offset: [8 mm, 0]}, {rod: hand, offset: [8 mm, 0], eyelets: 5}]
+    tension: 0.1 N
+  around:
+    type: tension
+    count: 3
+    through: [{rod: arm, radius: 8 mm, angle: =i*120 deg, turns: 0.5, end: 25 cm}]
+    tension: 0.1 N
+  crossing:
+    type: tension
+    through:
+      - {frame: world, position: [-2 cm, 0, -5 cm]}
+      - {rod: arm, points: [{at: 0, offset: [-8 mm, 0]}, {at: 20 cm, offset: [0, 8 mm]}], between: 5}
+      - hand.tip
+    tension: 0.1 N
 """,
     ),
     "Included files": (

@@ -37,13 +37,6 @@ rods:
   arm: {length: 30 cm, section: wire, material: rubber, model: {kind: ebr, elements: 5}}
 tendons:
   flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
-  twister: {type: tension, through: [{rod: arm, radius: 8 mm, angle: 90 deg, turns: 1, eyelets: 21}], tension: 0.1 N}
-  crossing:
-    type: tension
-    through:
-      - {frame: world, position: [-2 cm, 0, -5 cm]}
-      - {rod: arm, points: [{at: 0, offset: [-8 mm, 0]}, {at: 20 cm, offset: [0, 8 mm]}], between: 5}
-    tension: 0.1 N
 outputs:
   shortened: {tendon: flexor, quantity: length}
 """
