@@ -367,7 +367,8 @@ class _WorkHead(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "theta held parameters signal signal_rate signal_acceleration input input_rate input_acceleration "
-                "row_active cforce_active fforce_active route_active R p V A c S Sd R0 p0 inertia momentum bias force wrench tau"
+                "row_active cforce_active fforce_active route_active R p V A c S Sd R0 p0 inertia momentum bias force "
+                "wrench tau"
             ).split()
         ]
         + [(name, ctypes.c_double) for name in ("energy", "dissipation", "supply")]
@@ -375,7 +376,7 @@ class _WorkHead(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 "IA pA U D u B Vq Av Aq path BA HB lanes lanes_eta lanes_a lanes_node K C M Jval phi phi_rate gamma "
-                "lambda_ scratch kernel_w kernel_iw kkt rhs linear route_point route_sum route_gradient"
+                "lambda_ scratch kernel_w kernel_iw kkt rhs linear"
             ).split()
         ]
         + [("path_stride", ctypes.c_int), ("pattern_is_tree", ctypes.c_int)]

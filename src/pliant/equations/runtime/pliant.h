@@ -71,7 +71,6 @@ typedef struct pl_work {
   long long *kernel_iw;
   double *kkt, *rhs;
   pl_linear *linear;
-  double *route_point, *route_sum, *route_gradient; /* see route.c */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
@@ -79,6 +78,7 @@ typedef struct pl_work {
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h, *inertia_columns;
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
+  double *route_point, *route_sum, *route_gradient; /* routed lines; see route.c */
 } pl_work;
 
 pl_work *pl_work_new(const pl_tables *);
