@@ -269,8 +269,8 @@ def route_kernels(kind: RouteForce) -> Kernels:
     return Kernels(
         name,
         (
-            _function(f"{name}_value", inputs, [tension, scalars]),
-            _function(f"{name}_tangent", inputs, tangent),
+            dense_function(f"{name}_value", inputs, [tension, scalars]),
+            dense_function(f"{name}_tangent", inputs, tangent),
         ),
     )
 

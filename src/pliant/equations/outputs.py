@@ -40,6 +40,7 @@ FRAME_UNITS = {
     "angular_velocity": "rad/s",
 }
 FORCE_UNITS = {"m": "N", "rad": "N m"}
+TENDON_UNITS = {"length": "m", "rate": "m/s", "tension": "N"}
 LINK_UNITS = {"length": "m", "rate": "m/s", "force": "N"}
 
 
@@ -63,6 +64,8 @@ def _unit(model: Model, spec: Any) -> str:
         return ("rad" if unit == "-" else unit) + {"rate": "/s", "acceleration": "/s^2"}[spec.quantity]
     if isinstance(spec, LinkOutput):
         return LINK_UNITS.get(spec.quantity, "") if model.spec.links[spec.link].type == "axial" else ""
+    if isinstance(spec, TendonOutput):
+        return TENDON_UNITS[spec.quantity]
     if isinstance(spec, ConstraintOutput):
         rows = (spec.component,) if spec.component else model.spec.constraints[spec.constraint].rows
         kinds = {"N m" if row.startswith("r") else "N" for row in rows}

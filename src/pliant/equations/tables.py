@@ -294,8 +294,8 @@ def _maxima(system: System) -> dict[str, int]:
         return size
 
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
-    forces = (*system.frame_forces, *system.coordinate_forces, *system.routes)
-    signals = [f.kind.signals for f in forces]
+    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
+    signals += [r.kind.signals for r in system.routes]
     return {
         "PL_MAX_K": up(max((e.v_size for e in system.elements), default=1), 6),
         "PL_MAX_FRAMES": up(max(frames, default=1), 3),

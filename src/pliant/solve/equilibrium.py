@@ -13,6 +13,7 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.independent import null_space
+from pliant.solve.pushed import pushed_tendons
 from pliant.solve.state import State, assemble
 from pliant.solve.statics import DENSE_UP_TO, Statics
 
@@ -108,7 +109,7 @@ def equilibrium(
     at = solver.linearized(q, multipliers)
     residual = float(np.max(np.abs(at.residual), initial=0.0))
     stable, stiffness = stability(at)
-    notes = list(made.messages)
+    notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
     if done:
         kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
         if stable is None and stiffness is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from pliant._version import __version__
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.equations.outputs import output_units
+from pliant.solve.pushed import pushed_tendons
 from pliant.solve.record import InForce, Motion, record
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.spec import dump
@@ -23,6 +24,7 @@ def package(
 ) -> Result:  # fmt: skip
     """A result from saved states; `history` as in `record`."""
     recorded = record(eqs, engine, motion, history)
+    notes = (*notes, *pushed_tendons(eqs.model, recorded.lowest_signals))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,

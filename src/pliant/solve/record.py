@@ -63,8 +63,9 @@ class InForce:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What follows from saved states."""
+    """What follows from saved states; `lowest_signals` is the least value that each signal had in them."""
 
+    lowest_signals: np.ndarray
     inputs: np.ndarray
     energies: np.ndarray
     constraint_error: np.ndarray
@@ -107,14 +108,16 @@ def _joined(parts: list[Recorded]) -> Recorded:
     inputs, energies, error = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("inputs", "energies", "constraint_error")
     )
-    return Recorded(inputs, energies, error, frames, outputs)
+    lowest = np.min([part.lowest_signals for part in parts], axis=0)
+    return Recorded(lowest, inputs, energies, error, frames, outputs)
 
 
 def _record_part(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
     batch = _batch(engine, motion)
     energies = np.column_stack([batch.energies[:, :2], motion.work])
     frames, outputs = _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies)
-    return Recorded(batch.inputs[:, : len(eqs.inputs)], energies, batch.energies[:, 4], frames, outputs)
+    lowest = batch.signals.min(axis=0, initial=np.inf)
+    return Recorded(lowest, batch.inputs[:, : len(eqs.inputs)], energies, batch.energies[:, 4], frames, outputs)
 
 
 def _batch(engine: Engine, motion: Motion) -> _Batch:
@@ -190,9 +193,14 @@ def _outputs(
             theta = np.tile(engine.theta[:, None], (1, count))
             parts = function.map(count).call(
                 [
-                    motion.q.T, motion.v.T, motion.a.T, motion.multipliers.T, theta,
-                    batch.signals.T, batch.signal_rates.T,
-                ]  # fmt: skip
+                    motion.q.T,
+                    motion.v.T,
+                    motion.a.T,
+                    motion.multipliers.T,
+                    theta,
+                    batch.signals.T,
+                    batch.signal_rates.T,
+                ]
             )
             columns = [np.asarray(part).T for part in parts]
         else:

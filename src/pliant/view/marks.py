@@ -64,6 +64,15 @@ class LinkMark:
 
 
 @dataclass(frozen=True)
+class TendonMark:
+    """A tendon through points (n x 3); `slack` if it carries nothing now."""
+
+    name: str
+    points: np.ndarray
+    slack: bool
+
+
+@dataclass(frozen=True)
 class LoadMark:
     """An external load: where it acts [m], its force [N] and moment [N m] now, in world axes."""
 
@@ -81,6 +90,7 @@ class Scene:
     rods: tuple[RodCurve, ...]
     joints: tuple[JointMark, ...]
     links: tuple[LinkMark, ...]
+    tendons: tuple[TendonMark, ...]
     loads: tuple[LoadMark, ...]
     constraints: tuple[np.ndarray, ...]
     frames: dict[str, Pose]
@@ -93,6 +103,7 @@ class Scene:
         parts = [s.center[None] for s in self.solids]
         parts += [np.stack([j.place, j.child]) for j in self.joints]
         parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
+        parts += [m.points for m in self.tendons]
         parts += [p[None] for _, p in self.frames.values()]
         return np.concatenate(parts) if parts else np.zeros((1, 3))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.view.colours import AXES, HELD, INK, PALE, group_colours, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
 from pliant.view.rod_curve import RodCurve
 
 COILS, PER_COIL = 7, 8
@@ -56,6 +56,8 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> P
         maker.joint(joint)
     for link in scene.links:
         maker.link(link)
+    for tendon in scene.tendons:
+        maker.tendon(tendon)
     for ends in scene.constraints:
         maker.line(ends, 0.003, _bytes(HELD))
         for end in ends:
@@ -136,6 +138,12 @@ class _Maker:
         if np.linalg.norm(beside) < 1e-6 * self.size and np.linalg.norm(way) > max(1e-3 * self.size, joint.behind):
             return joint.base
         return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
+
+    def tendon(self, tendon: TendonMark) -> None:
+        pairs = np.stack([tendon.points[:-1], tendon.points[1:]], axis=1)
+        if tendon.slack:  # every other half of a span left out
+            pairs[:, 1] = pairs.mean(axis=1)
+        self.line(pairs, 0.003, _bytes(PALE if tendon.slack else INK))
 
     def link(self, link: LinkMark) -> None:
         a, b = link.ends

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pliant.equations.frames import frame_motion
+from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
 from pliant.link import Axial
@@ -25,7 +26,7 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
 from pliant.view.rod_curve import rod_curve
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class SceneMaker:
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
         self.pose: dict[str, Pose] = {}
         self.nodes: Pose = (np.zeros((0, 3, 3)), np.zeros((0, 3)))
-        self.signals = np.zeros(0)
+        self.signals, self.signal_rates = np.zeros(0), np.zeros(0)
 
     def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
         """The scene at positions q and time t [s]."""
@@ -59,7 +60,7 @@ class SceneMaker:
         moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.eqs.frame_names)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = engine.node_poses(np.asarray(q, dtype=float))
-        self.signals = engine.signals(t)[1]
+        self.signals, self.signal_rates = engine.signals(t)[1], engine.signal_rates(t)[0]
         self.theta = engine.theta
         return self._scene()
 
@@ -99,6 +100,7 @@ class SceneMaker:
             rods=tuple(rods),
             joints=tuple(marks.values()),
             links=tuple(links),
+            tendons=tuple(self.tendon(name) for name in spec.tendons),
             loads=tuple(self.load(name, load) for name, load in spec.loads.items() if isinstance(load, Wrench)),
             constraints=tuple(constraints),
             frames={
@@ -150,6 +152,19 @@ class SceneMaker:
             return Solid(name, "box", corners, 0.0, arms, center)
         assert isinstance(shape, Sphere)
         return Solid(name, "ball", center[None], value(shape.radius), arms, center)
+
+    def tendon(self, name: str) -> TendonMark:
+        route = self.eqs.model.system.routes[self.eqs.model.routes[name]]
+        nodes = list(route.nodes)
+        places = self.theta[route.constants : route.law_constants].reshape(-1, 3)
+        points = self.nodes[1][nodes] + np.einsum("nij,nj->ni", self.nodes[0][nodes], places)
+        length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        law = self.theta[route.law_constants : route.law_constants + route.kind.constants]
+        signals = slice(route.signals, route.signals + route.kind.signals)
+        answer = route_kernels(route.kind).functions[0](
+            length, 0.0, law, self.signals[signals], self.signal_rates[signals]
+        )
+        return TendonMark(name, points, float(answer[0]) <= 0)
 
     def load(self, name: str, load: Wrench) -> LoadMark:
         rotation, position = self.pose[load.frame]

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
 
@@ -33,6 +33,7 @@ def sketch(
     eqs: Equations,
     q: Any = None,
     *,
+    inputs: Values | None = None,
     parameters: Values | None = None,
     ax: Any = None,
     view: Sequence[float] | None = None,
@@ -43,12 +44,14 @@ def sketch(
 
     q: positions in the order of `eqs.coordinates`, or anything with `q` or `state` (an equilibrium, a state); the
         model's start, moved onto its constraints, by default.
+    inputs: values of inputs, which decide which tendons are slack; those of an equilibrium by default.
     parameters: values that replace the model's own (SI units).
     ax: axes to draw on; a new figure by default.
     view: direction from the robot to the viewer (world axes); by default face-on for planar robots, else from above.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
-    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters)
+    inputs = getattr(q, "inputs", None) if inputs is None else inputs
+    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs)
     camera = front_view(scene) if view is None else look_from(view, scene.gravity)
     return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
 
@@ -157,6 +160,8 @@ class Drawing:
                 self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
         for link in scene.links:
             self._link(link, self.camera.project(link.ends))
+        for tendon in scene.tendons:
+            self._tendon(tendon, self.camera.project(tendon.points))
         strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
         for load in scene.loads:
             self._load(load, strongest)
@@ -291,6 +296,13 @@ class Drawing:
         for end in ends:
             self._marker(end, "o", 3.5, 602, INK)
 
+    def _tendon(self, tendon: TendonMark, points: np.ndarray) -> None:
+        """A line with a dot at each point; dotted and without them where it is slack."""
+        if tendon.slack:
+            self._line(points, INK, 0.9, 604, linestyle=(0, (1, 2)))
+            return
+        self._line(points, INK, 1.2, 604, marker=".", markersize=4.0 * self.crowd)
+
     def _load(self, load: LoadMark, strongest: float) -> None:
         """An arrow along the force that ends where it acts; the strongest has a fixed length."""
         arm = self.camera.project(load.force) * (0.16 * self.size / strongest if strongest > 0 else 0.0)
@@ -374,11 +386,11 @@ class Drawing:
 
         self.todo.append((layer, paint))
 
-    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, linestyle: Any = "solid") -> None:
+    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, **style: Any) -> None:
         self._include(points)
 
         def paint(ax: Any, zorder: float) -> None:
-            ax.plot(*points.T, color=colour, linewidth=width, linestyle=linestyle, zorder=zorder)
+            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **style)
 
         self.todo.append((layer, paint))
 

@@ -35,9 +35,7 @@ class PythonRun:
         self.row_signals = np.array(engine.system.row_signals(), dtype=int)
         self.driven_rows = np.flatnonzero(self.row_signals >= 0)
         system = engine.system
-        self._powered = bool(
-            system.coordinate_forces or system.frame_forces or system.routes or system.signal_count
-        )
+        self._powered = bool(system.coordinate_forces or system.frame_forces or system.routes or system.signal_count)
         self.steps = self.rejected = 0
         self.where = -1
         self.work, self.power = np.zeros(2), np.zeros(2)

@@ -1,0 +1,297 @@
+"""Tendons in whole robots: work, energy, slackness, agreement of kinds and engines, what is shown of them."""
+
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, linearize, load, load_text, modes, simulate
+from pliant.rod.switch import with_rod_model
+from pliant.solve.integrator import Rosenbrock
+from pliant.spec.tables import text
+from pliant.view.scene import make_scene
+
+MIXED = """
+pliant: 1
+parameters: {pull: {value: 1.5 N, input: true}, wound: {value: 8 mm, input: true}, length: 0.3 m}
+sections: {round: {shape: circle, radius: 10 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 1 MPa, poissons_ratio: 0.4}}
+bodies:
+  base: {mass: 0.2 kg, shape: {type: sphere, radius: 3 cm}}
+  hand: {mass: 30 g, shape: {type: sphere, radius: 1 cm}, frames: {hook: {position: [2 cm, 0, 1 cm]}}}
+joints:
+  turn: {type: revolute, child: base, axis: y, angle: {spring: 2, damper: 0.01}}
+  hold: {type: weld, parent: arm.tip, child: hand}
+rods:
+  arm: {parent: base, length: =length, section: round, material: rubber, damping: [0, 0, 0, 1e-4, 1e-4, 1e-4]}
+tendons:
+  given: {type: tension, through: [{rod: arm, radius: 12 mm, turns: 0.3, eyelets: 7}, hand.hook], tension: =pull}
+  line:
+    type: elastic
+    through: [{frame: world, position: [-5 cm, 2 cm, 0]}, {rod: arm, offset: [-12 mm, 3 mm], eyelets: 4}]
+    stiffness: 3 kN/m
+    shortening: =wound
+    damper: 2 N*s/m
+outputs:
+  given_length: {tendon: given, quantity: length}
+  given_rate: {tendon: given, quantity: rate}
+  given_tension: {tendon: given}
+  line_length: {tendon: line, quantity: length}
+  line_rate: {tendon: line, quantity: rate}
+  line_tension: {tendon: line, quantity: tension}
+"""
+KINDS = ["ebr:3", "eba:3", "srl:3", "rom:2"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def mixed(request):
+    return derive(with_rod_model(load_text(MIXED), "arm", request.param))
+
+
+def some_state(eqs, size=0.02, seed=3):
+    """A state near the initial pose, moving."""
+    rng = np.random.default_rng(seed)
+    q, v = eqs.initial_state()
+    q = eqs.bind().increment(q, size * rng.normal(size=len(v)))
+    return q, size * rng.normal(size=len(v))
+
+
+def outputs(eqs, q, v, **given):
+    """The model's outputs in a state."""
+    from pliant.equations.outputs import evaluate_outputs
+
+    zero = np.zeros(len(v))
+    return evaluate_outputs(eqs.model, eqs.bind(**given), 0.0, q, v, zero, zero[:0], 0.0)
+
+
+def test_a_tendon_works_on_its_length(mixed):
+    """Its generalized force is minus its tension times the gradient of its length, taken by differences."""
+    q, v = some_state(mixed)
+    here, forces = outputs(mixed, q, v), mixed.forces(q, v)
+    engine, step = mixed.bind(), 1e-6
+    for name in ("given", "line"):
+        gradient = []
+        for direction in np.eye(len(v)):
+            ahead, behind = (
+                outputs(mixed, engine.increment(q, s * step * direction), v)[f"{name}_length"] for s in (1, -1)
+            )
+            gradient.append((ahead - behind) / (2 * step))
+        assert here[f"{name}_tension"] > 0.5
+        scale = np.abs(forces[name]).max()
+        assert forces[name] == pytest.approx(-here[f"{name}_tension"] * np.array(gradient), abs=1e-7 * scale)
+        assert here[f"{name}_rate"] == pytest.approx(np.array(gradient) @ v, rel=1e-6)
+
+
+def test_engines_agree_on_robots_with_tendons(mixed):
+    q, v = some_state(mixed)
+    other = derive(mixed.model.spec, engine="interpreted")
+    zero = np.zeros(len(v))
+    ours, theirs = (x.linearization(q, v, a=zero, multipliers=zero[:0]) for x in (mixed, other))
+    for name in ("residual", "stiffness", "damping"):
+        a, b = (np.asarray(getattr(x, name).toarray() if name != "residual" else x.residual) for x in (ours, theirs))
+        assert np.abs(a - b).max() < 1e-10 * np.abs(b).max(), name
+    a, b = mixed.input_derivative(q, v), other.input_derivative(q, v)
+    assert np.abs(a - b).max() < 1e-10 * np.abs(b).max()
+    assert mixed.energy(q, v).total == pytest.approx(other.energy(q, v).total, rel=1e-12)
+
+
+def test_energy_is_conserved_while_a_winch_turns():
+    """Total energy changes by what the tension and the winch supply and the dampers take, and by nothing else."""
+    spec = with_rod_model(load_text(MIXED), "arm", "ebr:3").replace(
+        inputs={"wound": "=6 mm + 3 mm*sin(9*t)", "pull": "=1.5 N*(1 + 0.5*cos(7*t))"}
+    )
+    run = simulate(derive(spec), 0.05, method=Rosenbrock(rtol=1e-7))
+    assert run.status == "completed"
+    energy = run.energy
+    change = energy["total"] - energy["total"][0]
+    gain = energy["supplied"] - energy["dissipated"]
+    size = float(np.abs(energy["supplied"]).max())
+    assert size > 1e-4
+    assert float(np.abs(change - gain).max()) < 1e-5 * size
+
+
+def test_wound_in_or_pulled_at_the_same_tension_is_the_same_pose():
+    eqs = derive(load_text(MIXED))
+    wound = equilibrium(eqs)
+    tension = wound.outputs["line_tension"]
+    assert wound.status == "converged"
+    assert tension > 0.5
+    tendons = {**eqs.model.spec.tendons}
+    tendons["line"] = {"type": "tension", "through": tendons["line"].through, "tension": tension}
+    pulled = equilibrium(derive(load_text(MIXED).replace(tendons=tendons)))
+    assert pulled.q == pytest.approx(wound.q, abs=1e-7)
+
+
+# -- between frames ------------------------------------------------------------------------------------------------------
+
+FRAMES = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies:
+  ball: {mass: 0.5 kg, shape: {type: sphere, radius: 5 cm}}
+  other: {mass: 0.2 kg, shape: {type: sphere, radius: 5 cm}}
+joints:
+  a: {type: free, child: ball, x: {initial: 0.4}}
+  b: {type: free, parent: world, child: other, z: {initial: 0.3}}
+"""
+ENDS = "[{frame: ball, position: [0.1, 0.02, 0]}, {frame: other, position: [0, 0.03, -0.1]}]"
+LAW = "direction: tension, smoothing: 5 mm"
+
+
+def test_a_tendon_through_two_points_is_a_link_that_pulls():
+    tendon = "stiffness: 200, rest: REST, damper: {coefficient: 3, power: 1.5}, smoothing: 5 mm"
+    link = f"spring: {{coefficient: 200, rest: REST}}, damper: {{coefficient: 3, power: 1.5}}, {LAW}"
+    rng = np.random.default_rng(0)
+    for rest in ("0.3", "0.9"):  # taut and slack
+        one = derive(
+            load_text(FRAMES + f"tendons: {{it: {{type: elastic, through: {ENDS}, {tendon}}}}}".replace("REST", rest))
+        )
+        two = derive(
+            load_text(FRAMES + f"links: {{it: {{type: axial, between: {ENDS}, {link}}}}}".replace("REST", rest))
+        )
+        q, v = one.initial_state()
+        q, v = one.bind().increment(q, 0.05 * rng.normal(size=12)), 0.1 * rng.normal(size=12)
+        zero = np.zeros(12)
+        x, y = (eqs.linearization(q, v, a=zero, multipliers=zero[:0]) for eqs in (one, two))
+        assert (np.abs(x.residual).max() > 1) == (rest == "0.3")
+        for a, b in ((x.residual, y.residual), (x.stiffness.toarray(), y.stiffness.toarray())):
+            assert a == pytest.approx(b, abs=1e-12 * max(1, np.abs(b).max()))
+        assert x.damping.toarray() == pytest.approx(y.damping.toarray(), abs=1e-12)
+        for quantity in ("total", "dissipation", "supply"):
+            assert getattr(one.energy(q, v), quantity) == pytest.approx(getattr(two.energy(q, v), quantity), rel=1e-12)
+
+
+PULLEY = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {weight: {mass: 2 kg}}
+joints: {slide: {type: prismatic, child: weight, axis: x, displacement: {rate: 1.5 m/s}}}
+tendons:
+  rope:
+    type: elastic
+    through: [{frame: world, position: [0, 0, 0.4 m]}, world, weight]
+    rest: 0.5 m
+    stiffness: 800 N/m
+    DAMPER
+outputs: {rope: {tendon: rope}, length: {tendon: rope, quantity: length}}
+"""
+
+
+def test_a_slack_line_lets_go_and_catches():
+    """Free flight for 0.1 m, half a swing on the rope, and back: m, k and speed say all."""
+    eqs = derive(load_text(PULLEY.replace("DAMPER", "")))
+    fly, swing = 0.1 / 1.5, np.pi * np.sqrt(2 / 800)
+    run = simulate(eqs, 2 * fly + swing, rtol=1e-9)
+    at = run.time
+    assert run["slide"].value[-1] == pytest.approx(0, abs=1e-6)
+    assert run["slide"].rate[-1] == pytest.approx(-1.5, rel=1e-6)
+    tension = np.asarray(run["rope"])
+    free = (at < fly) | (at > fly + swing)
+    assert np.all(tension[free] == 0)
+    expected = 1.5 * np.sqrt(2 * 800) * np.sin(np.sqrt(800 / 2) * (at - fly))
+    assert tension[~free] == pytest.approx(expected[~free], abs=1e-3)
+    assert np.asarray(run["length"]) == pytest.approx(0.4 + run["slide"].value, abs=1e-12)
+    assert float(run.energy["total"].max() - run.energy["total"].min()) < 1e-6
+
+
+def test_a_damped_line_never_pushes():
+    """While a stretched line shortens fast its damper would push; it goes slack instead, and energy still balances."""
+    eqs = derive(load_text(PULLEY.replace("DAMPER", "damper: 60\n    smoothing: 2 mm")))
+    run = simulate(eqs, 0.6, rtol=1e-9)
+    tension, length = np.asarray(run["rope"]), np.asarray(run["length"])
+    assert tension.min() == 0
+    pushes = (length > 0.502) & (800 * (length - 0.5) + 60 * run["slide"].rate < 0)
+    assert pushes.any()
+    assert np.all(tension[pushes] == 0)
+    energy = run.energy
+    assert float(np.abs(energy["total"] - energy["total"][0] + energy["dissipated"]).max()) < 1e-5 * 2.25
+    assert all(eqs.energy(q, v).dissipation >= 0 for q, v in zip(run.q, run.v, strict=True))
+
+
+def test_newton_finds_rest_from_slack_and_from_taut():
+    """A weight on a soft spring, and a rope that holds it first at 0.1 m: from either side of the switch."""
+    model = PULLEY.replace("gravity: [0, 0, 0]", "gravity: [9.81, 0, 0]").replace("DAMPER", "")
+    model = model.replace("rate: 1.5 m/s", "initial: START, spring: {coefficient: 20 N/m, rest: 0}")
+    expected = (2 * 9.81 + 800 * 0.1) / 820
+    for start in ("-0.3", "0.1", "0.3"):
+        found = equilibrium(derive(load_text(model.replace("START", start))))
+        assert found.status == "converged"
+        assert found.q[0] == pytest.approx(expected, rel=1e-9)
+        assert found.outputs["rope"] == pytest.approx(800 * (expected - 0.1), rel=1e-8)
+
+
+def test_axial_stiffness_is_that_of_the_rest_length():
+    one, two = (
+        derive(load_text(PULLEY.replace("DAMPER", "").replace("stiffness: 800 N/m", word)))
+        for word in ("stiffness: 800 N/m", "axial_stiffness: 400 N")
+    )
+    assert one.bias([0.3], [0.0]) == pytest.approx(two.bias([0.3], [0.0]), rel=1e-12)
+    assert one.bias([0.3], [0.0])[0] == pytest.approx(160)
+
+
+def test_a_tendon_asked_to_push_is_slack_and_that_is_said():
+    model = PULLEY.replace("DAMPER", "").replace("type: elastic", "type: tension").replace("rest: 0.5 m", "tension: =u")
+    model = model.replace("    stiffness: 800 N/m\n", "").replace(
+        "bodies:", "parameters: {u: {value: 1, input: true}}\nbodies:"
+    )
+    eqs = derive(load_text(model + "inputs: {u: =1 - 10*t}\n"))
+    run = simulate(eqs, 0.3)
+    assert any("'rope' was asked for -2 N" in note for note in run.warnings)
+    assert float(run["rope"].min()) == 0
+    # from 0.1 s on nothing acts: x = 1.5 t and before it 2 a = -(1 - 10 t)
+    assert run["slide"].rate[-1] == pytest.approx(1.5 - 0.05 / 2, rel=1e-6)
+    assert "was asked for -3 N" in equilibrium(eqs, inputs={"u": -3.0}).message
+    assert not simulate(eqs, 0.05).warnings
+
+
+# -- in models -----------------------------------------------------------------------------------------------------------
+
+
+def test_eyelets_are_shared_and_no_frames_of_the_model():
+    spec = load("trunk")
+    eqs, bare = derive(spec), derive(spec.replace(tendons={}, outputs={}))
+    assert eqs.frame_names == bare.frame_names
+    # nine eyelets inside each rod serve all six tendons
+    assert len(eqs.model.system.nodes) - len(bare.model.system.nodes) == 18
+
+
+def test_a_tendon_of_an_attached_model():
+    inner = equilibrium(derive("trunk"), inputs={"near1": 4.0})
+    outer = load_text("pliant: 1\nattach: {left: {model: trunk, position: [1 m, 0, 0], parameters: {near1: 4 N}}}")
+    found = equilibrium(derive(outer))
+    tip = found.frames["left/gripper.tip"].position
+    assert tip == pytest.approx(inner.frames["gripper.tip"].position + [1, 0, 0], abs=1e-9)
+    assert found.outputs["left/near1_tension"] == 4.0
+
+
+def test_trunk_bends_to_the_side_that_is_pulled():
+    eqs = derive("trunk")
+    hanging = equilibrium(eqs)
+    assert hanging.stable
+    assert hanging.outputs["tip"] == pytest.approx([0, 0, -0.42], abs=3e-3)
+    for tendon, angle in (("near1", 0), ("near2", 120), ("near3", 240), ("far1", 0), ("far2", 120), ("far3", 240)):
+        tip = equilibrium(eqs, inputs={tendon: 4.0, "shoulder_torque": 0.0}).frames["gripper.tip"]
+        side = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0])
+        # the shoulder turns freely about y, which takes some of a tilt along x away
+        assert tip.rotation[:, 2] @ side > 0.05, tendon
+    frequencies = modes(eqs).frequencies[:4]
+    assert np.all(frequencies > 0.5)
+    assert np.all(np.diff(frequencies) > 0)
+
+
+def test_trunk_wound_in_moves_and_its_linearization_has_inputs():
+    eqs = derive(load("trunk", variant="wound"))
+    assert linearize(eqs, at=equilibrium(eqs).state).B.shape[1] == len(eqs.inputs)
+    run = simulate(eqs, 0.2, inputs={"wound_near2": 6e-3}, rtol=1e-5)
+    assert run.status == "completed"
+    assert run["gripper.tip"].position[-1][1] > 5e-3
+
+
+def test_tendons_are_shown_and_drawn():
+    shown = text(load("trunk"))
+    assert "near[1]" in shown
+    eqs = derive("trunk")
+    scene = make_scene(eqs, eqs.initial_state()[0], inputs={"near1": 2.0})
+    marks = {mark.name: mark for mark in scene.tendons}
+    assert [name for name, mark in marks.items() if not mark.slack] == ["near[1]"]
+    assert marks["near[1]"].points.shape == (11, 3)
+    assert marks["far[1]"].points.shape == (22, 3)
+    assert marks["near[1]"].points[-1] == pytest.approx([0.013, 0, -0.22], abs=1e-9)
