@@ -44,13 +44,14 @@ def sketch(
 
     q: positions in the order of `eqs.coordinates`, or anything with `q` or `state` (an equilibrium, a state); the
         model's start, moved onto its constraints, by default.
-    inputs: values of inputs, which decide which tendons are slack; those of an equilibrium by default.
+    inputs: values of inputs, which decide which tendons are slack; those of an equilibrium or result by default.
     parameters: values that replace the model's own (SI units).
     ax: axes to draw on; a new figure by default.
     view: direction from the robot to the viewer (world axes); by default face-on for planar robots, else from above.
     labels: names of bodies and rods. frames: small axes at named frames and at the world's origin.
     """
-    inputs = getattr(q, "inputs", None) if inputs is None else inputs
+    if inputs is None:  # at the end, where they are over time
+        inputs = {name: float(np.ravel(value)[-1]) for name, value in getattr(q, "inputs", {}).items()}
     scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs)
     camera = front_view(scene) if view is None else look_from(view, scene.gravity)
     return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
