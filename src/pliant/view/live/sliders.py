@@ -56,8 +56,8 @@ def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
             continue
         unit, reach = ("m", size) if isinstance(entry.spec, LengthCoordinate) else ("rad", math.pi)
         value = float(start[entry.q_at])
-        ends = map(_short, (value, value - reach, value + reach))
-        sliders.append(Slider(entry.name, unit, *ends, "where the robot starts"))
+        value, low, high = map(_short, (value, value - reach, value + reach))
+        sliders.append(Slider(entry.name, unit, value, low, high, "where the robot starts"))
     return sliders[:MOST]
 
 
@@ -74,6 +74,10 @@ def _slider(eqs: Equations, name: str, value: float) -> Slider:
     if unit == "Pa" and not value:
         low = max(low, 0.0)  # chambers are pumped up, not sucked flat
     low, high = min(low, value), max(high, value)
-    return Slider(
-        name, unit, value, low, high if high > low else low + 1.0, spec.description if spec is not None else ""
-    )
+    value, low, high = map(_short, (value, low, high))
+    return Slider(name, unit, value, low, high, spec.description if spec is not None else "")
+
+
+def _short(x: float) -> float:
+    """Few digits are enough to drag, and more are hard to read."""
+    return float(f"{x:.5g}")
