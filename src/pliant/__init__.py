@@ -13,11 +13,13 @@ from pliant._version import __version__
 if TYPE_CHECKING:
     from pliant import plot
     from pliant.equations.equations import Equations, derive
-    from pliant.io.results import load_result
+    from pliant.io.results import load_path, load_result
+    from pliant.solve.continuation import Branch, continuation
     from pliant.solve.equilibrium import equilibria, equilibrium
     from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
     from pliant.solve.linear import linearize
     from pliant.solve.modal import modes
+    from pliant.solve.path import Path
     from pliant.solve.result import Result
     from pliant.solve.saving import At, Every
     from pliant.solve.simulate import simulate
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "At": "pliant.solve.saving",
+    "Branch": "pliant.solve.continuation",
     "Equations": "pliant.equations.equations",
     "Event": "pliant.solve.watch",
     "Every": "pliant.solve.saving",
@@ -39,14 +42,17 @@ _HOME = {
     "GeneralizedAlpha": "pliant.solve.integrator",
     "Newmark": "pliant.solve.integrator",
     "Now": "pliant.solve.watch",
+    "Path": "pliant.solve.path",
     "Result": "pliant.solve.result",
     "Rosenbrock": "pliant.solve.integrator",
     "SemiImplicit": "pliant.solve.integrator",
     "State": "pliant.solve.state",
+    "continuation": "pliant.solve.continuation",
     "derive": "pliant.equations.equations",
     "equilibria": "pliant.solve.equilibrium",
     "equilibrium": "pliant.solve.equilibrium",
     "linearize": "pliant.solve.linear",
+    "load_path": "pliant.io.results",
     "load_result": "pliant.io.results",
     "modes": "pliant.solve.modal",
     "simulate": "pliant.solve.simulate",
@@ -69,6 +75,7 @@ _ROOMS = ("plot",)
 
 __all__ = [
     "At",
+    "Branch",
     "Equations",
     "Event",
     "Every",
@@ -77,6 +84,7 @@ __all__ = [
     "GeneralizedAlpha",
     "Newmark",
     "Now",
+    "Path",
     "Result",
     "RobotSpec",
     "Rosenbrock",
@@ -86,6 +94,7 @@ __all__ = [
     "__version__",
     "bundled_robots",
     "check",
+    "continuation",
     "derive",
     "dump",
     "equilibria",
@@ -93,6 +102,7 @@ __all__ = [
     "flatten",
     "linearize",
     "load",
+    "load_path",
     "load_result",
     "load_text",
     "modes",

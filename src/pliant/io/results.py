@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import xarray
+
+    from pliant.solve.path import Path as StaticPath
     from pliant.solve.result import Result
 
 FORMAT = "pliant-result-1"
+PATH_FORMAT = "pliant-path-1"
 
 
 class ResultFileError(RuntimeError):
@@ -22,9 +26,17 @@ class ResultFileError(RuntimeError):
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
     """Write a result as netCDF. The file appears complete or not at all; an older one is replaced only then."""
-    target = Path(path)
+    _save(result.dataset.assign_attrs(format=FORMAT), Path(path))
+
+
+def save_path(path: StaticPath, file: str | os.PathLike[str]) -> None:
+    """Write a static path as netCDF. The file appears complete or not at all."""
+    _save(path.dataset.assign_attrs(format=PATH_FORMAT), Path(file))
+
+
+def _save(dataset: xarray.Dataset, target: Path) -> None:
     # made in memory first: the HDF5 library does not survive a disk that fills up under it
-    content = result.dataset.assign_attrs(format=FORMAT).to_netcdf(engine="h5netcdf")
+    content = dataset.to_netcdf(engine="h5netcdf")
     try:
         write_whole(target, bytes(content))
     except OSError as reason:
@@ -60,23 +72,9 @@ def _mode(target: Path) -> int:
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote."""
-    import xarray
-
     from pliant.solve.result import Result, Timing
 
-    source = Path(path)
-    if not source.exists():
-        raise ResultFileError(f"there is no file {source}")
-    try:
-        with xarray.open_dataset(source, engine="h5netcdf") as file:
-            dataset = file.load()
-    except (OSError, ValueError, KeyError) as reason:
-        raise ResultFileError(f"{source} is not a readable result file: {reason}") from None
-    if dataset.attrs.get("format") != FORMAT:
-        raise ResultFileError(f"{source} is a netCDF file, but not a result of this program")
-    for name in ("coordinate", "rate", "frame", "constraint", "axis", "quaternion_part"):
-        if name in dataset.coords:
-            dataset = dataset.assign_coords({name: [str(x) for x in dataset[name].values]})
+    dataset = _load(Path(path), FORMAT)
     attributes = dataset.attrs
     return Result(
         attributes["status"],
@@ -86,6 +84,46 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         attributes["method"],
         tuple(json.loads(attributes["warnings"])),
     )
+
+
+def load_path(file: str | os.PathLike[str]) -> StaticPath:
+    """Read a static path that `Path.save` wrote."""
+    from pliant.solve.path import Path as StaticPath
+    from pliant.solve.result import Timing
+
+    dataset = _load(Path(file), PATH_FORMAT)
+    attributes = dataset.attrs
+    return StaticPath(
+        attributes["status"],
+        attributes["message"],
+        dataset,
+        Timing(**json.loads(attributes["timing"])),
+        tuple(json.loads(attributes["warnings"])),
+    )
+
+
+def _load(source: Path, expected: str) -> xarray.Dataset:
+    import xarray
+
+    if not source.exists():
+        raise ResultFileError(f"there is no file {source}")
+    try:
+        with xarray.open_dataset(source, engine="h5netcdf") as file:
+            dataset = file.load()
+    except (OSError, ValueError, KeyError) as reason:
+        raise ResultFileError(f"{source} is not a readable result file: {reason}") from None
+    found = dataset.attrs.get("format")
+    if found != expected:
+        readers = {
+            FORMAT: "a simulated motion: read it with load_result",
+            PATH_FORMAT: "a path: read it with load_path",
+        }
+        word = readers.get(str(found), "a netCDF file, but not a result of this program")
+        raise ResultFileError(f"{source} is {word}")
+    for name in ("coordinate", "rate", "frame", "constraint", "axis", "quaternion_part"):
+        if name in dataset.coords:
+            dataset = dataset.assign_coords({name: [str(x) for x in dataset[name].values]})
+    return dataset
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:

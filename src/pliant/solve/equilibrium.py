@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 
-from pliant.equations.compiled import Linearized
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
-from pliant.solve.independent import null_space
 from pliant.solve.pushed import pushed_tendons
+from pliant.solve.stability import judge
 from pliant.solve.state import State, assemble
-from pliant.solve.statics import DENSE_UP_TO, Statics
+from pliant.solve.statics import Statics
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,8 @@ def equilibrium(
         iterations += more
     at = solver.linearized(q, multipliers)
     residual = float(np.max(np.abs(at.residual), initial=0.0))
-    stable, stiffness = stability(at)
+    judged = judge(at)
+    stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
     if done:
         kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
@@ -168,27 +167,3 @@ def equilibria(
 
 def _same_pose(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> bool:
     return bool(np.allclose(a[0], b[0], atol=1e-5) and np.allclose(a[1], b[1], atol=1e-6))
-
-
-def stability(at: Linearized) -> tuple[bool | None, float | None]:
-    """Whether the stiffness on allowed motions is positive, and its lowest eigenvalue; None: neutral or not judged."""
-    n = at.stiffness.shape[0]
-    if n == 0 or n > DENSE_UP_TO:
-        return None, None
-    Z = null_space(at.jacobian.toarray())
-    if Z.shape[1] == 0:
-        return True, None
-    K = Z.T @ at.stiffness.toarray() @ Z
-    if np.allclose(K, K.T, atol=1e-9 * max(1.0, np.abs(K).max())):
-        lowest = float(la.eigvalsh(0.5 * (K + K.T))[0])
-    else:
-        # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
-        M = Z.T @ at.mass.toarray() @ Z
-        C = Z.T @ at.damping.toarray() @ Z
-        f = len(M)
-        A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
-        lowest = -float(np.max(np.linalg.eigvals(A).real))
-    tolerance = 1e-9 * max(1e-12, float(np.abs(K).max()))
-    if abs(lowest) <= tolerance:
-        return None, lowest
-    return lowest > 0, lowest

@@ -17,6 +17,7 @@ import scipy.sparse.linalg as spla
 from pliant.equations.compiled import EvaluationError, Linearized
 from pliant.equations.equations import Engine
 from pliant.solve.independent import null_space
+from pliant.solve.stability import DENSE_UP_TO
 
 MAX_ITERATIONS = 200
 # Newton's full steps without a guard converge within this many or not at all.
@@ -25,14 +26,12 @@ FREE_ITERATIONS = 40
 SLOW_ITERATIONS = 10
 # No node turns further than this in one step [rad], so that no equilibrium is jumped over.
 MAX_TURN = 1.5
-# Eigenvalues are computed densely up to this many rates to keep steps downhill and to judge stability.
-DENSE_UP_TO = 600
 
 
 Again = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _largest_turn(before: np.ndarray, after: np.ndarray) -> float:
+def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
     """Largest angle [rad] between two sets of rotation matrices."""
     cosines = 0.5 * (np.einsum("nij,nij->n", before, after) - 1.0)
     return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
@@ -45,6 +44,7 @@ class Statics:
         self.engine, self.t, self.tolerance = engine, t, tolerance
         self._zero = np.zeros(engine.nv)
         self._load = np.zeros(engine.nv)
+        self._gap = np.zeros(engine.m)
         self._free = False
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
@@ -54,7 +54,8 @@ class Statics:
         force = self.engine.inverse(self.t, q, self._zero, self._zero) - self._load
         if self.engine.m:
             phi, _, _, J = self.engine.constraints(self.t, q, self._zero)
-            return force - J.T @ (multipliers * self.engine.row_active), phi * self.engine.row_active
+            active = self.engine.row_active
+            return force - J.T @ (multipliers * active), (phi - self._gap) * active
         return force, np.zeros(0)
 
     def _scale(self, at: Linearized) -> float:
@@ -72,7 +73,7 @@ class Statics:
         damping, slow = 0.0, 0
         for iteration in range(FREE_ITERATIONS if self._free else MAX_ITERATIONS):
             at = self.linearized(q, multipliers)
-            force, phi = at.residual - self._load, at.phi * engine.row_active
+            force, phi = at.residual - self._load, (at.phi - self._gap) * engine.row_active
             if iteration == 0 and engine.m:
                 multipliers = self._balanced_multipliers(at, force, multipliers)
                 force, phi = self._residual(q, multipliers)
@@ -209,7 +210,7 @@ class Statics:
         slope = float(force @ step[0])
         for _ in range(30):
             q_new = engine.increment(q, share * step[0])
-            if _largest_turn(rotations, engine.node_poses(q_new)[0]) > MAX_TURN:
+            if largest_turn(rotations, engine.node_poses(q_new)[0]) > MAX_TURN:
                 share *= 0.5
                 continue
             multipliers_new = multipliers + share * step[1]

@@ -1,0 +1,102 @@
+"""Does a pose hold: the stiffness on the motions that the constraints allow, and the directions in which it is negative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.equations.compiled import Linearized
+from pliant.solve.independent import null_space
+
+# Eigenvalues are computed densely up to this many rates.
+DENSE_UP_TO = 600
+# A scaled stiffness below this is none: the pose can drift without force.
+NEUTRAL = 1e-10
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The stiffness on allowed motions.
+
+    Attributes:
+        values: eigenvalues of the scaled stiffness, ascending [-]; about 1 for a direction that is as stiff as single
+            coordinates are. Their signs do not depend on the scaling.
+        directions: the directions of `values` in increments of q, one per column.
+        unstable: how many independent directions grow.
+        neutral: how many have no stiffness.
+        lowest: lowest eigenvalue of the stiffness itself [N/m or N m/rad in mass-free metric], or minus the fastest
+            growth [1/s] where forces have no potential; None without allowed motions.
+        conservative: whether the stiffness is symmetric; if not, `unstable` counts growing eigenvalues of the motion.
+    """
+
+    values: np.ndarray
+    directions: np.ndarray
+    unstable: int
+    neutral: int
+    lowest: float | None
+    conservative: bool
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether small disturbances die out; None: it can drift."""
+        if self.unstable:
+            return False
+        return None if self.neutral else True
+
+
+def stiffness_scaling(at: Linearized) -> np.ndarray:
+    """Positive numbers (nv) that bring stiff and soft coordinates to a common scale: D in D K D.
+
+    Coordinates without stiffness of their own are scaled by their mass.
+    """
+    stiffness, mass = np.abs(at.stiffness.diagonal()), np.abs(at.mass.diagonal())
+    fastest = np.max(np.divide(stiffness, mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0)
+    size = stiffness + 1e-8 * fastest * mass
+    floor = 1e-12 * size.max(initial=0.0)
+    return np.asarray(1.0 / np.sqrt(np.maximum(size, floor if floor > 0 else 1.0)))
+
+
+def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None:
+    """Stability at a pose; None where the system is too large for it.
+
+    `scaling`: that of another pose, so that `values` at both are comparable.
+    """
+    n = at.stiffness.shape[0]
+    if n == 0 or n > DENSE_UP_TO:
+        return None
+    D = stiffness_scaling(at) if scaling is None else scaling
+    J = at.jacobian.toarray()
+    Z = null_space(J)
+    if Z.shape[1] == 0:
+        return Stability(np.zeros(0), np.zeros((n, 0)), 0, 0, None, True)
+    full = at.stiffness.toarray()
+    plain = Z.T @ full @ Z
+    # the same motions, with an orthonormal basis in scaled increments
+    scaled = null_space(J * D) if J.size else np.eye(n)
+    K = scaled.T @ (D[:, None] * full * D) @ scaled
+    asymmetry = np.abs(K - K.T).max(initial=0.0)
+    values, vectors = la.eigh(0.5 * (K + K.T))
+    directions = D[:, None] * (scaled @ vectors)
+    size = max(1.0, float(np.abs(values).max(initial=0.0)))
+    neutral = int(np.sum(np.abs(values) <= NEUTRAL * size))
+    if asymmetry <= 1e-9 * size:
+        unstable = int(np.sum(values < -NEUTRAL * size))
+        return Stability(values, directions, unstable, neutral, float(la.eigvalsh(0.5 * (plain + plain.T))[0]), True)
+    # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
+    roots, shapes = la.eig(K)
+    order = np.argsort(roots.real)
+    directions = D[:, None] * (scaled @ shapes[:, order].real)
+    growth = _growth(at, Z, plain)
+    fastest = float(np.abs(growth).max(initial=1e-300))
+    unstable = int(np.sum(growth.real > 1e-9 * fastest))
+    return Stability(roots[order].real, directions, unstable, neutral, -float(growth.real.max()), False)
+
+
+def _growth(at: Linearized, Z: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Eigenvalues [1/s] of the free motion."""
+    M, C = Z.T @ at.mass.toarray() @ Z, Z.T @ at.damping.toarray() @ Z
+    f = len(M)
+    A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
+    return np.asarray(np.linalg.eigvals(A))
