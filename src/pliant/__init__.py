@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from pliant import plot
     from pliant.equations.equations import Equations, derive
     from pliant.io.results import load_path, load_result
-    from pliant.solve.continuation import Branch, continuation
+    from pliant.solve.continuation import continuation
     from pliant.solve.equilibrium import equilibria, equilibrium
+    from pliant.solve.follower import Branch
     from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
     from pliant.solve.linear import linearize
     from pliant.solve.modal import modes
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "At": "pliant.solve.saving",
-    "Branch": "pliant.solve.continuation",
+    "Branch": "pliant.solve.follower",
     "Equations": "pliant.equations.equations",
     "Event": "pliant.solve.watch",
     "Every": "pliant.solve.saving",

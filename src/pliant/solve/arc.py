@@ -88,6 +88,12 @@ class Place:
         return self.tangent.value / self.metric.scale
 
 
+def robot_size(poses: np.ndarray) -> float:
+    """Diagonal of the box around all nodes [m]; 1 where there is none."""
+    diagonal = float(np.linalg.norm(np.ptp(poses, axis=0)))
+    return diagonal if diagonal > 0 else 1.0
+
+
 class ArcStatics(Statics):
     """Statics with the path's parameter among the unknowns."""
 

@@ -11,6 +11,7 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.pushed import pushed_tendons
+from pliant.solve.settle import settle
 from pliant.solve.stability import judge
 from pliant.solve.state import State, assemble
 from pliant.solve.statics import Statics
@@ -91,6 +92,9 @@ def equilibrium(
 ) -> Equilibrium:
     """A pose at rest near `start` (the model's initial pose by default).
 
+    Where the pose that balances all forces is unstable, or none is found, loads and constraint gaps are applied along a
+    path instead, which leaves the unstable pose as the robot would: where it loses its stiffness.
+
     `tolerance`: largest unbalanced force accepted, relative to the forces in play.
     """
     engine = eqs.bind(inputs, parameters)
@@ -98,6 +102,7 @@ def equilibrium(
         q = eqs.initial_state(parameters)[0]
     else:
         q = np.array(start.q if isinstance(start, State) else start, dtype=float)
+    start_q = q
     made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
     solver = Statics(engine, t, tolerance)
     q, multipliers, iterations, done = solver.solve(made.q, np.zeros(engine.m), 0.0)
@@ -105,10 +110,19 @@ def equilibrium(
         q, multipliers, more, done = solver.continuation(made.q)
         iterations += more
     at = solver.linearized(q, multipliers)
-    residual = float(np.max(np.abs(at.residual), initial=0.0))
     judged = judge(at)
-    stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
+    came = iterations > 0 or bool(made.messages)
+    if came and (not done or (judged is not None and judged.stable is False)):
+        settled = settle(eqs, engine, t, start_q, tolerance)
+        if settled is not None and (settled.stable or not done):
+            q, multipliers, done = settled.q, settled.multipliers, True
+            iterations += settled.points
+            notes += settled.notes
+            at = solver.linearized(q, multipliers)
+            judged = judge(at)
+    residual = float(np.max(np.abs(at.residual), initial=0.0))
+    stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     if done:
         kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
         if stable is None and stiffness is not None:

@@ -75,7 +75,7 @@ class Statics:
             at = self.linearized(q, multipliers)
             force, phi = at.residual - self._load, (at.phi - self._gap) * engine.row_active
             if iteration == 0 and engine.m:
-                multipliers = self._balanced_multipliers(at, force, multipliers)
+                multipliers = self.balanced_multipliers(at, force, multipliers)
                 force, phi = self._residual(q, multipliers)
                 at = self.linearized(q, multipliers)
             scale = max(scale or 0.0, self._scale(at))
@@ -106,7 +106,7 @@ class Statics:
                 return q, multipliers, iteration, False
         return q, multipliers, iteration + 1, False
 
-    def _balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
         J = at.jacobian.toarray()[self.engine.row_active.astype(bool)]
         free_force = force + at.jacobian.T @ multipliers
@@ -242,7 +242,7 @@ class Statics:
         multipliers = np.zeros(engine.m)
         at = self.linearized(q, multipliers)
         if engine.m:
-            multipliers = self._balanced_multipliers(at, at.residual, multipliers)
+            multipliers = self.balanced_multipliers(at, at.residual, multipliers)
         self._initial = self._residual(q, multipliers)[0]
         # Newton's full steps pass through states of high stress in stiff rods; short stages keep them near the solution
         self._free = not engine.m
