@@ -12,6 +12,7 @@ from typing import Any
 COMMAND_MODULES = (
     "pliant.cli.models",
     "pliant.cli.analyses",
+    "pliant.cli.path",
     "pliant.cli.recordings",
     "pliant.cli.export",
     "pliant.cli.picture",

@@ -22,7 +22,7 @@ from pliant.solve.stability import DENSE_UP_TO, Stability, judge, stiffness_scal
 from pliant.solve.statics import Statics, largest_turn
 
 # Corrections after a step before it is called too long; and while a special point is being located.
-CORRECTIONS = 7
+CORRECTIONS = 10
 PATIENT_CORRECTIONS = 25
 # No node turns further than this in one step [rad].
 MAX_STEP_TURN = 0.6
@@ -39,6 +39,10 @@ class Direction:
     q: np.ndarray
     multipliers: np.ndarray
     value: float
+
+    def plus(self, other: Direction) -> Direction:
+        """Both together."""
+        return Direction(self.q + other.q, self.multipliers + other.multipliers, self.value + other.value)
 
     def times(self, factor: float) -> Direction:
         """The same, longer or the other way."""
@@ -75,6 +79,7 @@ class Place:
     iterations: int
     tangent: Direction | None = None
     scaling: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    bend: Direction | None = None
 
     @cached_property
     def stability(self) -> Stability | None:
@@ -168,7 +173,9 @@ class ArcStatics(Statics):
                 return None
             length = metric.length(step)
             # once in balance, one more step takes what is left down to round-off
-            if not converged and not patient and iteration > 0 and length > 0.5 * last and length > 1e-9:
+            # (the second may be longer: the first one may remove no more than the stretch of stiff parts)
+            shorter = length <= (2.0 if iteration == 1 else 0.5) * last or length <= 1e-9
+            if not (converged or patient or shorter):
                 return None
             polished, last = converged, length
             q, multipliers = self.engine.increment(q, step.q), multipliers + step.multipliers
@@ -192,15 +199,20 @@ class ArcStatics(Statics):
     def step(self, place: Place, length: float, *, patient: bool = False) -> Place | None:
         """The point of the path a step further; its stiffness is scaled as at `place`."""
         assert place.tangent is not None
-        return self.step_along(place, place.tangent, length, patient=patient)
+        return self.step_along(place, place.tangent, length, place.bend, patient=patient)
 
-    def step_along(self, place: Place, way: Direction, length: float, *, patient: bool = False) -> Place | None:
-        """The point of a path a step along `way` (a unit direction), corrected across it."""
-        q = self.engine.increment(place.q, length * way.q)
-        multipliers = place.multipliers + length * way.multipliers
+    def step_along(
+        self, place: Place, way: Direction, length: float, bend: Direction | None = None, *, patient: bool = False
+    ) -> Place | None:
+        """The point of a path a step along `way` (a unit direction) that changes by `bend`, corrected across `way`."""
+        guess = way.times(length)
+        if bend is not None:
+            guess = guess.plus(bend.times(0.5 * length**2))
+        q = self.engine.increment(place.q, guess.q)
+        multipliers, value = place.multipliers + guess.multipliers, place.value + guess.value
         if largest_turn(self.engine.node_poses(place.q)[0], self.engine.node_poses(q)[0]) > MAX_STEP_TURN:
             return None
-        found = self.correct(q, multipliers, place.value + length * way.value, way, place.metric, patient=patient)
+        found = self.correct(q, multipliers, value, way, place.metric, patient=patient)
         return None if found is None else self.with_tangent(replace(found, scaling=place.scaling), way)
 
 

@@ -24,7 +24,7 @@ MAX_BEND = 0.9
 # A special point is where the test quantity is below this share of its value at the nearer end of the step.
 LOCATED = 1e-8
 # Where a test quantity changes its sign without ever being smaller than this share, the step went over to another path.
-JUMPED = 0.05
+JUMPED = 1e-5
 # At a limit point, stiffness vanishes in the direction of the path: to this share of its change over the step.
 SAME = 1e-3
 
@@ -110,8 +110,8 @@ class Follower:
                     f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
                     "near it. Follow another branch, or give another goal."
                 )
-            step = min(self.max_step, step * (1.6 if new.iterations <= 4 else 1.0 if new.iterations <= 5 else 0.6))
-            place = new
+            place = _bent(place, new, step)
+            step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
         return "stopped", self._ending(
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
         )
@@ -307,6 +307,13 @@ class Follower:
 
     def _no_branch(self, place: Place) -> str:
         return f"no branch was found at '{self.statics.loading.name}' = {place.value:.6g}. Give a small imperfection instead."
+
+
+def _bent(place: Place, new: Place, step: float) -> Place:
+    """The new point with the rate at which the tangent turned on the way to it; the next step begins with that."""
+    assert place.tangent is not None
+    assert new.tangent is not None
+    return replace(new, bend=new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step))
 
 
 def _value(place: Place, k: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,52 @@ class Path:
         match = nearest(name, names)
         hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
         raise KeyError(f"the path has no output, coordinate or frame '{name}'{hint}")
+
+    def unit(self, name: str) -> str:
+        """SI unit of the parameter, an output, a coordinate or a frame's position; empty where none is known."""
+        data = self.dataset
+        if name == self.parameter:
+            return str(data.attrs["parameter_unit"])
+        if f"output.{name}" in data:
+            return str(data[f"output.{name}"].attrs.get("units", ""))
+        self[name]  # says which names there are
+        names = [str(x) for x in data["coordinate"].values]
+        return dict(zip(names, json.loads(data.attrs["coordinate_units"]), strict=True)).get(name, "m")
+
+    def plot(self, x: str | None = None, y: str | None = None, *, name: str = "", ax: Any = None) -> Any:
+        """Draw one quantity of the path over another, with stability and special points marked; returns the axes.
+
+        `x`: by default the first output with one component (or the first coordinate). `y`: by default the parameter.
+        `name`: of this path in the legend, where several are drawn on the same axes.
+        """
+        from pliant.plot import path as draw
+        from pliant.plot.style import PREFIXES, label, prefixed
+
+        lines = [n for n in self.output_names if self[n].ndim == 1]
+        x = x or (lines[0] if lines else str(self.dataset["coordinate"].values[0]))
+        y = y or self.parameter
+        columns: list[np.ndarray] = []
+        labels: list[str] = []
+        for quantity in (x, y):
+            values = self[quantity]
+            if values.ndim != 1:
+                raise ValueError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
+            unit, factor = prefixed(self.unit(quantity), values)
+            if ax is not None:  # in the unit that the axis has already
+                shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
+                unit, factor = next(
+                    ((f"{word}{self.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
+                     if shown.endswith(f"[{word}{self.unit(quantity)}]")), (self.unit(quantity), 1.0)
+                )  # fmt: skip
+            columns.append(values * factor)
+            labels.append(label(quantity.replace("_", " "), unit))
+        flags = [{1: True, 0: False}.get(int(k)) for k in self.dataset["stable"].values]
+        marks: dict[str, list[int]] = {}
+        for special in self.special:
+            marks.setdefault(special.kind, []).append(special.index)
+            # a special point ends a piece of line that is judged; drawn as a piece of its own it would be invisible
+            flags[special.index] = flags[special.index - 1] if special.index else flags[1]
+        return draw(columns[0], columns[1], flags, marks=marks, labels=(labels[0], labels[1]), name=name, ax=ax)
 
     def point(self, index: int) -> PathPoint:
         """A point by number (negative ones count from the end), for `continuation(start=...)` and other analyses."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.outputs import evaluate_outputs, output_units
 from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.loading import ModelLoading
 from pliant.solve.packaging import versions
@@ -56,10 +56,13 @@ def record_path(
         frames = eqs.frames(place.q, parameters=loading.parameters).values()
         position.append([f.position for f in frames])
         quaternion.append([f.quaternion for f in frames])
+    dimension = eqs.model.environment.dimension(loading.name)
     attributes = {
         "model": eqs.model.spec.name or "robot",
         "model_text": dump(eqs.model.spec),
         "parameter": loading.name,
+        "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
+        "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
         "time": t,
         "status": status,
         "message": message,
@@ -126,10 +129,11 @@ def _dataset(
         "critical_direction": (("critical", "rate"), rows([x for _, x in record.critical], n)),
         "critical_point": (("critical",), np.array([k for k, _ in record.critical], dtype=int)),
     }  # fmt: skip
+    units = output_units(eqs.model)
     for name in eqs.model.spec.outputs if places else ():
         values = np.array([x[name] for x in outputs], dtype=float)
         axes = ("point",) if values.ndim == 1 else ("point", f"output.{name}.part")
-        variables[f"output.{name}"] = (axes, values)
+        variables[f"output.{name}"] = (axes, values, {"units": units[name]})
     coordinates = {
         "coordinate": list(eqs.coordinates),
         "rate": list(eqs.rates),
