@@ -38,7 +38,7 @@ outputs:
   line_rate: {tendon: line, quantity: rate}
   line_tension: {tendon: line, quantity: tension}
 """
-KINDS = ["ebr:3", "eba:3", "srl:3", "rom:2"]
+KINDS = ["ebr:3", "eba:3", "srl:3", "rom:2", "fe:2"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
