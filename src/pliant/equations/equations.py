@@ -91,6 +91,11 @@ class Equations:
             f"{len(self.inputs)} inputs, {len(self.parameters)} parameters"
         )
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import equations_html
+
+        return equations_html(self)
+
     # -- names -------------------------------------------------------------------------------------------------------
 
     @property

@@ -80,6 +80,11 @@ class Equilibrium:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])
         return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}"
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import equilibrium_html
+
+        return equilibrium_html(self)
+
 
 def equilibrium(
     eqs: Equations,

@@ -46,6 +46,11 @@ class Modes:
         ]
         return "\n".join(["Modes", *rows, *self.warnings])
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import modes_html
+
+        return modes_html(self)
+
 
 def modes(
     eqs: Equations,

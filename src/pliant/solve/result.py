@@ -170,6 +170,11 @@ class Result:
             f"{self.timing.run_s:.3g} s by {self.method}. {self.message}"
         )
 
+    def _repr_html_(self) -> str:
+        from pliant.view.notebook import result_html
+
+        return result_html(self)
+
     def save(self, path: Any) -> None:
         """Write as netCDF (all or nothing)."""
         from pliant.io.results import save_result

@@ -118,6 +118,6 @@ class RobotSpec(Part):
         return text(self)
 
     def _repr_html_(self) -> str:
-        from pliant.spec.tables import html
+        from pliant.view.notebook import spec_html
 
-        return html(self)
+        return spec_html(self)

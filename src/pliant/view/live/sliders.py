@@ -74,6 +74,7 @@ def _slider(eqs: Equations, name: str, value: float) -> Slider:
     if unit == "Pa" and not value:
         low = max(low, 0.0)  # chambers are pumped up, not sucked flat
     low, high = min(low, value), max(high, value)
+    high = high if high > low else low + 1.0
     value, low, high = map(_short, (value, low, high))
     return Slider(name, unit, value, low, high, spec.description if spec is not None else "")
 

@@ -1,0 +1,84 @@
+"""How robots and results show themselves in a notebook: a table, and a view in three dimensions inside a frame of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.spec.faults import SpecError
+from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip
+from pliant.view.page import frame, page, table, text
+from pliant.view.player import player
+from pliant.view.scene import SceneMaker
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+    from pliant.solve.equilibrium import Equilibrium
+    from pliant.solve.modal import Modes
+    from pliant.solve.result import Result
+    from pliant.spec.robot import RobotSpec
+
+MOST_PARTS = 200
+"""Robots with more coordinates are not derived only to be looked at."""
+MOST_FRAMES = 300
+MOST_ROWS = 12
+
+
+def spec_html(spec: RobotSpec) -> str:
+    """The tables of a robot, and the robot at its start."""
+    from pliant.equations.equations import derive
+    from pliant.spec import tables
+
+    def clips() -> list[Clip]:
+        # interpreted: whoever only looks does not wait for a compiler
+        return [_start(derive(spec, engine="interpreted"))]
+
+    return tables.html(spec) + _view(spec.name or "robot", clips)
+
+
+def equations_html(eqs: Equations) -> str:
+    """Equations: what they are of, and the robot at its start."""
+    return f"<p>{text(repr(eqs))}</p>" + _view(eqs.model.spec.name or "robot", lambda: [_start(eqs)])
+
+
+def equilibrium_html(found: Equilibrium) -> str:
+    """A pose at rest: its coordinates and how it looks."""
+    rows = [(name, f"{value:.6g}") for name, value in list(found.coordinates.items())[:MOST_ROWS]]
+    words = f"<p>{text(found.message)}</p>{table(('coordinate', 'value (SI)'), rows)}"
+    return words + _view("the robot at rest", lambda: [pose_clip(found.equations, found)])
+
+
+def modes_html(found: Modes) -> str:
+    """Modes: their frequencies, and how they move."""
+    pairs = zip(found.frequencies, found.damping_ratios, strict=True)
+    rows = [(k + 1, f"{f:.6g}", f"{z:.4g}") for k, (f, z) in enumerate(pairs)][:MOST_ROWS]
+    return table(("mode", "frequency [Hz]", "damping ratio"), rows) + _view("modes", lambda: mode_clips(found))
+
+
+def result_html(run: Result) -> str:
+    """A run: what happened, and how it moved."""
+    from pliant.equations.equations import derive
+    from pliant.spec.reader import load_text
+
+    def clips() -> list[Clip]:
+        eqs = derive(load_text(run.dataset.attrs["model_text"]), engine="interpreted")
+        return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
+
+    return f"<p>{text(repr(run))}</p>" + _view("the motion", clips)
+
+
+def _start(eqs: Equations) -> Clip:
+    if len(eqs.coordinates) > MOST_PARTS:
+        raise ValueError(f"more than {MOST_PARTS} coordinates")
+    return Clip("start", np.zeros(1), (SceneMaker(eqs).at(eqs.initial_state()[0]),))
+
+
+def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:
+    """A player in a frame; a word instead where there is nothing to see."""
+    try:
+        shown = clips()
+    except (RuntimeError, SpecError, ValueError) as reason:
+        return f"<p>no three-dimensional view: {text(reason)}</p>"
+    return frame(page(title, player("stage", title, shown))) if shown else ""

@@ -1,0 +1,72 @@
+"""Films: as long as they should be, moving, and honest about what is missing."""
+
+import json
+import shutil
+import subprocess
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image, ImageSequence
+
+import pliant
+from pliant.cli import run as command
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    file = tmp_path_factory.mktemp("film") / "run.nc"
+    pliant.simulate(pliant.derive("four_bar"), 0.4, save=pliant.Every(0.05)).save(file)
+    return file
+
+
+def test_a_gif_moves_and_keeps_its_size(saved, tmp_path, capsys):
+    target = tmp_path / "run.gif"
+    assert command(["film", str(saved), str(target), "--fps", "10", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["frames"] == 5
+    with Image.open(target) as image:
+        frames = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(image)]
+    assert len(frames) == 5
+    for a, b in pairwise(frames):
+        changed = np.abs(a - b).max(axis=2) > 40
+        assert 0.002 < changed.mean() < 0.5
+    # everything stays inside: the outermost dots are white in every frame
+    for frame in frames:
+        edges = np.concatenate([frame[0], frame[-1], frame[:, 0], frame[:, -1]])
+        assert edges.min() > 240
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg on this machine")
+def test_an_mp4_has_the_length_of_the_motion(saved, tmp_path):
+    target = tmp_path / "run.mp4"
+    assert command(["film", str(saved), str(target), "--fps", "10", "--speed", "0.5"]) == 0
+    words = [
+        "ffprobe",
+        "-v",
+        "error",
+        "-count_frames",
+        "-select_streams",
+        "v:0",
+        "-show_entries",
+        "stream=nb_read_frames,width",
+    ]
+    found = subprocess.run([*words, "-of", "json", str(target)], capture_output=True, text=True, check=True)
+    (stream,) = json.loads(found.stdout)["streams"]
+    assert int(stream["nb_read_frames"]) == 9
+    assert stream["width"] % 2 == 0
+
+
+def test_what_is_missing_is_said(saved, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    refused = {
+        (str(saved), "run.mp4"): "ffmpeg, which writes .mp4, is not on this machine",
+        (str(saved), "run.avi"): "end it in .mp4 or .gif",
+        ("four_bar", "run.gif"): "is not a result",
+        (str(tmp_path / "none.nc"), "run.gif"): "there is no file",
+    }
+    for (result, out), words in refused.items():
+        assert command(["film", result, str(tmp_path / out)]) == 2
+        assert words in capsys.readouterr().err
+    assert command(["film", str(saved), str(tmp_path / "run.gif"), "--speed", "0.001"]) == 2
+    assert "more than 3000" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

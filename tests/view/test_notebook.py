@@ -1,0 +1,56 @@
+"""Notebooks: robots and results show themselves, and nothing of a model gets out of its frame."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+import pliant
+
+HOSTILE = "</iframe><script>window.hacked=1</script>\"' onload=x"
+
+
+@pytest.fixture(scope="module")
+def eqs():
+    return pliant.derive("pendulum")
+
+
+def frame_of(html):
+    """The page inside the frame of an output."""
+    (found,) = re.findall(r'srcdoc="([^"]*)"', html)
+    return unescape(found)
+
+
+def test_everything_shows_itself_in_three_dimensions(eqs):
+    rest = pliant.equilibrium(eqs)
+    shown = {
+        "hinge": rest,
+        "mode 1": pliant.modes(eqs, at=rest.state),
+        "completed": pliant.simulate(eqs, 0.2),
+        "Equations of pendulum": eqs,
+        "<h4>bodies</h4>": eqs.model.spec,
+    }
+    for words, thing in shown.items():
+        html = thing._repr_html_()
+        assert words in html or words in frame_of(html)
+        assert 'sandbox="allow-scripts"' in html
+        assert 'class="player"' in frame_of(html)
+
+
+def test_a_model_cannot_leave_its_frame():
+    model = "bodies: {b: {mass: 1 kg, shape: {type: sphere, radius: 1 m}}}\njoints: {j: {type: revolute, axis: y, child: b}}"
+    spec = pliant.load_text(f"pliant: 1\nname: {json.dumps(HOSTILE)}\n{model}")
+    for thing in (spec, pliant.derive(spec, engine="interpreted")):
+        html = thing._repr_html_()
+        assert html.count("<script") == 0
+        assert html.count("</iframe>") == 1
+        assert HOSTILE not in html
+        assert frame_of(html).count("<script>") == 1
+
+
+def test_what_is_too_large_to_look_at_is_said(eqs, monkeypatch):
+    monkeypatch.setattr("pliant.view.notebook.MOST_PARTS", 0)
+    html = eqs._repr_html_()
+    assert "no three-dimensional view: more than 0 coordinates" in html
+    assert "iframe" not in html

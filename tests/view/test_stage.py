@@ -1,0 +1,128 @@
+"""Scenes and stages: everything stands where the equations put it, whatever draws it."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.view.scene import SceneMaker, make_scene
+from pliant.view.shapes import unit_shape
+from pliant.view.stage import carried_turns, make_stage
+
+ROPE = """
+pliant: 1
+parameters: {push: {value: 3 N, input: true}}
+bodies:
+  weight: {mass: 2 kg, shape: {type: box, size: [10 cm, 20 cm, 30 cm]}}
+joints:
+  flight: {type: free, child: weight, z: {initial: -1 m}}
+links:
+  rope: {type: axial, between: [world, weight], spring: {coefficient: 4 kN/m, rest: 1.1 m}, direction: tension}
+loads:
+  wind: {frame: weight, position: [5 cm, 0, 0], force: [0, =push, 0], expressed_in: weight}
+inputs:
+  push: =3 N * (1 + t/1 s)
+"""
+
+
+def rotated(turns, vectors):
+    w, u = turns[..., :1], turns[..., 1:]
+    return vectors + 2 * np.cross(u, np.cross(u, vectors) + w * vectors)
+
+
+def corners(batch, k=0):
+    """Corners of all copies of a batch in frame k (copies x corners x 3)."""
+    mesh = unit_shape(batch.shape)
+    local = mesh.vertices[None] * batch.sizes[k][:, None]
+    return batch.positions[k][:, None] + rotated(np.broadcast_to(batch.turns[k][:, None], (*local.shape[:2], 4)), local)
+
+
+def test_ropes_are_slack_below_their_length_and_loads_follow_time():
+    eqs = pliant.derive(pliant.load_text(ROPE))
+    q = eqs.initial_state()[0]
+    scene = make_scene(eqs, q)
+    assert scene.links[0].slack
+    np.testing.assert_allclose(scene.loads[0].force, [0, 3, 0])
+    np.testing.assert_allclose(scene.loads[0].point, [0.05, 0, -1])
+    lower = eqs.position_vector({"flight.z": -1.2})
+    later = make_scene(eqs, lower, t=2.0)
+    assert not later.links[0].slack
+    np.testing.assert_allclose(later.loads[0].force, [0, 9, 0])
+    held = make_scene(eqs, lower, inputs={"push": 1.0}, t=2.0)
+    np.testing.assert_allclose(held.loads[0].force, [0, 1, 0])
+
+
+def test_boxes_have_their_size_and_place():
+    eqs = pliant.derive(pliant.load_text(ROPE))
+    q = eqs.position_vector({"flight.x": 0.3, "flight.orientation.qw": 0.5, "flight.orientation.qx": 0.5,
+                             "flight.orientation.qy": 0.5, "flight.orientation.qz": 0.5})  # fmt: skip
+    (cube,) = (b for b in make_stage([make_scene(eqs, q)]).batches if b.shape == "cube")
+    found = corners(cube)[0]
+    motion = eqs.frame("weight", q)
+    np.testing.assert_allclose(found.mean(axis=0), motion.position, atol=1e-12)
+    # a third of a turn about (1, 1, 1) brings x to y, y to z, z to x
+    np.testing.assert_allclose(np.ptp(found, axis=0), [0.3, 0.1, 0.2], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["stiff_flop", "four_bar", "cart_pole", "spring_mass_chain"])
+def test_all_frames_of_a_run_stay_in_its_box(name):
+    eqs = pliant.derive(name)
+    run = pliant.simulate(eqs, 0.3, save=pliant.Every(0.1))
+    maker = SceneMaker(eqs)
+    stage = make_stage([maker.at(q) for q in run.q])
+    assert stage.frames == len(run.time)
+    margin = 0.6 * stage.size  # rails and springs reach beyond bodies
+    for batch in stage.batches:
+        np.testing.assert_allclose(np.linalg.norm(batch.turns, axis=2), 1, atol=1e-12)
+        for k in range(stage.frames):
+            assert np.all(corners(batch, k) > stage.low - margin)
+            assert np.all(corners(batch, k) < stage.high + margin)
+
+
+def test_a_rod_is_a_closed_tube_along_its_curve():
+    eqs = pliant.derive("stiff_flop")
+    rest = pliant.equilibrium(eqs, inputs={"p1": 6e4})
+    scene = make_scene(eqs, rest.q)
+    (rod,) = scene.rods
+    tubes = next(b for b in make_stage([scene]).batches if b.shape == "cylinder")
+    count = len(rod.points) - 1
+    along = rotated(tubes.turns[0], np.broadcast_to([0.0, 0, 1], tubes.positions[0].shape))
+    ends = [tubes.positions[0] + sign * 0.5 * tubes.sizes[0][:, 2:] * along for sign in (-1, 1)]
+    pieces = next(k for k in range(len(along)) if np.allclose(ends[0][k], rod.points[0], atol=1e-9))
+    starts, stops = (x[pieces : pieces + count] for x in ends)
+    # each piece reaches over the corner to the next, by what the outer side of the bend needs and no more
+    over = np.linalg.norm(stops[:-1] - rod.points[1:-1], axis=1)
+    bend = np.arccos(
+        np.clip(np.einsum("ij,ij->i", along[pieces : pieces + count - 1], along[pieces + 1 : pieces + count]), -1, 1)
+    )
+    np.testing.assert_allclose(over, rod.radii[1:-1] * np.tan(bend / 2), atol=1e-7)
+    np.testing.assert_allclose([starts[0], stops[-1]], rod.points[[0, -1]], atol=1e-9)
+    # curvature of the drawn curve is that of the model: the angle between its ends over its length
+    tip, base = eqs.frame("arm.tip", rest.q).rotation[:, 2], eqs.frame("arm", rest.q).rotation[:, 2]
+    length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
+    assert rod.curvature.mean() == pytest.approx(np.arccos(tip @ base) / length, rel=0.05)
+
+
+def test_turns_follow_directions_without_jumps():
+    rng = np.random.default_rng(1)
+    angles = np.cumsum(rng.normal(scale=0.1, size=(200, 5, 2)), axis=0) + np.array([np.pi, 0])
+    theta, phi = angles[..., 0], angles[..., 1]
+    # these hang along -z and swing about it, where naive choices roll over
+    directions = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1)
+    turns = carried_turns(directions)
+    np.testing.assert_allclose(rotated(turns, np.broadcast_to([0.0, 0, 1], directions.shape)), directions, atol=1e-9)
+    steps = 2 * np.arccos(np.clip(np.abs(np.einsum("tij,tij->ti", turns[1:], turns[:-1])), 0, 1))
+    swung = np.arccos(np.clip(np.einsum("tij,tij->ti", directions[1:], directions[:-1]), -1, 1))
+    np.testing.assert_allclose(steps, swung, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "volume"), [("ball", 4 / 3 * np.pi), ("cylinder", np.pi), ("cone", np.pi / 3), ("cube", 1)]
+)
+def test_unit_shapes_are_closed_and_face_outward(name, volume):
+    mesh = unit_shape(name)
+    a, b, c = (mesh.vertices[mesh.faces[:, k]] for k in range(3))
+    # the divergence theorem: a flat-sided shape inside the round one has a little less
+    assert 0.93 * volume < np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6 < 1.0001 * volume
+    flat = np.cross(b - a, c - a)
+    wide = np.linalg.norm(flat, axis=1) > 1e-9
+    assert np.all(np.einsum("ij,ij->i", flat, mesh.normals[mesh.faces].mean(axis=1))[wide] > 0)
