@@ -67,11 +67,11 @@ def test_output_weights_equal_the_same_weights_on_states(random_system: StateSpa
 
 def test_kalman_gain_is_that_of_python_control(random_system: StateSpace) -> None:
     Q, R = np.diag([1.0, 20, 3, 400, 5, 0.6]), np.diag([2.0, 0.3, 1.0])
-    L, P, _ = control.lqe(random_system.A, np.eye(6), random_system.C, Q, R)
+    L, _, _ = control.lqe(random_system.A, np.eye(6), random_system.C, Q, R)
     ours = kalman(random_system, process=Q, outputs=R)
     np.testing.assert_allclose(ours.gain, L, rtol=1e-8, atol=1e-8)
     sampled = discretize(random_system, 0.05)
-    L, P, _ = control.dlqe(sampled.A, np.eye(6), sampled.C, Q, R)
+    L, _, _ = control.dlqe(sampled.A, np.eye(6), sampled.C, Q, R)
     # python-control gives the gain of the predictor, A times that of the correction
     np.testing.assert_allclose(sampled.A @ kalman(sampled, process=Q, outputs=R).gain, L, rtol=1e-7, atol=1e-7)
 
@@ -91,9 +91,8 @@ def test_delayed_commands_give_the_response_of_fine_steps(random_system: StateSp
     sampled = discretize(random_system, T, delay=delay)
     rng = np.random.default_rng(1)
     commands = rng.normal(size=(12, 2))
-    A, B = (
-        x for x in (la.expm(fine * random_system.A), np.linalg.solve(random_system.A, (la.expm(fine * random_system.A) - np.eye(6)) @ random_system.B))
-    )  # fmt: skip
+    A = la.expm(fine * random_system.A)
+    B = np.linalg.solve(random_system.A, (A - np.eye(6)) @ random_system.B)
     x, z = np.zeros(6), np.zeros(len(sampled.A))
     for k in range(12):
         np.testing.assert_allclose(z[:6], x, atol=1e-10)
