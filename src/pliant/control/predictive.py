@@ -1,0 +1,132 @@
+"""Model predictive control: at every sample the best inputs over a horizon, of which the first is used.
+
+The model is linearized about the present state at every sample (exact derivatives, then exact discrete equations for held
+inputs), which turns the search into a quadratic program with bounds on inputs and their rates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from pliant.control.discrete import held
+from pliant.control.limits import Limits
+from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.linear import linearize
+from pliant.solve.state import State
+from pliant.solve.watch import Now
+
+Reference = Callable[[float], Sequence[float]]
+
+
+@dataclass
+class Predictive:
+    """Makes named outputs follow a reference.
+
+    Attributes:
+        equations: the model; a twin of them is used, so that the robot may differ from it.
+        outputs: names of outputs of the model, vectors whole.
+        reference: their values at a time [s], vectors part by part in a row.
+        horizon: samples to look ahead.
+        output_weight, effort, change: weights on errors, on inputs against `preferred`, and on their changes; per square
+            of their units.
+        parameters: the model's own, where they differ from the robot's.
+        seconds: how long each command took to compute [s].
+    """
+
+    equations: Equations
+    outputs: tuple[str, ...]
+    reference: Reference
+    sample_time: float = 0.02
+    horizon: int = 10
+    output_weight: float = 1.0
+    effort: float = 0.0
+    change: float = 1e-8
+    limits: Limits | None = None
+    preferred: np.ndarray | None = None
+    inputs: tuple[str, ...] | None = None
+    parameters: Values | None = None
+    name: str = "predictive"
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._model = self.equations.twin()
+        self._inputs = self.inputs or self.equations.inputs
+        known = tuple(self.equations.model.spec.outputs)
+        for name in self.outputs:
+            if name not in known:
+                raise UnknownName("output", name, known)
+        if self.horizon < 1:
+            raise ValueError(f"the horizon must be at least one sample, not {self.horizon}")
+        self._limits = self.limits or Limits()
+        self._limits.bounds(self._inputs)
+
+    def start(self, now: Now) -> None:
+        """Forget the last run."""
+        values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
+        self._last = np.array([values[name] for name in self._inputs])
+        self._integral = np.zeros(0)
+        self.seconds.clear()
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The first of the best inputs over the horizon."""
+        begin = time.perf_counter()
+        m, N, T = len(self._inputs), self.horizon, self.sample_time
+        present = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
+        linear = linearize(
+            self._model, at=State(now.q, now.v), inputs=present, parameters=self.parameters, t=now.t
+        ).select(self._inputs, self.outputs)
+        drift = self._drift(now, present, linear.independent)
+        A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)
+        B, constant = B[:, :m], B[:, m]
+        y0 = now.measure(self.outputs)
+        # changes of the outputs over the horizon: from the state's own drift, and from each input's change
+        k, n = len(linear.C), len(A)
+        free, x = np.zeros((N, k)), np.zeros(n)
+        response = np.zeros((N, k, N, m))
+        columns = np.zeros((N, n, m))
+        for i in range(N):
+            x = A @ x + constant
+            free[i] = linear.C @ x
+            columns[: i] = np.einsum("ab,jbm->jam", A, columns[:i])
+            columns[i] = B
+            # inputs held over sample j act on the outputs after sample i >= j
+            response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])
+        wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(N, k)
+        u = self._program(response.reshape(N * k, N * m), (wanted - y0 - free).ravel())
+        self._last = u
+        self.seconds.append(time.perf_counter() - begin)
+        return dict(zip(self._inputs, u.tolist(), strict=True))
+
+    def _drift(self, now: Now, present: Values, independent: tuple[str, ...]) -> np.ndarray:
+        """Rate of the states (v, a) that the present state has with the inputs as they are."""
+        a, _ = self._model.forward_dynamics(now.q, now.v, t=now.t, inputs=present, parameters=self.parameters)
+        rows = [self._model.rates.index(name) for name in independent]
+        return np.concatenate([now.v[rows], a[rows]])
+
+    def _program(self, response: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """The first input of the best sequence; unknowns are the inputs minus those in force."""
+        m, N, u0 = len(self._inputs), self.horizon, self._last
+        lower, upper = self._limits.bounds(self._inputs)
+        rows, targets = [np.sqrt(self.output_weight) * response], [np.sqrt(self.output_weight) * wanted]
+        if self.effort:
+            rest = np.zeros(m) if self.preferred is None else self.preferred
+            rows.append(np.sqrt(self.effort) * np.eye(N * m))
+            targets.append(np.sqrt(self.effort) * np.tile(rest - u0, N))
+        changes = np.eye(N * m) - np.eye(N * m, k=-m)
+        rows.append(np.sqrt(self.change) * changes)
+        targets.append(np.zeros(N * m))
+        low, high = np.tile(lower - u0, N), np.tile(upper - u0, N)
+        # rates bind the first change; later ones follow from it at the next sample
+        first_low, first_high = self._limits.within(self._inputs, u0, self.sample_time)
+        low[:m], high[:m] = np.maximum(low[:m], first_low - u0), np.minimum(high[:m], first_high - u0)
+        low, high = np.minimum(low, high), np.maximum(low, high) + 1e-300
+        M, b = np.vstack(rows), np.concatenate(targets)
+        free = np.linalg.lstsq(M, b, rcond=None)[0]
+        if np.any(free < low) or np.any(free > high):
+            free = lsq_linear(M, b, (low, high), method="bvls", tol=1e-10, max_iter=200).x
+        return np.asarray(u0 + free[:m])

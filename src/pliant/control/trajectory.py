@@ -1,0 +1,261 @@
+"""Trajectory optimization: motions from here to there within the bounds of the inputs and around obstacles.
+
+Direct collocation (Hermite-Simpson, order 4) on `M a + h = 0` itself: positions, rates, accelerations and inputs on a grid
+and at the middles of its intervals are the unknowns of one sparse nonlinear program, solved by IPOPT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from pliant.control.limits import Limits
+from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.state import State
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where a motion ends: coordinates by name [rad or m], frames at positions [m], and whether at rest."""
+
+    coordinates: Mapping[str, float] = field(default_factory=dict)
+    positions: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    at_rest: bool = True
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """An obstacle: `frames` stay at least `radius` [m] from `centre` [m], in the world."""
+
+    centre: Sequence[float]
+    radius: float
+    frames: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
+
+    Inputs are linear between the times. `status` is "converged" or "failed", `message` says what to do then.
+    """
+
+    status: str
+    message: str
+    time: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    inputs: np.ndarray
+    input_names: tuple[str, ...]
+    cost: float
+    iterations: int
+
+    def at(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, v and inputs at a time; the ends hold before and after."""
+        t = float(np.clip(t, self.time[0], self.time[-1]))
+        u = np.array([np.interp(t, self.time, column) for column in self.inputs.T])
+        q = CubicHermiteSpline(self.time, self.q, self.v)(t)
+        v = CubicHermiteSpline(self.time, self.v, self.a)(t)
+        return np.asarray(q), np.asarray(v), u
+
+    @property
+    def final(self) -> State:
+        """Where it ends."""
+        return State(self.q[-1], self.v[-1], float(self.time[-1]))
+
+
+def plan(
+    eqs: Equations,
+    duration: float | tuple[float, float],
+    goal: Goal,
+    *,
+    start: State | None = None,
+    intervals: int = 30,
+    limits: Limits | None = None,
+    effort: Mapping[str, float] | float = 1.0,
+    time_weight: float = 0.0,
+    obstacles: Sequence[Sphere] = (),
+    guess: Trajectory | None = None,
+    parameters: Values | None = None,
+    iterations: int = 500,
+) -> Trajectory:
+    """The motion of least effort (integral of weight * input^2, plus `time_weight` * duration) to a goal.
+
+    duration: [s], or its least and largest value to be chosen between.
+    effort: weight of each input by name, or one for all, per square of its unit.
+    """
+    _check(eqs, duration, goal, intervals, obstacles)
+    q0, v0 = eqs.initial_state(parameters) if start is None else (np.array(start.q), np.array(start.v))
+    problem = _Problem(eqs, intervals, parameters)
+    problem.dynamics(duration)
+    problem.ends(q0, v0, goal)
+    problem.bounds(limits or Limits())
+    for sphere in obstacles:
+        problem.avoid(sphere)
+    problem.objective(effort, time_weight)
+    return problem.solve(q0, v0, goal, duration, guess, iterations)
+
+
+def _check(
+    eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere]
+) -> None:
+    if eqs.model.system.rows or eqs.model.system.quaternions():
+        raise ValueError("plans are for robots without closed loops and free rotations; this one has some")
+    if not eqs.inputs:
+        raise ValueError("the robot has no input to plan; mark parameters as inputs in the model")
+    if intervals < 2:
+        raise ValueError(f"a plan needs at least 2 intervals, not {intervals}")
+    low, high = duration if isinstance(duration, tuple) else (duration, duration)
+    if not (0 < low <= high < np.inf):
+        raise ValueError(f"the duration must be above zero and finite; it is {low:g} to {high:g} s")
+    for name in goal.coordinates:
+        if name not in eqs.coordinates:
+            raise UnknownName("coordinate", name, eqs.coordinates)
+    for name in (*goal.positions, *(name for sphere in obstacles for name in sphere.frames)):
+        if name not in eqs.frame_names:
+            raise UnknownName("frame", name, eqs.frame_names)
+
+
+class _Problem:
+    """The nonlinear program, collected part by part. Column 2k of the unknowns is grid point k, the odd ones middles."""
+
+    def __init__(self, eqs: Equations, intervals: int, parameters: Values | None) -> None:
+        self.eqs, self.n = eqs, intervals
+        self.parameters = eqs.model.parameter_vector(parameters)
+        size, points = len(eqs.rates), 2 * intervals + 1
+        self.q, self.v, self.a = (ca.MX.sym(name, size, points) for name in "qva")
+        # inputs are linear between grid points
+        self.u_grid = ca.MX.sym("u", len(eqs.inputs), intervals + 1)
+        self.T = ca.MX.sym("T")
+        middles = 0.5 * (self.u_grid[:, :-1] + self.u_grid[:, 1:])
+        columns = [self.u_grid[:, 0]]
+        for k in range(intervals):
+            columns += [middles[:, k], self.u_grid[:, k + 1]]
+        self.u = ca.horzcat(*columns)
+        self.constraints: list[tuple[Any, float, float]] = []
+        self.lower: dict[str, np.ndarray] = {}
+        self.upper: dict[str, np.ndarray] = {}
+
+    def dynamics(self, duration: float | tuple[float, float]) -> None:
+        low, high = duration if isinstance(duration, tuple) else (duration, duration)
+        self.lower["T"], self.upper["T"] = np.array([low]), np.array([high])
+        residual = self.eqs.casadi("inverse_dynamics")
+        points = 2 * self.n + 1
+        times = ca.horzcat(*[self.T * i / (points - 1) for i in range(points)])
+        p = ca.repmat(ca.DM(self.parameters), 1, points)
+        self._equal(residual.map(points)(times, self.q, self.v, self.a, self.u, p))
+        h = self.T / self.n
+        for x, rate in ((self.q, self.v), (self.v, self.a)):
+            begin, middle, end = slice(0, -2, 2), slice(1, None, 2), slice(2, None, 2)
+            r0, r1, r2 = rate[:, begin], rate[:, middle], rate[:, end]
+            self._equal(x[:, end] - x[:, begin] - h / 6 * (r0 + 4 * r1 + r2))
+            self._equal(x[:, middle] - 0.5 * (x[:, begin] + x[:, end]) - h / 8 * (r0 - r2))
+
+    def ends(self, q0: np.ndarray, v0: np.ndarray, goal: Goal) -> None:
+        self._equal(self.q[:, 0] - q0)
+        self._equal(self.v[:, 0] - v0)
+        for name, value in goal.coordinates.items():
+            self._equal(self.q[self.eqs.coordinates.index(name), -1] - float(value))
+        for name, place in goal.positions.items():
+            self._equal(self._position(name)(self.q[:, -1], self.parameters)[1] - np.asarray(place, dtype=float))
+        if goal.at_rest:
+            self._equal(self.v[:, -1])
+
+    def bounds(self, limits: Limits) -> None:
+        lower, upper = limits.bounds(self.eqs.inputs)
+        self.lower["u"], self.upper["u"] = (np.tile(x, self.n + 1) for x in (lower, upper))
+        for name, rate in limits.rate.items():
+            row = self.u_grid[self.eqs.inputs.index(name), :]
+            change = (row[:, 1:] - row[:, :-1]) / (self.T / self.n)
+            self.constraints.append((ca.vec(change), -float(rate), float(rate)))
+
+    def avoid(self, sphere: Sphere) -> None:
+        for name in sphere.frames:
+            where = self._position(name).map(2 * self.n + 1)
+            p = ca.repmat(ca.DM(self.parameters), 1, 2 * self.n + 1)
+            gap = where(self.q, p)[1] - np.asarray(sphere.centre, dtype=float)
+            self.constraints.append((ca.vec(ca.sum1(gap**2)) / sphere.radius**2, 1.0, np.inf))
+
+    def objective(self, effort: Mapping[str, float] | float, time_weight: float) -> None:
+        names = self.eqs.inputs
+        if isinstance(effort, Mapping):
+            for name in effort:
+                if name not in names:
+                    raise UnknownName("input", name, names)
+            weights = np.array([float(effort.get(name, 0.0)) for name in names])
+        else:
+            weights = np.full(len(names), float(effort))
+        simpson = np.ones(2 * self.n + 1)
+        simpson[1::2], simpson[2:-1:2] = 4, 2
+        power = ca.sum1(ca.DM(weights) * self.u**2)
+        self.cost = self.T / (6 * self.n) * ca.mtimes(power, ca.DM(simpson)) + time_weight * self.T
+
+    def solve(
+        self, q0: np.ndarray, v0: np.ndarray, goal: Goal, duration: Any, guess: Trajectory | None, iterations: int
+    ) -> Trajectory:
+        parts = {"q": self.q, "v": self.v, "a": self.a, "u": self.u_grid, "T": self.T}
+        x = ca.vertcat(*[ca.vec(part) for part in parts.values()])
+        g = ca.vertcat(*[c for c, _, _ in self.constraints])
+        low = np.concatenate([np.full(c.numel(), b) for c, b, _ in self.constraints])
+        high = np.concatenate([np.full(c.numel(), b) for c, _, b in self.constraints])
+        first = self._first(q0, v0, goal, duration, guess)
+        lower = np.concatenate([self.lower.get(k, np.full(part.numel(), -np.inf)) for k, part in parts.items()])
+        upper = np.concatenate([self.upper.get(k, np.full(part.numel(), np.inf)) for k, part in parts.items()])
+        options: Any = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "max_iter": iterations, "tol": 1e-8}}
+        program: Any = {"x": x, "f": self.cost, "g": g}
+        solver = ca.nlpsol("plan", "ipopt", program, options)
+        found = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
+        q, v, a, u, T = ca.Function("parts", [x], list(parts.values()))(found["x"])
+        stats = solver.stats()
+        status = "converged" if stats["success"] else "failed"
+        message = "planned" if stats["success"] else _advice(stats["return_status"])
+        every = slice(None, None, 2)
+        time = np.linspace(0.0, float(T), self.n + 1)
+        qs, vs, accelerations = (np.asarray(m).T[every] for m in (q, v, a))
+        return Trajectory(
+            status, message, time, qs, vs, accelerations, np.asarray(u).T, self.eqs.inputs, float(found["f"]),
+            int(stats["iter_count"]),
+        )  # fmt: skip
+
+    def _first(
+        self, q0: np.ndarray, v0: np.ndarray, goal: Goal, duration: Any, guess: Trajectory | None
+    ) -> np.ndarray:
+        points = 2 * self.n + 1
+        low, high = duration if isinstance(duration, tuple) else (duration, duration)
+        if guess is not None:
+            times = np.linspace(0, guess.time[-1], points)
+            states = [guess.at(t) for t in times]
+            q, v = (np.array([s[i] for s in states]).T for i in (0, 1))
+            a = np.gradient(v, times, axis=1)
+            u = np.array([s[2] for s in states]).T[:, ::2]
+            return np.concatenate([*(x.ravel(order="F") for x in (q, v, a, u)), [guess.time[-1]]])
+        target = q0.copy()
+        for name, value in goal.coordinates.items():
+            target[self.eqs.coordinates.index(name)] = value
+        share = np.linspace(0, 1, points)
+        q = q0[:, None] + (target - q0)[:, None] * share
+        T = 0.5 * (low + high)
+        v = np.repeat((target - q0)[:, None] / T, points, axis=1)
+        u = np.repeat(self.eqs.input_vector()[:, None], self.n + 1, axis=1)
+        u = np.clip(u, *(self.lower["u"].reshape(-1, u.shape[0]).T, self.upper["u"].reshape(-1, u.shape[0]).T))
+        return np.concatenate([*(x.ravel(order="F") for x in (q, v, np.zeros_like(v), u)), [T]])
+
+    def _position(self, frame: str) -> ca.Function:
+        return self.eqs.casadi(f"frame:{frame}")
+
+    def _equal(self, expression: Any) -> None:
+        self.constraints.append((ca.vec(expression), 0.0, 0.0))
+
+
+def _advice(status: str) -> str:
+    reasons = {
+        "Infeasible_Problem_Detected": "no motion within these bounds reaches the goal: allow more time, stronger inputs or "
+        "fewer obstacles, or give a `guess` on another way around",
+        "Maximum_Iterations_Exceeded": "the search ran out of iterations: allow more, or begin with a coarser plan as `guess`",
+    }
+    return reasons.get(status, f"the search ended with {status}: try another `guess`, duration or number of intervals")
