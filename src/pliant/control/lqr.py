@@ -35,6 +35,11 @@ class Regulator:
     poles: np.ndarray
 
     @property
+    def plant(self) -> StateSpace:
+        """The continuous system under the design."""
+        return self.linear.continuous if isinstance(self.linear, DiscreteStateSpace) else self.linear
+
+    @property
     def modes(self) -> list[Mode]:
         """Modes of the closed loop in continuous terms."""
         A = self.linear.A - self.linear.B @ self.gain

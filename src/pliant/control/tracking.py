@@ -73,8 +73,7 @@ class Tracking:
             # a held command does the work of the plan's mean over its sample
             u, gain = self.trajectory.at(t + 0.5 * self.sample_time)[2], self.gains[k]
         else:
-            linear = self.hold.linear
-            u, gain = getattr(linear, "continuous", linear).input_values, self.hold.gain
+            u, gain = self.hold.plant.input_values, self.hold.gain
         x = np.concatenate([self._group.difference(q, now.q), now.v - v])
         command = self._actuation(u - gain @ x)
         return dict(zip(self.trajectory.input_names, command.tolist(), strict=True))

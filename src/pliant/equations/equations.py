@@ -352,11 +352,16 @@ class Equations:
         if not count or not inputs or function is None:
             return np.zeros((count, inputs))
         u, _ = engine.signals(t)
+        zero = np.zeros(len(u))
+        return np.asarray(self._signal_jacobian(t, u, zero, zero, engine.parameters)).reshape(count, -1)[:, :inputs]
+
+    @cached_property
+    def _signal_jacobian(self) -> ca.Function:
+        function = self.model.plan.signals
+        assert function is not None, "asked for only where there are signals"
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value = function(*symbols)[0]
-        jacobian = ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
-        zero = np.zeros(len(u))
-        return np.asarray(jacobian(t, u, zero, zero, engine.parameters)).reshape(count, -1)[:, :inputs]
+        return ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
 
     # -- symbolic ----------------------------------------------------------------------------------------------------
 

@@ -112,6 +112,11 @@ def output_function(model: Model) -> ca.Function:
     return _output_function(_ById(model))
 
 
+def output_jacobians(model: Model) -> ca.Function:
+    """Derivatives of all outputs in a row, by q, v, a, multipliers and signals, with the inputs of `output_function`."""
+    return _output_jacobians(_ById(model))
+
+
 class _ById:
     """Makes a model usable as a cache key by identity."""
 
@@ -139,6 +144,15 @@ def _output_function(key: _ById) -> ca.Function:
         ca.densify(X(context.value(spec))) for spec in model.spec.outputs.values() if not isinstance(spec, EnergyOutput)
     ]
     return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates], outputs)
+
+
+@lru_cache(maxsize=16)
+def _output_jacobians(key: _ById) -> ca.Function:
+    function = _output_function(key)
+    x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
+    stacked = ca.vertcat(*[ca.vec(part) for part in function.call(x)])
+    by = (x[0], x[1], x[2], x[3], x[5])
+    return ca.Function("output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in by])
 
 
 def _needed_nodes(model: Model) -> set[int]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from pliant.equations.equations import Equations, Values
-from pliant.equations.outputs import output_function
+from pliant.equations.outputs import output_function, output_jacobians
 from pliant.solve.independent import partition
+from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
 from pliant.solve.state import State, assemble
 from pliant.spec.outputs import EnergyOutput
@@ -163,25 +163,17 @@ def _outputs(
     if not wanted:
         names = eqs.rates
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
-    function = output_function(model)
-    x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
-    y = function.call(x)
-    stacked = ca.vertcat(*[ca.vec(part) for part in y])
-    jacobians = ca.Function(
-        "output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in (x[0], x[1], x[2], x[3], x[5])]
-    )
     signals, rates = engine.signals(t)[1], engine.signal_rates(t)[0]
     d_q, d_v, d_a, d_l, d_s = (
-        np.asarray(part) for part in jacobians.call([q, v, a, multipliers, engine.theta, signals, rates])
+        np.asarray(part) for part in output_jacobians(model).call([q, v, a, multipliers, engine.theta, signals, rates])
     )
-    N = np.asarray(ca.densify(eqs.casadi("rates").jacobian()(q, v, 0)[1]))
-    d_q = d_q @ N
+    d_q = d_q @ Group(model.system).rate_matrix(q)
     by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
     by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs._signal_derivative(engine, t)
     labels: list[str] = []
-    for (name, _), part in zip(wanted.items(), y, strict=True):
-        size = part.numel()
+    for i, name in enumerate(wanted):
+        size = output_function(model).size1_out(i)
         labels += (
             [name]
             if size == 1

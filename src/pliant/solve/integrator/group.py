@@ -32,6 +32,15 @@ class Group:
         out[self.rotation_q] = 0.5 * _product(q[self.rotation_q], _pure(v[self.rotation_v]))
         return out
 
+    def rate_matrix(self, q: np.ndarray) -> np.ndarray:
+        """N with dq/dt = N v, nq x nv."""
+        out = np.zeros((self.nq, self.nv))
+        out[self.plain_q, self.plain_v] = 1.0
+        for k in range(3):
+            axis = np.tile(np.eye(4)[k + 1], (len(self.rotation_q), 1))
+            out[self.rotation_q, self.rotation_v[:, k : k + 1]] = 0.5 * _product(q[self.rotation_q], axis)
+        return out
+
     def second_rates(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """d2q/dt2 for the rates v and accelerations a."""
         out = self.rates(q, a)
