@@ -1,30 +1,49 @@
 """Control: from the equations to a loop that holds. Designs are functions, controllers plain objects."""
 
+from pliant.control.constraint import ConstraintControl, Pid, UnderActuated
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Infeasible, Limits, allocate
 from pliant.control.lqr import Regulator, lqr
 from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
+from pliant.control.predictive import Predictive
 from pliant.control.reduction import Reduction, Spillover, reduce
+from pliant.control.statics import StaticControl
+from pliant.control.task import Coordinates, FramePosition, Path
+from pliant.control.tracking import Tracking
+from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
 
 __all__ = [
+    "ConstraintControl",
+    "Coordinates",
     "DiscreteStateSpace",
+    "FramePosition",
+    "Goal",
     "Infeasible",
     "Limits",
     "Mode",
     "NotReached",
     "Observer",
+    "Path",
+    "Pid",
+    "Predictive",
     "Reduction",
     "Regulator",
+    "Sphere",
     "Spillover",
     "StateFeedback",
+    "StaticControl",
     "TooSlow",
+    "Tracking",
+    "Trajectory",
+    "UnderActuated",
     "allocate",
     "discretize",
     "kalman",
     "lqr",
     "luenberger",
+    "plan",
     "reduce",
     "system_modes",
 ]

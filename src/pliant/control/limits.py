@@ -68,16 +68,17 @@ def allocate(
             finite, 0.5 * (np.where(finite, lower, 0) + np.where(finite, upper, 0)), np.clip(0.0, lower, upper)
         )
     scale = np.linalg.norm(effect) or 1.0
-    weight = np.sqrt(regularization) * scale
     fixed = ~(upper > lower)
-    u = np.where(fixed, lower, np.clip(preferred, lower, upper))
     free = ~fixed
+    u = np.where(fixed, lower, np.clip(preferred, lower, upper))
     if np.any(free):
-        rows = np.vstack([effect[:, free], weight * np.eye(int(free.sum()))])
-        target = np.concatenate([wanted - effect[:, fixed] @ u[fixed], weight * preferred[free]])
-        if np.any(np.isfinite(lower[free])) or np.any(np.isfinite(upper[free])):
-            u[free] = lsq_linear(rows, target, (lower[free], upper[free]), tol=1e-12).x
-        else:
-            u[free] = np.linalg.lstsq(rows, target, rcond=None)[0]
+        rows = np.vstack([effect[:, free] / scale, np.sqrt(regularization) * np.eye(int(free.sum()))])
+        target = np.concatenate(
+            [(wanted - effect[:, fixed] @ u[fixed]) / scale, np.sqrt(regularization) * preferred[free]]
+        )
+        best = np.linalg.lstsq(rows, target, rcond=None)[0]
+        if np.any(best < lower[free]) or np.any(best > upper[free]):
+            best = lsq_linear(rows, target, (lower[free], upper[free]), method="bvls", tol=1e-14).x
+        u[free] = best
     size = float(np.linalg.norm(wanted))
     return u, float(np.linalg.norm(effect @ u - wanted)) / size if size else 0.0

@@ -92,7 +92,7 @@ class Predictive:
         for i in range(N):
             x = A @ x + constant
             free[i] = linear.C @ x
-            columns[: i] = np.einsum("ab,jbm->jam", A, columns[:i])
+            columns[:i] = np.einsum("ab,jbm->jam", A, columns[:i])
             columns[i] = B
             # inputs held over sample j act on the outputs after sample i >= j
             response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])

@@ -206,7 +206,10 @@ class _Problem:
         first = self._first(q0, v0, goal, duration, guess)
         lower = np.concatenate([self.lower.get(k, np.full(part.numel(), -np.inf)) for k, part in parts.items()])
         upper = np.concatenate([self.upper.get(k, np.full(part.numel(), np.inf)) for k, part in parts.items()])
-        options: Any = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "max_iter": iterations, "tol": 1e-8}}
+        options: Any = {
+            "print_time": False,
+            "ipopt": {"print_level": 0, "sb": "yes", "max_iter": iterations, "tol": 1e-8},
+        }
         program: Any = {"x": x, "f": self.cost, "g": g}
         solver = ca.nlpsol("plan", "ipopt", program, options)
         found = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
@@ -222,9 +225,7 @@ class _Problem:
             int(stats["iter_count"]),
         )  # fmt: skip
 
-    def _first(
-        self, q0: np.ndarray, v0: np.ndarray, goal: Goal, duration: Any, guess: Trajectory | None
-    ) -> np.ndarray:
+    def _first(self, q0: np.ndarray, v0: np.ndarray, goal: Goal, duration: Any, guess: Trajectory | None) -> np.ndarray:
         points = 2 * self.n + 1
         low, high = duration if isinstance(duration, tuple) else (duration, duration)
         if guess is not None:

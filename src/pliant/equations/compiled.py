@@ -232,6 +232,17 @@ class CompiledEngine:
         count = self.tables.counts["n_node"]
         return self._view(self._head.V, 6 * count).reshape(count, 6).copy()
 
+    def node_jacobian(self, q: np.ndarray, node: int) -> np.ndarray:
+        """World twist of a node per rate, 6 x nv."""
+        self._kinematics(0.0, q, np.zeros(self.nv))
+        out = np.zeros((6, self.nv))
+        S = self._view(self._head.S, self.tables.counts["n_s"])
+        for k in self.system.path(node):
+            element, at = self.system.elements[self.system.element_of(k)], int(self.tables.integers["node_s"][k])
+            size = element.v_size
+            out[:, element.v_at : element.v_at + size] = S[at : at + 6 * size].reshape(size, 6).T
+        return out
+
     def node_accelerations(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
         self.inverse(t, q, v, a)

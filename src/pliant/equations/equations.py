@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
-from pliant.equations.frames import FrameMotion, frame_motion
+from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
 from pliant.model.inputs import HELD
 from pliant.model.model import Model, compile_model
@@ -284,6 +284,12 @@ class Equations:
             None if a is None else self._v(a),
             names or self.frame_names,
         )
+
+    def frame_jacobian(self, name: str, q: Any, *, parameters: Values | None = None) -> np.ndarray:
+        """Velocity [m/s] of a frame's origin and its angular velocity [rad/s] per rate, in world axes, 6 x nv."""
+        if name not in self.model.frames:
+            raise UnknownName("frame", name, self.frame_names)
+        return frame_jacobian(self.model, self.bind(None, parameters), self._q(q), name)
 
     def linearization(
         self,

@@ -68,6 +68,16 @@ def frame_motion(
     return out
 
 
+def frame_jacobian(model: Model, engine: CompiledEngine | InterpretedEngine, q: np.ndarray, name: str) -> np.ndarray:
+    """Velocity of a frame's origin and its angular velocity per rate, in world axes, 6 x nv."""
+    entry = model.frames[name]
+    rotations, positions = engine.node_poses(q)
+    point = positions[entry.node] + rotations[entry.node] @ engine.theta[entry.constants + 9 : entry.constants + 12]
+    out = engine.node_jacobian(q, entry.node)
+    out[:3] += np.cross(out[3:].T, point).T
+    return out
+
+
 def matrix_quaternion(R: np.ndarray) -> np.ndarray:
     """Unit quaternion [w, x, y, z] with w >= 0 of a rotation matrix."""
     t = np.trace(R)

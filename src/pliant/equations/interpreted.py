@@ -200,6 +200,10 @@ class InterpretedEngine:
         """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
         return np.asarray(self._call(self._motion, 0.0, q, v)[2]).T.copy()
 
+    def node_jacobian(self, q: np.ndarray, node: int) -> np.ndarray:
+        """World twist of a node per rate, 6 x nv."""
+        return np.array([self.node_twists(q, unit)[node] for unit in np.eye(self.nv)]).T
+
     def node_accelerations(self, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
         return np.asarray(self._call(self._motion, t, q, v, a)[3]).T.copy()

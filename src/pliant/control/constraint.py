@@ -1,0 +1,152 @@
+"""Control by constraints: a prescribed path as a constraint whose forces the actuators provide.
+
+The acceleration of the task is prescribed, that of the path plus feedback of the error, and the equations of motion are
+solved for the inputs in place of constraint forces. With plain coordinates as the task it is the computed-torque method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.control.limits import Limits, allocate
+from pliant.control.task import Path, Task
+from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.watch import Now
+
+
+@dataclass(frozen=True)
+class Pid:
+    """Feedback of an error e: proportional e + derivative de/dt + integral of e [1/s^2, 1/s, 1/s^3]."""
+
+    proportional: float
+    derivative: float
+    integral: float = 0.0
+
+    @classmethod
+    def critical(cls, time: float, *, integral: bool = False) -> Pid:
+        """Poles that all lie at -1/time: errors die out without swinging within a few times `time` [s]."""
+        w = 1 / time
+        return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
+
+
+class UnderActuated(ValueError):
+    """The inputs cannot move the task in all its directions."""
+
+
+@dataclass
+class ConstraintControl:
+    """Makes a task follow a path.
+
+    Attributes:
+        equations: the model; a twin of them is used, so that the robot may differ from it (`parameters`).
+        task, path: what is to follow which path.
+        feedback: of the error.
+        inputs: those to use; all of the model where None. More than the task needs: the least ones, nearest to
+            zero, or with `damping` [1/s] nearest to those that brake all motions, so that what the task leaves free does
+            not run away. Fewer: refused, unless `least_squares` asks for the best that can be done.
+        limits: of the inputs.
+    """
+
+    equations: Equations
+    task: Task
+    path: Path
+    feedback: Pid
+    sample_time: float = 0.001
+    inputs: tuple[str, ...] | None = None
+    limits: Limits | None = None
+    damping: float = 0.0
+    least_squares: bool = False
+    parameters: Values | None = None
+    delay: float = 0.0
+    name: str = "constraint control"
+
+    def __post_init__(self) -> None:
+        self.task.check(self.equations)
+        self._model = self.equations.twin()
+        self._inputs = self.inputs or self.equations.inputs
+        for name in self._inputs:
+            if name not in self.equations.inputs:
+                raise UnknownName("input", name, self.equations.inputs)
+        self._limits = self.limits or Limits()
+        self._limits.bounds(self._inputs)
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; refuse a task that the inputs cannot move."""
+        values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
+        self._last = np.array([values[name] for name in self._inputs])
+        self._integral: np.ndarray | None = None
+        self._missed, self._samples, self._worst = 0, 0, 0.0
+        effect, _ = self._effect(now)
+        reached = int(np.linalg.matrix_rank(effect, tol=1e-9 * np.linalg.norm(effect))) if effect.size else 0
+        if reached < len(effect) and not self.least_squares:
+            raise UnderActuated(
+                f"the task has {len(effect)} components and {len(self._inputs)} inputs act on it, but in this pose they move it "
+                f"in {reached} independent directions only. Add inputs, drop components, or set least_squares"
+            )
+
+    def _effect(self, now: Now) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations of the task per input (k x m), and those with the last command in force (k)."""
+        eqs = self._model
+        inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
+        engine = eqs.bind(inputs, self.parameters)
+        a, _ = eqs.forward_dynamics(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)
+        columns = [eqs.inputs.index(name) for name in self._inputs]
+        by_input = -eqs.input_derivative(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)[:, columns]
+        on = engine.row_active.astype(bool)
+        J = engine.constraints(now.t, now.q, now.v)[3].toarray()[on]
+        n, m = len(a), len(J)
+        kkt = np.block([[engine.mass_matrix(now.q).toarray(), -J.T], [J, np.zeros((m, m))]])
+        change = np.linalg.solve(kkt, np.vstack([by_input, np.zeros((m, len(columns)))]))[:n]
+        here = self._acceleration(now, a)
+        return self.task.jacobian(eqs, now.q, self.parameters) @ change, here
+
+    def _braking(self, now: Now) -> np.ndarray | None:
+        """The inputs that come nearest to slowing all motions down."""
+        if not self.damping:
+            return None
+        eqs = self._model
+        inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
+        how = {"t": now.t, "inputs": inputs, "parameters": self.parameters}
+        lacking = eqs.inverse_dynamics(now.q, now.v, -self.damping * now.v, **how)
+        columns = [eqs.inputs.index(name) for name in self._inputs]
+        by_input = -eqs.input_derivative(now.q, now.v, **how)[:, columns]
+        return np.asarray(self._last + np.linalg.lstsq(by_input, lacking, rcond=None)[0])
+
+    def _acceleration(self, now: Now, a: np.ndarray) -> np.ndarray:
+        motion = self.task.motion(self._model, now.q, now.v, a, self.parameters)
+        assert motion.acceleration is not None, "accelerations are given"
+        return motion.acceleration
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs that give the task its prescribed acceleration."""
+        effect, here = self._effect(now)
+        motion = self.task.motion(self._model, now.q, now.v, None, self.parameters)
+        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
+        if self._integral is None:
+            self._integral = np.zeros_like(error)
+        k = self.feedback
+        wanted = (
+            self.path.acceleration(now.t) + k.proportional * error + k.derivative * slip + k.integral * self._integral
+        )
+        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
+        target = wanted - here + effect @ self._last
+        u, missed = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
+        self._samples += 1
+        self._worst = max(self._worst, missed)
+        if missed > 1e-3:
+            self._missed += 1  # at its limits: let the integral wait
+        else:
+            self._integral = self._integral + self.sample_time * error
+        self._last = u
+        return dict(zip(self._inputs, u.tolist(), strict=True))
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        if not self._missed:
+            return []
+        return [
+            f"the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} samples "
+            f"(missed up to {100 * self._worst:.0f} %)"
+        ]

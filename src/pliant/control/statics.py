@@ -1,0 +1,155 @@
+"""Slow control of soft robots: inputs that hold the task where it should be, with feedback of what the model misses.
+
+The model's own equilibrium is carried along the path: gravity and elasticity are compensated at the wanted pose, and errors
+are fed back through the change of the task with the inputs at rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.control.limits import Limits, allocate
+from pliant.control.task import Path, Task
+from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.equilibrium import equilibrium
+from pliant.solve.watch import Now
+
+
+class StaticModel:
+    """An equilibrium of a model that is moved by its inputs so that a task takes given values."""
+
+    def __init__(
+        self,
+        eqs: Equations,
+        task: Task,
+        inputs: tuple[str, ...] | None,
+        limits: Limits | None,
+        parameters: Values | None,
+    ) -> None:
+        task.check(eqs)
+        self.eqs, self.task, self.parameters = eqs.twin(), task, parameters
+        self.inputs = inputs or eqs.inputs
+        for name in self.inputs:
+            if name not in eqs.inputs:
+                raise UnknownName("input", name, eqs.inputs)
+        self.limits = limits or Limits()
+        self.limits.bounds(self.inputs)
+
+    def reset(self, inputs: Values) -> None:
+        """Begin from the equilibrium with these inputs (the model's own where unnamed)."""
+        values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
+        self.values = {name: float(values[name]) for name in self.eqs.inputs}
+        rest = equilibrium(self.eqs, inputs=self.values, parameters=self.parameters)
+        if rest.status != "converged":
+            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
+        self.q, self.multipliers = rest.q, rest.multipliers
+
+    @property
+    def u(self) -> np.ndarray:
+        """The inputs in use (m)."""
+        return np.array([self.values[name] for name in self.inputs])
+
+    def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
+        engine = self.eqs.bind(self.values, self.parameters)
+        zero = np.zeros(engine.nv)
+        linear = engine.linearized(0.0, self.q, zero, zero, self.multipliers)
+        on = engine.row_active.astype(bool)
+        J = linear.jacobian.toarray()[on]
+        n, m = engine.nv, len(J)
+        kkt = np.block([[linear.stiffness.toarray(), -J.T], [J, np.zeros((m, m))]])
+        columns = [self.eqs.inputs.index(name) for name in self.inputs]
+        force = -self.eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
+        right = np.column_stack(
+            [np.vstack([force, np.zeros((m, len(columns)))]), -np.concatenate([linear.residual, linear.phi[on]])]
+        )
+        solved = np.linalg.solve(kkt, right)
+        T = self.task.jacobian(self.eqs, self.q, self.parameters)
+        by_input, lack = solved[:n, :-1], solved[:n, -1]
+        self._multiplier_change = solved[n:], on
+        return by_input, T @ by_input, lack
+
+    def move(self, target: np.ndarray, *, steps: int = 20, tolerance: float = 1e-9) -> float:
+        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
+        lower, upper = self.limits.bounds(self.inputs)
+        missed = np.inf
+        for _ in range(steps):
+            by_input, gain, lack = self.sensitivity()
+            change, on = self._multiplier_change
+            zero = np.zeros(len(self.eqs.rates))
+            here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+            T_lack = self.task.jacobian(self.eqs, self.q, self.parameters) @ lack
+            u = self.u
+            # the least inputs that reach the target; a little cost on them chooses among many
+            new, _ = allocate(gain, target - here - T_lack + gain @ u, lower, upper, regularization=1e-12)
+            du = new - u
+            self.q = self.eqs.engine.increment(self.q, by_input @ du + lack)
+            if change.size:
+                self.multipliers = self.multipliers.copy()
+                self.multipliers[on] += change[:, :-1] @ du + change[:, -1]
+            self.values |= dict(zip(self.inputs, new.tolist(), strict=True))
+            after = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+            missed = float(np.linalg.norm(target - after))
+            if np.linalg.norm(by_input @ du + lack) < tolerance:
+                break
+        return missed
+
+
+@dataclass
+class StaticControl:
+    """Makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
+
+    Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
+    task per input at rest. More inputs than the task needs: the least ones. See `ConstraintControl` for quick motions.
+    """
+
+    equations: Equations
+    task: Task
+    path: Path
+    sample_time: float = 0.02
+    proportional: float = 0.0
+    integral: float = 2.0
+    derivative: float = 0.0
+    inputs: tuple[str, ...] | None = None
+    limits: Limits | None = None
+    parameters: Values | None = None
+    delay: float = 0.0
+    name: str = "static control"
+
+    def __post_init__(self) -> None:
+        self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; the model starts from its own equilibrium."""
+        self._model.reset(now.inputs)
+        self._model.move(self.path.value(now.t))
+        self._sum = np.zeros(len(self.path.value(now.t)))
+        self._last = self._model.u
+        self._missed = self._samples = 0
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs at this sample."""
+        model, limits = self._model, self._model.limits
+        wanted = self.path.value(now.t + 0.5 * self.sample_time)
+        missed = model.move(wanted, steps=2)
+        motion = self.task.motion(now.equations, now.q, now.v, None, now.parameters)
+        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
+        correction = self.proportional * error + self.integral * self._sum + self.derivative * slip
+        _, gain, _ = model.sensitivity()
+        lower, upper = limits.within(model.inputs, self._last, self.sample_time)
+        u, short = allocate(gain, gain @ model.u + correction, lower, upper, preferred=model.u, regularization=1e-10)
+        self._samples += 1
+        if short > 1e-3 or missed > 1e-3 * max(1e-6, float(np.linalg.norm(wanted))):
+            self._missed += 1
+        else:
+            self._sum = self._sum + self.sample_time * error
+        self._last = u
+        return dict(zip(model.inputs, u.tolist(), strict=True))
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        if not self._missed:
+            return []
+        return [f"the path could not be reached within the inputs' limits at {self._missed} of {self._samples} samples"]

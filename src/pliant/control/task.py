@@ -1,0 +1,115 @@
+"""What is to be controlled: quantities of a robot, and the paths they are to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from pliant.equations.equations import Equations, UnknownName, Values
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path in time: `value`, `rate` and `acceleration` at a time [s], arrays of one size."""
+
+    value: Callable[[float], np.ndarray]
+    rate: Callable[[float], np.ndarray]
+    acceleration: Callable[[float], np.ndarray]
+
+    @classmethod
+    def constant(cls, value: Sequence[float]) -> Path:
+        """A point to stay at."""
+        point = np.asarray(value, dtype=float)
+        zero = np.zeros_like(point)
+        return cls(lambda t: point, lambda t: zero, lambda t: zero)
+
+    @classmethod
+    def circle(cls, centre: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float) -> Path:
+        """centre + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
+        c, a, b = (np.asarray(x, dtype=float) for x in (centre, first, second))
+        w = 2 * np.pi * frequency
+        return cls(
+            lambda t: c + a * np.cos(w * t) + b * np.sin(w * t),
+            lambda t: w * (b * np.cos(w * t) - a * np.sin(w * t)),
+            lambda t: -w * w * (a * np.cos(w * t) + b * np.sin(w * t)),
+        )
+
+    @classmethod
+    def through(cls, time: Sequence[float], values: Sequence[Sequence[float]]) -> Path:
+        """A smooth path through values (n x k) at times [s], at rest before and after."""
+        spline = CubicSpline(np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped")
+        begin, end = float(time[0]), float(time[-1])
+        inside = lambda t: begin <= t <= end  # noqa: E731
+        return cls(
+            lambda t: np.asarray(spline(np.clip(t, begin, end))),
+            lambda t: np.asarray(spline(t, 1)) * inside(t),
+            lambda t: np.asarray(spline(t, 2)) * inside(t),
+        )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A quantity in a state: its value, rate, and acceleration (None where accelerations were not given)."""
+
+    value: np.ndarray
+    rate: np.ndarray
+    acceleration: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class FramePosition:
+    """Components (of x, y, z) of a frame's position in the world [m]."""
+
+    frame: str
+    components: str = "xyz"
+
+    def check(self, eqs: Equations) -> None:
+        """Refuse frames and components that do not exist."""
+        if self.frame not in eqs.frame_names:
+            raise UnknownName("frame", self.frame, eqs.frame_names)
+        if not self.components or any(c not in "xyz" for c in self.components):
+            raise ValueError(f"components of a position are x, y and z, not '{self.components}'")
+
+    def motion(
+        self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
+    ) -> Motion:
+        """Its motion in a state."""
+        frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
+        assert frame.velocity is not None, "rates are given"
+        rows = ["xyz".index(c) for c in self.components]
+        acceleration = None if frame.acceleration is None else frame.acceleration[rows]
+        return Motion(frame.position[rows], frame.velocity[rows], acceleration)
+
+    def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
+        """Its rate per rate of the robot, k x nv."""
+        return eqs.frame_jacobian(self.frame, q, parameters=parameters)[["xyz".index(c) for c in self.components]]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Plain coordinates by name [rad or m]; computed torque where they are all that moves."""
+
+    names: tuple[str, ...]
+
+    def check(self, eqs: Equations) -> None:
+        """Refuse names that are no plain coordinates."""
+        for name in self.names:
+            if name not in eqs.coordinates or name not in eqs.rates:
+                raise UnknownName("coordinate", name, tuple(x for x in eqs.coordinates if x in eqs.rates))
+
+    def motion(
+        self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
+    ) -> Motion:
+        """Its motion in a state."""
+        at, rows = [eqs.coordinates.index(x) for x in self.names], [eqs.rates.index(x) for x in self.names]
+        return Motion(q[at], v[rows], None if a is None else a[rows])
+
+    def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
+        """Its rate per rate of the robot, k x nv."""
+        return np.eye(len(eqs.rates))[[eqs.rates.index(x) for x in self.names]]
+
+
+Task = FramePosition | Coordinates
