@@ -65,13 +65,13 @@ def circle(arm: pliant.Equations) -> tuple[Path, pliant.State]:
 def test_a_tip_follows_a_path_with_redundant_torques(arm: pliant.Equations) -> None:
     path, start = circle(arm)
     task = FramePosition("hand.tip", "xz")
-    controller = ConstraintControl(arm, task, path, Pid.critical(0.05), sample_time=0.002, damping=10.0)
+    controller = ConstraintControl(arm, task, path, Pid.critical(0.05), sample_time=0.001, damping=10.0)
     run = pliant.simulate(arm, 2.0, start=start, controllers=controller, save=pliant.Every(0.02))
     wanted = np.array([path.value(t) for t in run.time])
     error = np.linalg.norm(run["tip"].values[:, [0, 2]] - wanted, axis=1)
     # it starts at rest on a path that moves with 0.16 m/s: the error of that dies out with 0.05 s
     assert error.max() < 0.16 * 0.05
-    assert error[run.time > 0.6].max() < 2e-4
+    assert error[run.time > 0.6].max() < 5e-4
 
 
 def test_redundant_torques_are_the_least(arm: pliant.Equations) -> None:

@@ -7,6 +7,7 @@ solved for the inputs in place of constraint forces. With plain coordinates as t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ class ConstraintControl:
             return None
         eqs = self._model
         inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
-        how = {"t": now.t, "inputs": inputs, "parameters": self.parameters}
+        how: Any = {"t": now.t, "inputs": inputs, "parameters": self.parameters}
         lacking = eqs.inverse_dynamics(now.q, now.v, -self.damping * now.v, **how)
         columns = [eqs.inputs.index(name) for name in self._inputs]
         by_input = -eqs.input_derivative(now.q, now.v, **how)[:, columns]
