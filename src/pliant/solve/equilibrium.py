@@ -133,7 +133,8 @@ def equilibrium(
         if stable is None and stiffness is not None:
             kind = "neutral (it can drift without force)"
         plural = "" if iterations == 1 else "s"
-        notes.insert(0, f"equilibrium found in {iterations} iteration{plural}; it is {kind}")
+        why = f": {judged.remark}" if judged is not None and judged.remark else ""
+        notes.insert(0, f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}")
     else:
         worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if engine.nv else ""
         notes.insert(

@@ -29,6 +29,7 @@ class Stability:
         lowest: lowest eigenvalue of the stiffness itself [N/m or N m/rad in mass-free metric], or minus the fastest
             growth [1/s] where forces have no potential; None without allowed motions.
         conservative: whether the stiffness is symmetric; if not, `unstable` counts growing eigenvalues of the motion.
+        remark: how it grows, where forces have no potential.
     """
 
     values: np.ndarray
@@ -37,10 +38,11 @@ class Stability:
     neutral: int
     lowest: float | None
     conservative: bool
+    remark: str = ""
 
     @property
     def stable(self) -> bool | None:
-        """Whether small disturbances die out; None: it can drift."""
+        """Whether small disturbances stay small; None: it can drift."""
         if self.unstable:
             return False
         return None if self.neutral else True
@@ -88,15 +90,46 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     roots, shapes = la.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
-    growth = _growth(at, Z, plain)
-    fastest = float(np.abs(growth).max(initial=1e-300))
-    unstable = int(np.sum(growth.real > 1e-9 * fastest))
-    return Stability(roots[order].real, directions, unstable, neutral, -float(growth.real.max()), False)
+    C, M = (Z.T @ x.toarray() @ Z for x in (at.damping, at.mass))
+    found = growth(plain, C, M)
+    return Stability(
+        roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, remark=found.remark
+    )
 
 
-def _growth(at: Linearized, Z: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Eigenvalues [1/s] of the free motion."""
-    M, C = Z.T @ at.mass.toarray() @ Z, Z.T @ at.damping.toarray() @ Z
-    f = len(M)
-    A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
-    return np.asarray(np.linalg.eigvals(A))
+@dataclass(frozen=True)
+class Growth:
+    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s], in words."""
+
+    growing: int
+    neutral: int
+    fastest: float
+    remark: str = ""
+
+
+def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
+    """Growth of the motions of M a + C v + K x = 0.
+
+    Each eigenvalue is judged against its own round-off, by its condition: undamped motions, which only just do not grow,
+    do not count, and a pair that flutters is told from one that round-off pushed off the axis.
+    """
+    try:
+        L = la.cholesky(M, lower=True)
+    except la.LinAlgError:
+        return Growth(0, 1, 0.0)  # motions without mass are not judged
+    k, c = (la.solve_triangular(L, la.solve_triangular(L, x, lower=True).T, lower=True).T for x in (K, C))
+    # rates in units of the highest frequency, so that both halves of the state are of one size
+    scale = max(float(np.sqrt(np.linalg.norm(k, 2))), 1e-300)
+    f = len(k)
+    A = np.block([[np.zeros((f, f)), scale * np.eye(f)], [-k / scale, -c]])
+    values, left, right = la.eig(A, left=True)
+    condition = 1 / np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-300)
+    doubt = 100 * np.finfo(float).eps * np.linalg.norm(A, 2) * condition
+    grows = values.real > doubt
+    neutral = int(np.sum(np.abs(values) <= doubt))
+    if not grows.any():
+        return Growth(0, neutral, max(0.0, float(values.real.max())))
+    worst = values[grows][np.argmax(values[grows].real)]
+    how = f"flutters at {abs(worst.imag) / (2 * np.pi):.3g} Hz" if abs(worst.imag) > 1e-6 * abs(worst) else "gives way"
+    remark = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
+    return Growth(int(grows.sum()), neutral, float(worst.real), remark)
