@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.constraint.frames import Frames
-from pliant.external_load.wrench import Wrench
+from pliant.external_load import Distributed, Wrench
 from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
 from pliant.joint.chain import (
     AxisAngleTurn,
@@ -101,6 +101,7 @@ __all__ = [
     "CoordinateOutput",
     "Cylinder",
     "Cylindrical",
+    "Distributed",
     "Each",
     "Eba",
     "Ebr",

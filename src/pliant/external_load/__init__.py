@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.external_load.distributed import Distributed
 from pliant.external_load.wrench import Wrench
 from pliant.spec.base import ByType
 
-Load: TypeAlias = Annotated[Wrench, ByType("load", default="wrench")]
+Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]
 
-__all__ = ["Load", "Wrench"]
+__all__ = ["Distributed", "Load", "Wrench"]

@@ -1,0 +1,100 @@
+"""Loads along rods and at places of them, in every model, against linear theory and the continuous rod."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_bvp
+
+from pliant import derive, equilibrium, load_text
+from pliant.rod.switch import with_rod_model
+from pliant.spec.faults import SpecError
+
+L, E, G, R = 0.5, 1e6, 4e5, 0.02
+AREA, MOMENT = np.pi * R**2, np.pi * R**4 / 4
+NU = E / (2 * G) - 1
+EA, EI, GA = E * AREA, E * MOMENT, 6 * (1 + NU) / (7 + 6 * NU) * G * AREA
+
+ROD = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {fx: 0 N/m, fz: 0 N/m, my: 0 N, pull: 0 N}
+sections: {round: {shape: circle, radius: 2 cm}}
+materials: {rubber: {density: 1000, youngs_modulus: 1 MPa, shear_modulus: 0.4 MPa}}
+rods: {arm: {length: 0.5 m, section: round, material: rubber, frames: {inside: 0.2 m}}}
+loads:
+  spread: {type: distributed, rod: arm, force: [=fx, 0, =fz], moment: [0, =my, 0], OPTIONS}
+  inside: {frame: arm.inside, force: [=pull, 0, 0]}
+"""
+# the number of elements, and what it may be off by: second order in its square, spectral for polynomials
+KINDS = {"ebr:16": 4e-3, "eba:16": 4e-3, "srl:16": 4e-3, "rom:4": 1e-3, "fe:16": 4e-3}
+
+
+def rod(word, options="axes: world"):
+    return derive(with_rod_model(load_text(ROD.replace("OPTIONS", options)), "arm", word))
+
+
+def continuous(fx, fz, my, *, following=False, factor=np.ones_like):
+    """Tip (x, z) of the plane rod that shears and stretches, by a boundary-value problem; loads per length."""
+
+    def slopes(s, y, share):
+        angle, n_x, n_z, m = y[2:]
+        c, w = np.cos(angle), np.sin(angle)  # in (x, z) the tangent is (w, c), the section's x axis (c, -w)
+        stretch, shear = 1 + (n_x * w + n_z * c) / EA, (n_x * c - n_z * w) / GA
+        x_s, z_s = stretch * w + shear * c, stretch * c - shear * w
+        along_x, along_z, about_y = (share * factor(s) * load for load in (fx, fz, my))
+        if following:
+            along_x, along_z = along_x * c + along_z * w, -along_x * w + along_z * c
+        # moments about +y, which turns z to x
+        return np.vstack([x_s, z_s, m / EI, -along_x, -along_z, -(z_s * n_x - x_s * n_z) - about_y])
+
+    s = np.linspace(0, L, 41)
+    y = np.zeros((6, len(s)))
+    y[1] = s
+    for share in np.linspace(0.2, 1, 5):
+        found = solve_bvp(
+            lambda s, y, share=share: slopes(s, y, share), lambda a, b: np.concatenate([a[:3], b[3:]]), s, y, tol=1e-8
+        )
+        assert found.success
+        s, y = found.x, found.y
+    return found.y[:2, -1]
+
+
+@pytest.mark.parametrize(("word", "within"), KINDS.items())
+def test_a_small_uniform_load_bends_as_in_linear_theory(word, within):
+    q = 1e-3
+    tip = equilibrium(rod(word), parameters={"fx": q}).frames["arm.tip"]
+    assert tip.position[0] == pytest.approx(q * L**4 / (8 * EI) + q * L**2 / (2 * GA), rel=within)
+    assert tip.rotation[0, 2] == pytest.approx(q * L**3 / (6 * EI), rel=within)
+
+
+@pytest.mark.parametrize(("word", "within"), KINDS.items())
+def test_large_loads_against_the_continuous_rod(word, within):
+    loads = {"fx": 3.0, "fz": -1.0, "my": 0.1}
+    tips = {}
+    for axes, profile, following in (("world", "[1]", False), ("section", "[0.4, 1]", True)):
+        expected = continuous(
+            **loads, following=following, factor=(lambda s: 0.4 + 0.6 * s / L) if following else np.ones_like
+        )
+        found = equilibrium(rod(word, f"axes: {axes}, profile: {profile}"), parameters=loads)
+        assert found.status == "converged"
+        x, _, z = found.frames["arm.tip"].position
+        assert abs(x) > 0.15
+        assert np.hypot(x - expected[0], z - expected[1]) < within * L
+        tips[axes] = np.array([x, z])
+    assert np.linalg.norm(tips["world"] - tips["section"]) > 0.01
+
+
+@pytest.mark.parametrize("word", KINDS)
+def test_a_load_at_a_place_of_the_rod(word):
+    # beyond the load the rod stays straight; before it, a cantilever of 0.2 m
+    F, a = 1e-2, 0.2
+    tip = equilibrium(rod(word), parameters={"pull": F}).frames["arm.tip"]
+    expected = F * a**3 / (3 * EI) + F * a / GA + F * a**2 / (2 * EI) * (L - a)
+    # polynomials smooth the corner in the moment; links carry it on the next one
+    assert tip.position[0] == pytest.approx(
+        expected, rel={"rom:4": 0.03, "srl:16": 0.1, "ebr:16": 2e-2}.get(word, 5e-3)
+    )
+
+
+def test_unknown_rods_are_named():
+    with pytest.raises(SpecError, match="there is no rod 'leg'"):
+        load_text(ROD.replace("OPTIONS", "axes: world").replace("rod: arm", "rod: leg"))
