@@ -83,7 +83,7 @@ def test_a_rod_is_a_closed_tube_along_its_curve():
     rest = pliant.equilibrium(eqs, inputs={"p1": 6e4})
     scene = make_scene(eqs, rest.q)
     (rod,) = scene.rods
-    tubes = next(b for b in make_stage([scene]).batches if b.shape == "cylinder")
+    tubes = next(b for b in make_stage([scene]).batches if b.layer == "rods")
     count = len(rod.points) - 1
     along = rotated(tubes.turns[0], np.broadcast_to([0.0, 0, 1], tubes.positions[0].shape))
     ends = [tubes.positions[0] + sign * 0.5 * tubes.sizes[0][:, 2:] * along for sign in (-1, 1)]

@@ -21,6 +21,7 @@ from pliant.cli.common import (
     read_settings,
     say,
 )
+from pliant.cli.reporting import Report, check_report, save_report
 
 if TYPE_CHECKING:
     from pliant.solve.path import Path, PathPoint
@@ -70,6 +71,7 @@ def path(
     variant: Variant = None,
     folder: Folder = None,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .nc (netCDF).")] = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Follow poses at rest while a parameter changes; find where they buckle or snap."""
@@ -78,6 +80,7 @@ def path(
     from pliant.solve.follower import Branch
 
     check_picture(plot)
+    check_report(report)
     if out is not None and not out.endswith(".nc"):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc")
     if branch is None and (by is not None or mode != 1):
@@ -103,6 +106,7 @@ def path(
         answering(lambda: found.save(out))
     if plot is not None and len(found):
         _draw(found, axes, plot)
+    save_report(report, eqs, [found])
     if json:
         print_json(path_json(model, found))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.solve.equilibrium import Equilibrium
     from pliant.solve.modal import Modes
+    from pliant.solve.path import Path
     from pliant.solve.result import Result
 
 MOST_FRAMES = 1200
 """Longer runs are shown with evenly spaced ones of their saved times."""
-MODE_FRAMES, MODE_SECONDS = 24, 2.0
+MODE_FRAMES, MODE_SECONDS, PATH_SECONDS = 24, 2.0, 5.0
 LARGEST_MOVE, LARGEST_TURN = 0.15, 0.5
 """How far a mode is drawn out of rest: parts of the robot's size, and radians."""
 
@@ -36,6 +37,7 @@ class Clip:
         scenes: one for each time.
         loops: whether it starts again at its end.
         words: shown instead of the time, such as a frequency.
+        captions: shown instead of the time, one for each scene.
     """
 
     name: str
@@ -43,21 +45,46 @@ class Clip:
     scenes: tuple[Scene, ...]
     loops: bool = False
     words: str = ""
+    captions: tuple[str, ...] = ()
 
 
 def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = MOST_FRAMES) -> Clip:
     """A simulated run."""
     chosen = spread_indices(run.time, most)
-    maker = SceneMaker(eqs, run_values(eqs, run, "parameters"), inputs=run_values(eqs, run, "inputs"))
-    scenes = tuple(maker.at(run.q[k], float(run.time[k])) for k in chosen)
-    return Clip(name, run.time[chosen] - run.time[0], scenes)
+    return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
 
 
-def run_values(eqs: Equations, run: Result, what: str) -> dict[str, float]:
-    """The parameters or inputs that a run was made with, as far as these equations can take them."""
-    given = json.loads(run.dataset.attrs.get(what, "{}"))
-    known = set(eqs.parameters) - eqs.model.structural if what == "parameters" else set(eqs.inputs)
-    return {name: float(value) for name, value in given.items() if name in known}
+def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
+    """Scenes of a run at some of its saved times, with the parameters and inputs that were in force."""
+    parameters = _parameters(eqs, run.dataset.attrs["parameters"])
+    spec = eqs.model.spec
+    # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again
+    inputs = run.inputs if spec.loads or spec.tendons else {}
+    q, times = run.q, run.time
+    maker = SceneMaker(eqs, parameters)
+    for k in chosen:
+        maker.inputs = {name: float(values[k]) for name, values in inputs.items() if name in eqs.inputs}
+        yield maker.at(q[k], float(times[k]))
+
+
+def _parameters(eqs: Equations, written: str) -> dict[str, float]:
+    """The parameters that a result was made with, as far as these equations can take them."""
+    known = set(eqs.parameters) - eqs.model.structural
+    return {name: float(value) for name, value in json.loads(written).items() if name in known}
+
+
+def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
+    """Poses along a path of equilibria, one after the other; the whole path takes five seconds."""
+    chosen = spread_indices(np.arange(len(path), dtype=float), MOST_FRAMES)
+    scenes = []
+    parameters, inputs = _parameters(eqs, path.dataset.attrs["parameters"]), json.loads(path.dataset.attrs["inputs"])
+    for k in chosen:
+        # only one of the two sorts has that name
+        (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
+        scenes.append(SceneMaker(eqs, parameters, inputs=inputs).at(path.q[k], float(path.dataset.attrs["time"])))
+    unit = path.unit(path.parameter)
+    captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
+    return Clip(name, np.linspace(0, PATH_SECONDS, len(chosen)), tuple(scenes), captions=captions)
 
 
 def spread_indices(times: np.ndarray, most: int) -> np.ndarray:

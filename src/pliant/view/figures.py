@@ -19,11 +19,18 @@ def figure_html(draw: Callable[[], Any], words: str) -> str:
     """What a function draws, as an image with `words` for people who cannot see it."""
     from pliant.plot.style import style
 
-    with style() as plt, plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
-        figure = np.ravel(np.asarray(draw(), dtype=object))[0].figure
-        content = io.BytesIO()
+    with style():
+        return _image(draw(), words)
+
+
+def _image(axes: Any, words: str) -> str:
+    import matplotlib.pyplot as plt
+
+    figure = np.ravel(np.asarray(axes, dtype=object))[0].figure
+    content = io.BytesIO()
+    with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": "pliant"}):
         figure.savefig(content, format="svg", metadata={"Date": None})
-        plt.close(figure)
+    plt.close(figure)
     return picture(content.getvalue(), "svg+xml", words)
 
 
@@ -31,7 +38,7 @@ def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
     """The drawing of a robot, as an image."""
     from pliant.view.sketch import sketch
 
-    return figure_html(lambda: sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
+    return _image(sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
 
 
 def constraint_error(run: Result) -> Any:

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.view.clips import run_values
-from pliant.view.scene import SceneMaker
+from pliant.view.clips import run_scenes
 from pliant.view.sketch import Drawing, front_view
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
     from pliant.solve.result import Result
-    from pliant.view.marks import Scene
 
 Progress = Callable[[int, int], None]
 MOST_FRAMES = 3000
@@ -77,8 +75,8 @@ def _pictures(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    maker = SceneMaker(eqs, run_values(eqs, run, "parameters"), inputs=run_values(eqs, run, "inputs"))
-    scenes: dict[int, Scene] = {k: maker.at(run.q[k], float(run.time[k])) for k in dict.fromkeys(chosen)}
+    shown = list(dict.fromkeys(chosen))
+    scenes = dict(zip(shown, run_scenes(eqs, run, shown), strict=True))
     camera = front_view(next(iter(scenes.values())))
     flat = camera.project(np.concatenate([scene.outline_points() for scene in scenes.values()]))
     size = float(max(np.max(np.ptp(flat, axis=0)), 1e-6))

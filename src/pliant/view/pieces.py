@@ -104,7 +104,7 @@ class _Maker:
         pairs = np.stack([rod.points[:-1], rod.points[1:]], axis=1)
         middles = 0.5 * (sizes[:-1] + sizes[1:])
         if rod.round:
-            self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours)
+            self._between("cylinder", _mitred(pairs, middles[:, 0]), middles[:, 0], colours, "rods")
         else:
             self._bars(pairs, rod.sides[1:] + rod.sides[:-1], middles, colours)
         if rod.grounded:
@@ -216,16 +216,15 @@ class _Maker:
 
     def _bars(self, ends: np.ndarray, sides: np.ndarray, half_sizes: np.ndarray, colours: np.ndarray) -> None:
         """Pieces of a rod with a rectangular section, whose x axis is along `sides` (k x 3)."""
+        ends = _mitred(ends, half_sizes.min(axis=1))
         along = ends[:, 1] - ends[:, 0]
         lengths = np.linalg.norm(along, axis=1, keepdims=True)
         z = along / np.maximum(lengths, 1e-12)
         x = sides - z * np.einsum("ij,ij->i", z, sides)[:, None]
         x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
         rotations = np.stack([x, np.cross(z, x), z], axis=2)
-        # a little longer than the piece: neighbours that are turned against each other leave no gap
-        self._at(
-            "cube", ends.mean(axis=1), np.concatenate([2 * half_sizes, 1.06 * lengths], axis=1), colours, rotations
-        )
+        sizes = np.concatenate([2 * half_sizes, lengths], axis=1)
+        self._at("cube", ends.mean(axis=1), sizes, colours, rotations, "rods")
 
     def _between(
         self,
@@ -247,12 +246,13 @@ class _Maker:
         sizes: tuple[float, float, float] | np.ndarray,
         colours: Colour | np.ndarray,
         rotations: np.ndarray | None = None,
+        layer: str = "robot",
     ) -> None:
         places = places.reshape(-1, 3)
         count = len(places)
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
         size, colour = (np.broadcast_to(x, (count, 3)) for x in (sizes, colours))
-        self.pieces.copies["robot", shape].append(Copies(size, colour, positions=places, rotations=turned))
+        self.pieces.copies[layer, shape].append(Copies(size, colour, positions=places, rotations=turned))
 
 
 def _mitred(pairs: np.ndarray, radii: np.ndarray) -> np.ndarray:

@@ -47,6 +47,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "toward": stage.camera.toward.tolist(),
         "up": stage.up.tolist(),
         "axes": [rgb(colour) for colour in AXES],
+        "seeThrough": stage.see_through,
         "grid": grid,
         "gridText": length_text(grid),
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
@@ -61,6 +62,7 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
                 "rate": 1,
                 "loops": clip.loops,
                 "words": clip.words,
+                "captions": list(clip.captions),
             }
             for clip, first in zip(clips, firsts, strict=False)
         ],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from pliant.solve.fit import Fit
 from pliant.solve.linear import StateSpace
 from pliant.solve.modal import Modes
 from pliant.solve.packaging import versions
+from pliant.solve.path import Path
 from pliant.solve.result import Result
 from pliant.spec.tables import overview, tree_lines
 from pliant.spec.writer import dump
-from pliant.view.clips import MOST_FRAMES, mode_clips, pose_clip, run_clip
+from pliant.view.clips import MOST_FRAMES, mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import figure_html, sketch_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
@@ -29,8 +30,8 @@ from pliant.view.player import player
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
-MOST_ROWS, MOST_PLOTS, MOST_MODES = 40, 8, 12
-"""Rows of a table, plots of outputs, and animated modes; more are left out, and the page says so."""
+FEW_ROWS, MOST_ROWS, MOST_PLOTS, MOST_MODES = 12, 40, 8, 12
+"""Rows of a table that is open at once, rows of any table, plots of outputs, animated modes; what is left out is said."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequenc
     """Write the page about a robot and what was found (see `report`), whole or not at all."""
     from pliant.io.results import write_whole
 
-    write_whole(Path(path), encoded(report(eqs, findings)))
+    write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 
 
 def report(eqs: Equations, findings: Sequence[Any]) -> str:
@@ -81,6 +82,7 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
         Modes: ("Modes", _modes),
         StateSpace: ("Linear system", _linear),
         Result: ("Motion", _motion),
+        Path: ("Path of equilibria", _path),
         Compared: ("Comparison", _comparison),
         Fit: ("Fit", _fit),
     }
@@ -144,7 +146,7 @@ def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
                 parts.append(
                     f"<h3>{letter}</h3>{table([''] * matrix.shape[1], [[f'{x:.4g}' for x in r] for r in matrix])}"
                 )
-    parts.append("<h3>Eigenvalues of A [1/s]</h3>" + _long_table(("real", "imaginary"), rows))
+    parts.append("<h3>Eigenvalues of A [1/s]</h3>" + table(("real", "imaginary"), rows[:MOST_ROWS]))
     return "".join(parts)
 
 
@@ -168,6 +170,15 @@ def _motion(eqs: Equations, run: Result, name: str) -> str:
         ("evaluations", str(timing.evaluations)),
     ]
     return "".join([*parts, "<h3>Timing</h3>", table(("", ""), rows)])
+
+
+def _path(eqs: Equations, found: Path, name: str) -> str:
+    parts = [f"<p>{text(found.message)} ({text(found.status)}). Varied: {text(found.parameter)}.</p>"]
+    if len(found) > 1:
+        parts.append(f'<div class="pictures">{figure_html(found.plot, "the path")}</div>')
+        parts.append(player(name, "the poses along the path", [path_clip(eqs, found)]))
+    rows = [(x.kind, f"{x.value:.6g}", ", ".join(x.moves)) for x in found.special]
+    return "".join([*parts, table(("special point", f"{found.parameter} (SI)", "moves"), rows) if rows else ""])
 
 
 def _motion_figures(run: Result) -> Iterator[str]:
@@ -224,7 +235,8 @@ def _reproduction(eqs: Equations) -> str:
 
 def _long_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     more = f'<p class="note">{len(rows) - MOST_ROWS} more rows are not shown.</p>' if len(rows) > MOST_ROWS else ""
-    return table(head, rows[:MOST_ROWS]) + more
+    made = table(head, rows[:MOST_ROWS]) + more
+    return made if len(rows) <= FEW_ROWS else f"<details><summary>{text(head[0])}s</summary>{made}</details>"
 
 
 def _number(value: Any) -> str:

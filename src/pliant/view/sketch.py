@@ -57,10 +57,12 @@ def sketch(
     return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
 
 
-def front_view(scene: Scene) -> Camera:
-    """Where to look from: planar robots face-on, others from above."""
-    planar = scene.plane_points() if scene.turns or scene.slides or scene.rods else scene.outline_points()
-    return choose_camera(planar, scene.turns, scene.slides, scene.gravity)
+def front_view(*scenes: Scene) -> Camera:
+    """Where to look from at a robot in one or several poses: planar ones face-on, others from above."""
+    first = scenes[0]
+    moving = bool(first.turns or first.slides or first.rods)
+    points = np.concatenate([scene.plane_points() if moving else scene.outline_points() for scene in scenes])
+    return choose_camera(points, first.turns, first.slides, first.gravity)
 
 
 def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
@@ -391,7 +393,7 @@ class Drawing:
         self._include(points)
 
         def paint(ax: Any, zorder: float) -> None:
-            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **style)
+            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **{"linestyle": "solid", **style})
 
         self.todo.append((layer, paint))
 

@@ -21,8 +21,12 @@ from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
 
 Shape = Literal["ball", "cylinder", "cone", "cube"]
-Layer = Literal["robot", "loads", "frames"]
-"""What can be shown and hidden together."""
+Layer = Literal["robot", "loads", "frames", "rods"]
+"""What is shown and hidden together; soft rods come last, since what runs inside them may have to show through."""
+
+
+STRAIGHT = 1e-3
+"""Rods that turn by less than this over the robot's size are straight [rad]."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Stage:
         curvature: largest curvature of soft rods, which has the last colour of the scale [1/m]; 0 without rods.
         size: what symbols are measured by [m].
         force: of the longest arrow [N].
+        see_through: whether soft rods hide something, such as tendons.
     """
 
     batches: tuple[Batch, ...]
@@ -77,6 +82,7 @@ class Stage:
     curvature: float
     size: float
     force: float
+    see_through: bool
 
     @property
     def frames(self) -> int:
@@ -94,23 +100,21 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(size, float(np.max(high - low)), 1e-6)
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
-    curvature = max(curvature, bent)
+    curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
     pieces = [scene_pieces(scene, size, curvature, force) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
         Label(text, np.stack([frame.labels[k][1] for frame in pieces])) for k, (text, _) in enumerate(pieces[0].labels)
     ]
-    first = scenes[0]
-    down = np.linalg.norm(first.gravity)
-    up = -first.gravity / down if down > 0 else np.array([0.0, 0.0, 1.0])
-    return Stage(tuple(batches), tuple(labels), low, high, _camera(first), up, curvature, size, force)
-
-
-def _camera(scene: Scene) -> Camera:
-    """The view of the drawing; a planar robot that would be seen face-on is turned a little, so that its depth shows."""
-    flat = front_view(scene)
-    return look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, scene.gravity)
+    gravity = scenes[0].gravity
+    flat = front_view(*scenes[:: max(1, len(scenes) // 20)])
+    # a planar robot that would be seen face-on is turned a little, so that its depth shows
+    camera = look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, gravity)
+    down = float(np.linalg.norm(gravity))
+    up = -gravity / down if down > 0 else flat.up
+    see_through = any(scene.tendons for scene in scenes)
+    return Stage(tuple(batches), tuple(labels), low, high, camera, up, curvature, size, force, see_through)
 
 
 def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:

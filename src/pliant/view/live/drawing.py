@@ -26,7 +26,7 @@ class Drawing:
         self.handles: dict[tuple[str, str], Any] = {}
         self.labels: list[Any] = []
         self.scales = {"curvature": 0.0, "size": 0.0, "force": 0.0}
-        self.shown = {"robot": True, "loads": True, "frames": False, "labels": not ghost}
+        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost}
 
     def draw(self, scene: Scene) -> Stage:
         """Show a scene; returns its stage."""
@@ -44,7 +44,7 @@ class Drawing:
                 mesh = unit_shape(batch.shape)
                 self.handles[key] = self.api.add_batched_meshes_simple(
                     f"{self.root}/{batch.layer}/{batch.shape}", mesh.vertices, mesh.faces, lod="off",
-                    opacity=0.45 if self.ghost else None, visible=self.shown[batch.layer], cast_shadow=False,
+                    opacity=self._opacity(batch.layer, stage), visible=self.shown[batch.layer], cast_shadow=False,
                     receive_shadow=False, **values,
                 )  # fmt: skip
             else:
@@ -64,6 +64,11 @@ class Drawing:
         for handle in (*self.handles.values(), *self.labels):
             handle.remove()
         self.handles, self.labels = {}, []
+
+    def _opacity(self, layer: str, stage: Stage) -> float | None:
+        if self.ghost:
+            return 0.45
+        return 0.6 if layer == "rods" and stage.see_through else None
 
     def _colours(self, colours: np.ndarray) -> np.ndarray:
         if self.ghost:

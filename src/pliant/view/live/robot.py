@@ -15,7 +15,7 @@ from pliant.solve.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
 from pliant.spec.robot import RobotSpec
-from pliant.view.clips import mode_positions, run_values
+from pliant.view.clips import mode_positions, run_scenes
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
@@ -84,8 +84,8 @@ class LiveRobot:
         assert self.run is not None
         times = self.run.time
         k = int(np.argmin(np.abs(times - times[0] - t)))
-        choice = Choice(run_values(self.eqs, self.run, "parameters"), run_values(self.eqs, self.run, "inputs"))
-        return self._shown(choice, self.run.q[k], float(times[k]), f"t = {times[k]:.4g} s")
+        (scene,) = run_scenes(self.eqs, self.run, [k])
+        return Shown(scene, f"t = {times[k]:.4g} s")
 
     def mode_count(self) -> int:
         """How many modes can be shown."""

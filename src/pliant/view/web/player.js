@@ -20,11 +20,11 @@
       gl_Position = view * vec4(place + turned(q, size * vertex), 1.0);
     }`;
   const SOLID_FRAGMENT = `#version 300 es
-    precision highp float; in vec3 n, c; uniform vec3 toward, up; out vec4 colour;
+    precision highp float; in vec3 n, c; uniform vec3 toward, up; uniform float alpha; out vec4 colour;
     void main() {
       vec3 m = normalize(n);
       float key = max(dot(m, normalize(toward + 0.7 * up)), 0.0), sky = 0.5 + 0.5 * dot(m, up);
-      colour = vec4(c * (0.5 + 0.22 * sky + 0.4 * key), 1.0);
+      colour = vec4(c * (0.5 + 0.22 * sky + 0.4 * key), alpha);
     }`;
   const LINE_VERTEX = `#version 300 es
     in vec3 vertex, tint; uniform mat4 view; out vec3 c;
@@ -71,7 +71,7 @@
   class Player {
     constructor(host, data) {
       this.host = host; this.data = data; this.clip = data.clips[0]; this.time = 0; this.speed = 1;
-      this.playing = false; this.drawn = 0; this.shown = { robot: true, loads: true, frames: false, labels: true };
+      this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, labels: true };
       this.canvas = make("canvas", host, { tabindex: "0", role: "img", "aria-label": data.title +
         ", three-dimensional view. Arrow keys turn it, plus and minus zoom, space plays." });
       this.gl = this.canvas.getContext("webgl2", { antialias: true });
@@ -302,17 +302,30 @@
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
       gl.enable(gl.DEPTH_TEST);
       this.drawLines(this.grid, view);
-      this.drawSolids(view, a, b, share);
+      const rods = (batch) => batch.layer === "rods";
+      this.drawSolids(view, a, b, share, (batch) => !rods(batch) || !this.data.seeThrough, 1);
+      if (this.data.seeThrough) { // first only how deep the rods are, then their colour, once for each pixel
+        gl.colorMask(false, false, false, false);
+        this.drawSolids(view, a, b, share, rods, 1);
+        gl.colorMask(true, true, true, true);
+        gl.depthFunc(gl.LEQUAL);
+        gl.enable(gl.BLEND);
+        gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
+        this.drawSolids(view, a, b, share, rods, 0.55);
+        gl.disable(gl.BLEND);
+        gl.depthFunc(gl.LESS);
+      }
       this.drawCompass(ratio, height);
       this.write(view, width, height, a, b, share);
       if (this.slider) {
         this.slider.value = String(this.time);
-        this.clock.textContent = this.clip.words || this.time.toFixed(2) + " s";
+        const { words, captions, first } = this.clip;
+        this.clock.textContent = words || captions[(share < 0.5 ? a : b) - first] || this.time.toFixed(2) + " s";
       }
       this.drawn += 1;
     }
 
-    drawSolids(view, a, b, share) {
+    drawSolids(view, a, b, share, wanted, alpha) {
       const gl = this.gl, data = this.data, at = (name) => gl.getAttribLocation(this.solid, name);
       const uniform = (name) => gl.getUniformLocation(this.solid, name);
       gl.useProgram(this.solid);
@@ -323,9 +336,10 @@
       gl.uniform3fv(uniform("up"), this.up);
       gl.uniform1f(uniform("largest"), data.quantum.size);
       gl.uniform1f(uniform("share"), share);
+      gl.uniform1f(uniform("alpha"), alpha);
       const kinds = { short: gl.SHORT, ushort: gl.UNSIGNED_SHORT, byte: gl.UNSIGNED_BYTE };
       for (const batch of data.batches) {
-        if (!this.shown[batch.layer]) continue;
+        if (!this.shown[batch.layer] || !wanted(batch)) continue;
         const shape = this.shapes[batch.shape], used = [];
         const bind = (name, size, kind, stride, offset, each) => {
           const location = at(name);
