@@ -21,7 +21,7 @@ parameters:
 bodies: {cart: {mass: 1 kg}}
 joints:
   rail: {type: prismatic, child: cart, axis: x, displacement: {spring: =stiffness, damper: =damping, input: =push}}
-outputs: {tip: {frame: cart}}
+outputs: {tip: {frame: cart}, place: {coordinate: rail}}
 """
 TRUE = {"stiffness": 50.0, "damping": 3.0}
 
@@ -45,6 +45,49 @@ def test_true_parameters_are_found_and_hold_on_the_other_push(recording):
         assert found.parameters[name] == pytest.approx(value, rel=1e-3)
     assert found.after_mm < 0.01 * found.before_mm
     assert found.after_test_mm < 0.01 * found.before_test_mm
+
+
+def test_errors_are_what_repeated_recordings_scatter_by(recording):
+    rng = np.random.default_rng(3)
+    eqs = derive(load_text(ROBOT))
+    found = []
+    for _ in range(20):
+        noisy = {**recording.columns, "x": recording.columns["x"] + rng.normal(scale=2e-3, size=len(recording.time))}
+        found.append(fit(eqs, list(TRUE), Recording("made", recording.time, noisy), columns=["x"], output="place"))
+    for name, value in TRUE.items():
+        values = np.array([one.parameters[name] for one in found])
+        stated = np.mean([one.deviations[name] for one in found])
+        # the scatter of 20 is known to a sixth; twice that is far out
+        assert values.std(ddof=1) == pytest.approx(stated, rel=0.4)
+        inside = [low < value < high for low, high in (one.intervals[name] for one in found)]
+        assert np.mean(inside) >= 0.8
+    assert found[0].correlation[0, 0] == pytest.approx(1)
+    assert found[0].derivatives == "exact"
+
+
+def test_finite_differences_find_the_same_where_there_is_no_compiler(recording):
+    compiled, interpreted = (
+        fit(derive(load_text(ROBOT), engine=e), list(TRUE), recording) for e in ("compiled", "interpreted")
+    )
+    assert interpreted.derivatives == "there is no C compiler"
+    assert compiled.derivatives == "exact"
+    for name in TRUE:
+        assert compiled.parameters[name] == pytest.approx(interpreted.parameters[name], rel=1e-3)
+
+
+def test_states_at_rest_are_fitted_too():
+    time = np.linspace(0, 3, 31)
+    push = np.repeat([2.0, 5.0, 8.0], [10, 10, 11])
+    made = Recording("made", time, {"push": push, "x": push / 50.0, "y": 0 * push, "z": 0 * push})
+    found = fit(derive(load_text(ROBOT)), ["stiffness"], made, rest_at=[0.5, 1.5, 2.5])
+    assert found.parameters["stiffness"] == pytest.approx(50.0, rel=1e-4)
+    assert found.derivatives == "exact"
+
+
+def test_a_parameter_on_its_bound_is_named(recording):
+    found = fit(derive(load_text(ROBOT)), list(TRUE), recording, bounds={"stiffness": (20.0, 40.0)})
+    assert found.at_bounds == ("stiffness",)
+    assert found.parameters["stiffness"] == pytest.approx(40.0)
 
 
 def test_an_unknown_parameter_is_refused(recording):

@@ -18,6 +18,9 @@ OutputName = Annotated[str, typer.Option("--output", help="The model's output th
 Columns = Annotated[str, typer.Option("--columns", help="The recording's columns of that output, by comma.")]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
+StaticAt = Annotated[
+    str | None, typer.Option("--static-at", help="Times of the states at rest that are compared, by comma [s].")
+]
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
 
 
@@ -35,9 +38,7 @@ def compare(
     columns: Columns = "x,y,z",
     begin: Begin = None,
     end: End = None,
-    static_at: Annotated[
-        str | None, typer.Option("--static-at", help="Times of the states at rest that are compared, by comma [s].")
-    ] = None,
+    static_at: StaticAt = None,
     until: Annotated[float, typer.Option("--until", help="Duration without a recording [s].")] = 1.0,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
@@ -141,6 +142,8 @@ def fit(
     begin: Begin = None,
     end: End = None,
     hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
+    at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit states at rest instead of the motion.")] = False,
+    static_at: StaticAt = None,
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
@@ -153,7 +156,7 @@ def fit(
     from pliant.equations.equations import derive
     from pliant.solve.fit import cycles
     from pliant.solve.fit import fit as run_fit
-    from pliant.solve.recording import read_recording
+    from pliant.solve.recording import plateaus, read_recording
 
     if against is None:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
@@ -164,10 +167,13 @@ def fit(
 
     def work() -> Any:
         recording = read_recording(against)
+        driven = [name for name in eqs.inputs if name in recording.columns]
         use = None
         if hold_out is not None:
-            driven = [name for name in eqs.inputs if name in recording.columns]
             use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)
+        rests = _times(static_at)
+        if at_rest and rests is None:
+            rests = plateaus(recording, driven)
         return run_fit(
             eqs,
             [name.strip() for name in parameters.split(",")],
@@ -176,7 +182,8 @@ def fit(
             columns=columns.split(","),
             use=use,
             window=_window(begin, end),
-            progress=lambda count, error: say(f"simulation {count}: mean error {error:.3f} mm"),
+            rest_at=rests,
+            progress=lambda count, error: say(f"evaluation {count}: mean error {error:.3f} mm"),
         )
 
     found = answering(work)
@@ -185,15 +192,28 @@ def fit(
     save_report(report, eqs, [found])
     if json:
         print_json(answer)
-        return 0
+    else:
+        _print_fit(found)
+    return 0
+
+
+def _print_fit(found: Any) -> None:
     from rich.table import Table
 
-    table = Table("parameter", "value (SI)", "standard deviation", box=None)
+    table = Table("parameter", "before", "found (SI)", "95 % interval", box=None)
     for name, value in found.parameters.items():
-        table.add_row(name, f"{value:.6g}", f"{found.deviations[name]:.2g}")
-    console().print(table)
-    console().print(f"mean error on the fitted samples: {found.before_mm:.3f} mm before, {found.after_mm:.3f} mm after")
+        low, high = found.intervals[name]
+        bound = " (at its bound)" if name in found.at_bounds else ""
+        table.add_row(name, f"{found.start[name]:.6g}", f"{value:.6g}{bound}", f"{low:.5g} to {high:.5g}")
+    out = console()
+    out.print(table)
+    names = list(found.parameters)
+    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+    for i, j in pairs:
+        out.print(f"errors of {names[j]} and {names[i]} go together by {found.correlation[i, j]:+.2f}", markup=False)
+    out.print(f"mean error on the fitted samples: {found.before_mm:.3f} mm before, {found.after_mm:.3f} mm after")
     if found.after_test_mm == found.after_test_mm:
-        text = f"on the held-out cycles: {found.before_test_mm:.3f} mm before, {found.after_test_mm:.3f} mm after"
-        console().print(text)
-    return 0
+        out.print(f"on the held-out cycles: {found.before_test_mm:.3f} mm before, {found.after_test_mm:.3f} mm after")
+    exact = found.derivatives == "exact"
+    words = "exact derivatives" if exact else f"finite differences ({found.derivatives})"
+    out.print(f"{found.evaluations} evaluations with {words}")

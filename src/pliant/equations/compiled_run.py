@@ -92,6 +92,21 @@ class CompiledRun:
         """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
         self._struct.pause = t
 
+    def follow(self, constants: np.ndarray, parameters: np.ndarray, span: np.ndarray, X: np.ndarray, V: np.ndarray) -> None:
+        """Integrate the change of the motion with n parameters beside it (systems without constraints; after `configure`).
+
+        constants, parameters: n x 2 x size, with each parameter raised and lowered; span: the differences of its two values [n].
+        X, V: change of the start (increments and rates) per unit of each parameter, n x nv. What follows is in `sample_X` and
+        `sample_V`, samples x n x nv.
+        """
+        if self._engine.m:
+            raise ValueError("changes with parameters are followed in systems without constraints only")
+        shape = (len(self._samples), len(span), self._engine.nv)
+        self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)
+        self._followed = [np.array(x, dtype=float, order="C") for x in (constants, parameters, span, X, V)]
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*self._followed, self.sample_X, self.sample_V)]
+        self._engine.library.pl_run_follow(ctypes.c_void_p(self._pointer), ctypes.c_int(len(span)), *pointers)
+
     def start(self) -> int:
         """Accelerations at the start, a first step, samples at the start; returns a status.
 

@@ -17,8 +17,8 @@ from pliant.solve.saving import At
 from pliant.solve.simulate import simulate
 from pliant.spec.robot import RobotSpec
 
-# A recording is compared to a fraction of a millimetre: tighter steps change no digit that matters there.
-DEFAULT_METHOD = Rosenbrock(rtol=1e-4, atol=1e-5)
+# A recording is compared to a fraction of a millimetre: tighter steps move the tip of the bundled arm by some micrometres.
+DEFAULT_METHOD = Rosenbrock(rtol=1e-3, atol=1e-4)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
             notes.append(f"{kind} at t = {t:g} s: {found.message}")
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
-    run = simulate(eqs, (float(times[0]), float(times[-1])), method=method, save=At(times.tolist()))
+    run = simulate(eqs, (float(times[0]), float(times[-1])), method=method, save=At(times.tolist(), stops=False))
     if run.status != "completed":
         raise RecordingError(f"the simulation with {kind} failed: {run.message}")
     path = np.asarray(run[output].values).reshape(len(run.time), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,9 +29,10 @@ class Every:
 
 @dataclass(frozen=True)
 class At:
-    """Save at given times [s]; adaptive steps end exactly there."""
+    """Save at given times [s]; steps end exactly there, or with `stops=False` states are interpolated within steps."""
 
     instants: Sequence[float]
+    stops: bool = field(default=True, kw_only=True)
 
     def times(self, start: float, end: float) -> np.ndarray:
         """The times to save."""

@@ -94,7 +94,8 @@ def simulate(
         method, why = choose_method(engine, begin, end, made.q, made.v, rtol=rtol, atol=atol)
     else:
         why = "chosen by the caller"
-    job = Job(eqs, engine, method, begin, end, times, isinstance(save, At), inputs, parameters, progress, out, notes)
+    exact = isinstance(save, At) and save.stops
+    job = Job(eqs, engine, method, begin, end, times, exact, inputs, parameters, progress, out, notes)
     job.why = why
     return job.run(made.q, made.v, Watcher(job, list(events), mid_step), loop)
 
@@ -127,6 +128,8 @@ class Job:
     notes: list[str]
     why: str = ""
     history: list[InForce] = field(default_factory=list)
+    prepare: Callable[[Any], None] | None = None
+    """Called with the run once its start and samples are set."""
 
     def run(
         self,
@@ -137,6 +140,8 @@ class Job:
     ) -> Result:
         run = make_run(self.engine, self.method)
         self._configure(run, q, v, loop.times)
+        if self.prepare is not None:
+            self.prepare(run)
         self.history = [InForce.of(self.engine, self.begin)]
         evaluations = self._evaluations()
         begin = time.perf_counter()

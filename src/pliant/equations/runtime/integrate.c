@@ -40,6 +40,7 @@ void pl_run_free(pl_run *r) {
   double *all[] = {r->q,  r->v,       r->a,     r->lambda, r->lead,   r->work,     r->q1,   r->v1,
                    r->a1, r->lambda1, r->lead1, r->work1,  r->buffer, r->a_before, r->dense};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
+  pl_run_unfollow(r);
   free(r);
 }
 
@@ -362,6 +363,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     const int more_stops = r->next_stop + 1 < r->n_stop;
     /* a sample on a jump shows what follows it */
     if ((status = pl_sample_step(r, h, !(lands && more_stops)))) return status;
+    if (r->sensitivity && (status = pl_sensitivity_step(r, h))) return status;
     accept(r, h, lands ? stop : r->t + h);
     if (!r->fixed) {
       /* proportional-integral control of the step size */

@@ -9,6 +9,8 @@ enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMP
 /* Further statuses, of runs alone. */
 enum { PL_POSITION_JUMPS = 8 /* a prescribed position jumps: no finite force can follow */ };
 
+typedef struct pl_sensitivity pl_sensitivity;
+
 typedef struct pl_run {
   pl_work *w;
   int method, fixed;        /* fixed: equal steps of at most `h` between stops, no error control */
@@ -40,6 +42,7 @@ typedef struct pl_run {
   int complete;             /* the step has filled a1, lambda1 and power1 of the candidate */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   double *dense;            /* Rosenbrock's memory for derivatives by inputs and of constraints */
+  pl_sensitivity *sensitivity; /* null unless parameters are followed */
 } pl_run;
 
 pl_run *pl_run_new(pl_work *, int method);
@@ -53,6 +56,12 @@ int pl_step_explicit(pl_run *, double h, double *error);
 int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
+
+/* sensitivity.c */
+void pl_run_follow(pl_run *, int n, const double *theta, const double *parameters, const double *span, double *X,
+                   double *V, double *sample_X, double *sample_V);
+void pl_run_unfollow(pl_run *);
+int pl_sensitivity_step(pl_run *, double h);
 
 /* interpolate.c */
 /* Quintic Hermite interpolation at fraction x of the step from the state to the candidate; `a` may be null. */

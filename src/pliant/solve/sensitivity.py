@@ -1,0 +1,187 @@
+"""How an output along a motion changes with parameters: exact derivatives from the variational equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as spla
+
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.compiled_run import CompiledRun
+from pliant.equations.equations import Equations, Values
+from pliant.equations.outputs import output_function
+from pliant.solve.equilibrium import equilibrium
+from pliant.solve.integrator import Method
+from pliant.solve.integrator.group import Group
+from pliant.solve.result import Result
+from pliant.solve.sampled import SampledLoop
+from pliant.solve.saving import At
+from pliant.solve.simulate import Job
+from pliant.solve.watch import Watcher
+from pliant.spec.outputs import CoordinateOutput, EnergyOutput, FrameOutput
+
+# Parameters are raised and lowered by this share of their value: the error of a central difference is its square.
+SHARE = 1e-5
+
+
+@dataclass(frozen=True)
+class OutputSensitivity:
+    """A motion and how one of its outputs changes with parameters.
+
+    values: times x components [SI]; derivatives: times x components x parameters [SI per unit of the parameter].
+    """
+
+    run: Result
+    values: np.ndarray
+    derivatives: np.ndarray
+
+
+def why_not(eqs: Equations, output: str) -> str:
+    """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
+    spec = eqs.model.spec.outputs[output]
+    if not isinstance(eqs.engine, CompiledEngine):
+        return "there is no C compiler"
+    if eqs.engine.m or eqs.model.prescribed_accelerations:
+        return "the model has constraints"
+    if isinstance(spec, EnergyOutput) or not isinstance(spec, FrameOutput | CoordinateOutput):
+        return f"the output '{output}' is neither the motion of a frame nor of a coordinate"
+    if spec.quantity in ("acceleration", "force"):
+        return f"the output '{output}' depends on accelerations"
+    return ""
+
+
+def output_sensitivity(
+    eqs: Equations,
+    names: Sequence[str],
+    t: tuple[float, float],
+    *,
+    output: str,
+    times: Sequence[float],
+    method: Method,
+    parameters: Values | None = None,
+) -> OutputSensitivity:
+    """Simulate from the model's start, with the derivatives of an output at `times` [s] by the named parameters."""
+    reason = why_not(eqs, output)
+    if reason:
+        raise ValueError(f"no exact derivatives: {reason}")
+    begin, end = t
+    save = At(times, stops=False)
+    engine = eqs.bind(None, parameters)
+    assert isinstance(engine, CompiledEngine)
+    tangent = _Tangent(eqs, names, parameters)
+    q, v = eqs.initial_state(parameters)
+    kept: list[CompiledRun] = []
+
+    def prepare(run: CompiledRun) -> None:
+        run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
+        kept.append(run)
+
+    job = Job(eqs, engine, method, begin, end, save.times(begin, end), False, None, parameters, None, None, [])
+    job.prepare, job.why = prepare, "with derivatives by parameters"
+    result = job.run(q, v, Watcher(job, [], None), SampledLoop([], begin, end))
+    values = np.asarray(result[output].values).reshape(len(result.time), -1)
+    if result.status != "completed":
+        return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
+    states = result.time, result.q, result.v, kept[0].sample_X, kept[0].sample_V
+    return OutputSensitivity(result, values, tangent.output(output, *states))
+
+
+def rest_sensitivity(
+    eqs: Equations,
+    names: Sequence[str],
+    times: Sequence[float] | np.ndarray,
+    *,
+    output: str,
+    parameters: Values | None = None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """An output at rest under the inputs of some times [s], times x components, and its derivatives by the named parameters,
+    times x components x parameters; None where a state at rest was not found."""
+    reason = why_not(eqs, output)
+    if reason:
+        raise ValueError(f"no exact derivatives: {reason}")
+    tangent = _Tangent(eqs, names, parameters)
+    zero = np.zeros(len(eqs.rates))
+    values, q, X = [], [], []
+    for t in times:
+        rest = equilibrium(eqs, t=float(t), parameters=parameters)
+        if rest.status != "converged":
+            return None
+        values.append(np.atleast_1d(rest.outputs[output]))
+        q.append(rest.q)
+        R = tangent.residual(float(t), rest.q)
+        K = eqs.bind(None, parameters).linearized(float(t), rest.q, zero, zero, np.zeros(0)).stiffness
+        X.append(-spla.splu(K.tocsc()).solve(R.T).T)
+    eqs.bind(None, parameters)
+    rates = np.zeros((len(q), len(eqs.rates)))
+    found = tangent.output(output, np.asarray(times, dtype=float), np.array(q), rates, np.array(X), np.zeros_like(X))
+    return np.array(values), found
+
+
+class _Tangent:
+    """Constants, parameters, start and outputs as they change with some parameters."""
+
+    def __init__(self, eqs: Equations, names: Sequence[str], parameters: Values | None) -> None:
+        self.eqs, self.names = eqs, names
+        model = eqs.model
+        self.here = dict(parameters or {})
+        base = model.parameter_vector(self.here)
+        known = model.parameter_names
+        self.sides = []
+        for name in names:
+            value = base[known.index(name)]
+            step = SHARE * (abs(value) or 1.0)
+            self.sides.append([{**self.here, name: value + sign * step} for sign in (1, -1)])
+        self.parameters = np.array([[model.parameter_vector(side) for side in pair] for pair in self.sides])
+        self.constants = np.array([[model.system.constants.values(p) for p in pair] for pair in self.parameters])
+        at = [known.index(name) for name in names]
+        self.span = np.array([pair[0, k] - pair[1, k] for pair, k in zip(self.parameters, at, strict=True)])
+        self.group = Group(model.system)
+
+    def start(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Changes of the model's start: increments of q and of v, parameters x nv."""
+        X, V = [], []
+        for pair, span in zip(self.sides, self.span, strict=True):
+            (q_up, v_up), (q_down, v_down) = (self.eqs.initial_state(side) for side in pair)
+            rate = (q_up - q_down) / span
+            X.append(self.group.motion(q, rate, np.zeros_like(rate))[0])
+            V.append((v_up - v_down) / span)
+        return np.array(X), np.array(V)
+
+    def residual(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Changes of the unbalanced force at rest, parameters x nv."""
+        zero = np.zeros(len(self.eqs.rates))
+        return np.array(
+            [
+                (
+                    self.eqs.bind(None, up).inverse(t, q, zero, zero)
+                    - self.eqs.bind(None, down).inverse(t, q, zero, zero)
+                )
+                / span
+                for (up, down), span in zip(self.sides, self.span, strict=True)
+            ]
+        )
+
+    def output(
+        self, name: str, time: np.ndarray, q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray
+    ) -> np.ndarray:
+        """Derivatives of an output, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
+        model, engine = self.eqs.model, self.eqs.engine
+        assert isinstance(engine, CompiledEngine)
+        function, count = output_function(model), len(time)
+        index = [n for n, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)].index(name)
+        zero_a, zero_m = np.zeros((engine.nv, count)), np.zeros((0, count))
+        signals = np.array([engine.signals(t)[1] for t in time]).T.reshape(-1, count)
+        theta = np.tile(engine.theta[:, None], (1, count))
+        nominal = [q.T, v.T, zero_a, zero_m, theta, signals]
+        outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]
+        forward = function.forward(1).map(count)
+        columns = []
+        for k, pair in enumerate(self.constants):
+            dq = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
+            dtheta = np.tile(((pair[0] - pair[1]) / self.span[k])[:, None], (1, count))
+            seeds: list[Any] = [dq, V[:, k].T, zero_a, zero_m, dtheta, 0 * signals]
+            columns.append(np.asarray(forward.call([*nominal, *outputs, *seeds])[index]).T)
+        return np.stack(columns, axis=2)
