@@ -60,6 +60,8 @@ BAD = {
     "back.csv": ("t_s,p1_Pa\n0,1\n1,1\n0.5,1\n", "must increase"),
     "gap.csv": ("t_s,p1_Pa\n" + "".join(f"{t},1\n" for t in (0, 1, 2, 3, 99)), "gap of 96 s at t = 3 s"),
     "no_time.csv": ("p1_Pa,x_m\n0,1\n", "no time column"),
+    "time_in_mm.csv": ("t_mm,p1_Pa\n0,1\n", "given in a unit of length"),
+    "twice.csv": ("t_s,p1_Pa,p1_kPa\n0,1,1\n", "two columns 'p1'"),
 }
 
 
@@ -84,4 +86,17 @@ def test_units_of_columns_are_read(tmp_path):
 def test_a_recording_that_drives_nothing_is_refused(tmp_path):
     (tmp_path / "r.csv").write_text("t_s,q_Pa\n0,1\n1,2\n")
     with pytest.raises(RecordingError, match="drives none of the model's inputs"):
+        drive(derive(load("stiff_flop")), read_recording(tmp_path / "r.csv"))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t_s,p1_Pa,p2_mm,p3_Pa", "unit of length, but the input 'p2' is a pressure"),
+        ("t_s,p1_Pa,p2_psj,p3_Pa", "'psj' is no known unit"),
+    ],
+)
+def test_inputs_in_wrong_units_are_refused(tmp_path, header, message):
+    (tmp_path / "r.csv").write_text(f"{header}\n0,1,1,1\n1,2,2,2\n")
+    with pytest.raises(RecordingError, match=message):
         drive(derive(load("stiff_flop")), read_recording(tmp_path / "r.csv"))

@@ -6,7 +6,7 @@ import csv
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.model.inputs import SERIES, interpolated
 from pliant.spec.base import nearest
-from pliant.spec.units import UnitError, parse_unit
+from pliant.spec.dimension import TIME, Dimension
+from pliant.spec.units import Unit, UnitError, parse_unit
 
 MAX_BYTES = 200_000_000
 # A step between samples longer than this many usual ones counts as a gap.
@@ -28,11 +29,12 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True)
 class Recording:
-    """Columns of a CSV file in SI units, over increasing times [s]."""
+    """Columns of a CSV file in SI units, over increasing times [s]; dimensions of those whose headings have units."""
 
     file: str
     time: np.ndarray
     columns: Mapping[str, np.ndarray]
+    dimensions: Mapping[str, Dimension] = field(default_factory=dict)
 
     def column(self, name: str) -> np.ndarray:
         """A column by its name with or without the unit (`p1` finds `p1_Pa`)."""
@@ -70,16 +72,24 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     if not table:
         raise RecordingError(f"{source} has no rows")
     data = np.array(table)
-    columns = {}
+    columns, dimensions = {}, {}
     for k, heading in enumerate(header):
-        name, factor = _name_and_factor(heading)
-        columns[name] = data[:, k] * factor
+        name, unit = _name_and_unit(heading)
+        if name in columns:
+            raise RecordingError(f"{source} has two columns '{name}'; rename one")
+        columns[name] = data[:, k] * (unit.factor if unit else 1.0)
+        if unit:
+            dimensions[name] = unit.dimension
     time_name = next((name for name in ("t", "time") if name in columns), None)
     if time_name is None:
         raise RecordingError(f"{source} has no time column; call it t_s or time_s")
     time = columns.pop(time_name)
+    if dimensions.get(time_name, TIME) != TIME:
+        raise RecordingError(
+            f"the times of {source} are given in a unit of {dimensions[time_name]}; call the column t_s"
+        )
     _check_times(time, source)
-    return Recording(str(source), time, columns)
+    return Recording(str(source), time, columns, dimensions)
 
 
 def _numbers(row: Sequence[str], header: Sequence[str], line: int, source: Path) -> list[float]:
@@ -94,14 +104,14 @@ def _numbers(row: Sequence[str], header: Sequence[str], line: int, source: Path)
     return values
 
 
-def _name_and_factor(heading: str) -> tuple[str, float]:
+def _name_and_unit(heading: str) -> tuple[str, Unit | None]:
     name, underscore, unit = heading.rpartition("_")
     if underscore:
         try:
-            return name, parse_unit(unit).factor
+            return name, parse_unit(unit)
         except UnitError:
             pass
-    return heading, 1.0
+    return heading, None
 
 
 def _check_times(time: np.ndarray, source: Path) -> None:
@@ -130,6 +140,12 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
             kinds[k], which[k] = SERIES, len(table)
             table.append(interpolated(recording.time, recording.columns[name], "cubic"))
             driven.append(name)
+            _check_dimension(eqs, recording, name)
+        elif lost := next((column for column in recording.columns if column.startswith(f"{name}_")), None):
+            raise RecordingError(
+                f"{recording.file} has a column '{lost}', but '{lost[len(name) + 1 :]}' is no known unit; write a unit such "
+                f"as {name}_Pa, or rename the column if it is not the input '{name}'"
+            )
     if model.input_names and not driven:
         raise RecordingError(
             f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
@@ -139,6 +155,14 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
     return Equations(replace(model, plan=plan), engine=eqs.engine_name, derive_seconds=eqs.derive_seconds), tuple(
         driven
     )
+
+
+def _check_dimension(eqs: Equations, recording: Recording, name: str) -> None:
+    expected, found = eqs.model.environment.dimension(name), recording.dimensions.get(name)
+    if expected is not None and found is not None and found != expected:
+        raise RecordingError(
+            f"the column '{name}' of {recording.file} is in a unit of {found}, but the input '{name}' is a {expected}"
+        )
 
 
 def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0, share: float = 0.02) -> list[float]:

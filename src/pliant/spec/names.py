@@ -102,7 +102,6 @@ TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its
 ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
 MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
 SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]
-RodName: TypeAlias = Annotated[str, Reference("rod", _PLAIN, "write its name, such as arm")]
 ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write length or left/length")]
 """The name of a parameter of an attached model: `length`, or `inner/length` of one attached to that."""
 InputName: TypeAlias = Annotated[str, Reference("input", _PLAIN, "write the name of an input parameter")]

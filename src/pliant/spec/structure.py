@@ -77,7 +77,6 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "constraint": set(flat.constraints),
         "material": set(flat.materials),
         "section": set(flat.sections),
-        "rod": set(flat.rods),
         "input": checked.inputs,
         "output": set(flat.outputs),
     }
