@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg as spla
@@ -172,16 +171,16 @@ class _Tangent:
         assert isinstance(engine, CompiledEngine)
         function, count = output_function(model), len(time)
         index = [n for n, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)].index(name)
-        zero_a, zero_m = np.zeros((engine.nv, count)), np.zeros((0, count))
-        signals = np.array([engine.signals(t)[1] for t in time]).T.reshape(-1, count)
-        theta = np.tile(engine.theta[:, None], (1, count))
-        nominal = [q.T, v.T, zero_a, zero_m, theta, signals]
+        # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
+        inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
+        inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(engine.theta[:, None], (1, count))
         outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]
         forward = function.forward(1).map(count)
         columns = []
         for k, pair in enumerate(self.constants):
             dq = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
-            dtheta = np.tile(((pair[0] - pair[1]) / self.span[k])[:, None], (1, count))
-            seeds: list[Any] = [dq, V[:, k].T, zero_a, zero_m, dtheta, 0 * signals]
-            columns.append(np.asarray(forward.call([*nominal, *outputs, *seeds])[index]).T)
+            seeds = [np.zeros_like(x) for x in inputs]
+            seeds[0], seeds[1] = dq, V[:, k].T
+            seeds[4] = np.tile(((pair[0] - pair[1]) / self.span[k])[:, None], (1, count))
+            columns.append(np.asarray(forward.call([*inputs, *outputs, *seeds])[index]).T)
         return np.stack(columns, axis=2)
