@@ -4,12 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant import derive, equilibrium, load, load_text
+from pliant import derive, dump, equilibrium, load, load_text
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.geometry import se3, so3
 from pliant.interaction.base import Effect, force_from_deformation
 from pliant.interaction.relative import relative_force
-from pliant.rod import Eba, Rom
+from pliant.rod import Eba, Ebr, Rom
 from pliant.rod.eba import element_force
 from pliant.rod.segments import section_force
 from pliant.rod.switch import with_rod_model
@@ -181,3 +181,12 @@ def test_order_zero_is_refused_with_its_place():
     text = ROD.replace("SECTION", "round").replace("EXTRA", ", model: {kind: rom, order: 0}")
     with pytest.raises(SpecError, match="order"):
         load_text(text)
+
+
+def test_a_model_switched_in_python_is_written_and_overrides_defaults():
+    """The kind of a model made in Python is part of the text, and no option of a default of another kind stays."""
+    text = ROD.replace("SECTION", "round").replace("EXTRA", "") + "defaults: {rods: {model: {kind: ebr, elements: 7}}}\n"
+    for word, model in (("rom:2", Rom(order=2)), ("eba", Eba()), ("ebr:3", Ebr(elements=3))):
+        switched = with_rod_model(load_text(text), "arm", word)
+        assert switched.rods["arm"].model == model
+        assert load_text(dump(switched)).rods["arm"].model == model

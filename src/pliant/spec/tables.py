@@ -16,6 +16,7 @@ from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
 from pliant.spec.words import printable
 from pliant.spec.writer import flow, to_data
+from pliant.tendon.through import FramePoint
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +28,7 @@ MANY = 6
 """Up to so many instances of a repeated thing are shown, more are shortened to the first and the last."""
 
 
-OWN_TABLE = ("parameters", "bodies", "joints", "attach")
+OWN_TABLE = ("parameters", "bodies", "joints", "tendons", "attach")
 """Collections that are shown in a table of their own kind, or not at all."""
 
 
@@ -69,6 +70,7 @@ def overview(spec: RobotSpec) -> Overview:
         _bodies(flat, environment),
         _joints(flat),
         _coordinates(coordinates),
+        _tendons(flat),
         *(_others(flat, name) for name in collections(type(flat)) if name not in OWN_TABLE),
         _analyses(flat),
     )
@@ -126,6 +128,19 @@ def _joints(flat: RobotSpec) -> Sheet:
         place = "" if _is_zero(joint.position) else _written(joint.position)
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
+
+
+def _tendons(flat: RobotSpec) -> Sheet:
+    rows = []
+    for name, tendon in flat.tendons.items():
+        through = [
+            item.frame if isinstance(item, FramePoint) else f"{item.rod} ({item.count()} eyelets)"
+            for item in tendon.through
+        ]
+        said = {k: v for k, v in to_data(tendon).items() if k not in ("type", "through", "count", "description")}
+        drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in said.items())
+        rows.append((name, tendon.type, ", ".join(through), drive))
+    return Sheet("tendons", ("name", "type", "through", ""), shorten(rows))
 
 
 def _is_zero(values: tuple[Any, ...]) -> bool:

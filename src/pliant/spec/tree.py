@@ -81,11 +81,13 @@ def from_plain(data: Any, place: Place | None = None) -> Tree:
 def merge(under: Tree, over: Tree, *, whole: bool = False) -> Tree:
     """`over` laid on `under`: mappings are merged, `null` removes a key, anything else replaces.
 
+    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other.
     With `whole`, the entries of the two mappings are not merged but replaced.
     """
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
-    merged = dict(under.value)
+    kinds = [tree.value["kind"].value for tree in (under, over) if "kind" in tree.value]
+    merged = dict(under.value) if len(kinds) < 2 or kinds[0] == kinds[1] else {}
     for key, child in over.value.items():
         if child.value is None:
             merged.pop(key, None)

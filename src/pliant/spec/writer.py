@@ -80,7 +80,7 @@ def _part_data(part: Part) -> Any:
 
 def tells_kind(name: str, field: FieldInfo) -> bool:
     """Whether a field tells the kind of its part, as `type` does; it is written even where nobody set it."""
-    return name in ("type", "shape") and get_origin(field.annotation) is Literal
+    return name in ("type", "shape", "kind") and get_origin(field.annotation) is Literal
 
 
 @cache
