@@ -185,7 +185,9 @@ def test_order_zero_is_refused_with_its_place():
 
 def test_a_model_switched_in_python_is_written_and_overrides_defaults():
     """The kind of a model made in Python is part of the text, and no option of a default of another kind stays."""
-    text = ROD.replace("SECTION", "round").replace("EXTRA", "") + "defaults: {rods: {model: {kind: ebr, elements: 7}}}\n"
+    text = (
+        ROD.replace("SECTION", "round").replace("EXTRA", "") + "defaults: {rods: {model: {kind: ebr, elements: 7}}}\n"
+    )
     for word, model in (("rom:2", Rom(order=2)), ("eba", Eba()), ("ebr:3", Ebr(elements=3))):
         switched = with_rod_model(load_text(text), "arm", word)
         assert switched.rods["arm"].model == model

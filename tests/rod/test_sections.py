@@ -72,7 +72,9 @@ def test_turning_a_polygon_turns_its_stiffness():
         return np.array([[x[at], x[coupling]], [x[coupling], x[at + 1]]])
 
     for at, coupling, rel in ((0, 6, 1e-3), (3, 7, 1e-9)):
-        assert pair(turned, at, coupling) == pytest.approx(R @ pair(plain, at, coupling) @ R.T, rel=rel, abs=rel * plain[at])
+        assert pair(turned, at, coupling) == pytest.approx(
+            R @ pair(plain, at, coupling) @ R.T, rel=rel, abs=rel * plain[at]
+        )
     assert turned[5] == pytest.approx(plain[5], rel=1e-3)
 
 

@@ -165,6 +165,14 @@ def robots(draw: st.DrawFn) -> dict[str, Any]:
                       "x_axis": units3.map(list)},
         ),
     )  # fmt: skip
+    through = st.just(["world", {"frame": last, "position": [0, "1 cm", 0]}])
+    tendons = st.one_of(
+        st.fixed_dictionaries({"type": st.just("tension"), "through": through, "tension": st.just("=2 N")}),
+        st.fixed_dictionaries(
+            {"type": st.just("elastic"), "through": through, "stiffness": quantity("N/m", values=positive)},
+            optional={"rest": quantity("m", values=positive), "shortening": lengths, "damper": dampers("N*s/m")},
+        ),
+    )
     constraints = st.fixed_dictionaries(
         {"between": ends, "components": st.sampled_from(["position", "all", ["x", "rz"], ["z"]])},
         optional={"expressed_in": st.sampled_from(frames), "holds": st.sampled_from(["coincide", "as at start"]),
@@ -207,7 +215,7 @@ def robots(draw: st.DrawFn) -> dict[str, Any]:
         optional={
             "name": texts, "description": texts, "world": some(gravity=triple(quantity("m/s^2"))),
             "defaults": st.just({"joints": {"position": [0, 0, "1 mm"], "revolute": {"angle": {"damper": 0.5}}}}),
-            "links": named(links), "constraints": named(constraints), "loads": named(loads),
+            "links": named(links), "tendons": named(tendons), "constraints": named(constraints), "loads": named(loads),
             "inputs": st.fixed_dictionaries({}, optional={"force": inputs}), "outputs": named(outputs),
             "analyses": st.lists(analyses, max_size=3),
             "variants": st.just({"other": {"parameters": {"length": 2}, "description": None}}),
