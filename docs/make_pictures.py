@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parent / "pictures"
 
 AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "stiff_flop": {"inputs": {"p1": 60e3}},
+    "leg": {"parameters": {"tendon_rest": 0.4, "start1": -0.53, "start3": -0.33, "bend": -2.19}},
     "leaf_spring": {"parameters": {"end_distance": 0.407922}},
     "cantilever": {"parameters": {"tip_force": 0.2}},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},

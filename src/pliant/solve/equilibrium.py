@@ -114,6 +114,8 @@ def equilibrium(
     if not done:
         q, multipliers, more, done = solver.continuation(made.q)
         iterations += more
+    if done:
+        q, multipliers = solver.polish(q, multipliers)
     at = solver.linearized(q, multipliers)
     judged = judge(at)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]

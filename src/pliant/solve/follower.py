@@ -14,6 +14,7 @@ from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.path import PathPoint, leading
 from pliant.solve.path_record import PathRecord
+from pliant.solve.stability import stiffness_scaling
 
 # Lengths are in the metric of `arc.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
 FIRST_STEP = 0.01
@@ -104,13 +105,14 @@ class Follower:
             if isinstance(ended, Place):
                 place, step = ended, min(FIRST_STEP, self.max_step)
                 continue
+            new = _bent(place, new, step)
             self.record.add(new)
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
                 return "stopped", self._ending(
                     f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
                     "near it. Follow another branch, or give another goal."
                 )
-            place = _bent(place, new, step)
+            place = new
             step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
         return "stopped", self._ending(
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
@@ -151,7 +153,8 @@ class Follower:
         previous = None
         for length, kind, where, k in sorted(found, key=lambda x: x[0]):
             if kind in ("completed", "stopped"):
-                self.record.add(self._exactly(where) if kind == "completed" else where)
+                end = self._exactly(where) if kind == "completed" else where
+                self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
                 return kind
             direction = _critical(where, k)
             same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
@@ -310,10 +313,11 @@ class Follower:
 
 
 def _bent(place: Place, new: Place, step: float) -> Place:
-    """The new point with the rate at which the tangent turned on the way to it; the next step begins with that."""
+    """The new point as the next step begins: with the rate at which the tangent turned, and its own scaling."""
     assert place.tangent is not None
     assert new.tangent is not None
-    return replace(new, bend=new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step))
+    bend = new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step)
+    return replace(new, bend=bend, scaling=stiffness_scaling(new.at))
 
 
 def _value(place: Place, k: int) -> float:

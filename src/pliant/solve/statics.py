@@ -106,6 +106,25 @@ class Statics:
                 return q, multipliers, iteration, False
         return q, multipliers, iteration + 1, False
 
+    def polish(self, q: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A solution with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
+        free, self._free = self._free, True
+        for _ in range(3):
+            at = self.linearized(q, multipliers)
+            force, phi = at.residual - self._load, (at.phi - self._gap) * self.engine.row_active
+            found = self._step(q, at, force, phi, 0.0)
+            if found is None:
+                break
+            step, _ = found
+            q_new, multipliers_new = self.engine.increment(q, step[0]), multipliers + step[1]
+            now, closure = self._residual(q_new, multipliers_new)
+            near = np.linalg.norm(step[0]) < 1e-3 and np.abs(closure).max(initial=0.0) <= 1e-11
+            if not near or not np.abs(now).max(initial=0.0) < 0.5 * np.abs(force).max(initial=0.0):
+                break
+            q, multipliers = q_new, multipliers_new
+        self._free = free
+        return q, multipliers
+
     def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
         J = at.jacobian.toarray()[self.engine.row_active.astype(bool)]
@@ -131,7 +150,7 @@ class Statics:
         if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
             downhill = self._downhill(at, force, phi)
             if downhill is not None:
-                return downhill, None
+                return downhill
         stiffness, mass = (
             np.abs(at.stiffness.data).max(initial=1.0),
             np.abs(at.mass.data).max(initial=1e-300),
@@ -161,7 +180,9 @@ class Statics:
             return None
         return (x[: engine.nv], x[engine.nv :]), again
 
-    def _downhill(self, at: Linearized, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def _downhill(
+        self, at: Linearized, force: np.ndarray, phi: np.ndarray
+    ) -> tuple[tuple[np.ndarray, np.ndarray], Again] | None:
         """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
         on = self.engine.row_active.astype(bool)
         J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
@@ -178,13 +199,17 @@ class Statics:
         size = np.abs(values)
         if values[0] >= -1e-12 * size.max():
             return None
-        particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
-        pull = -Z.T @ (force + K @ particular)
-        x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-12 * size.max())))
-        change = np.zeros(self.engine.m)
-        if on.any():
-            change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
-        return x, change
+
+        def solve(force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
+            pull = -Z.T @ (force + K @ particular)
+            x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-12 * size.max())))
+            change = np.zeros(self.engine.m)
+            if on.any():
+                change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
+            return x, change
+
+        return solve(force, phi), lambda force, phi: solve(force, phi)[0]
 
     def _search(
         self,
