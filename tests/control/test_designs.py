@@ -135,6 +135,10 @@ def test_modes_that_inputs_cannot_hold_are_named() -> None:
     with pytest.raises(NotReached, match="cannot hold"):
         lqr(system(np.diag([0.5, 0.5, -1.0]), np.ones((3, 1))))
     assert lqr(system(np.diag([0.5, -1.0, -1.0]), np.ones((3, 1)))).gain.shape == (1, 3)
+    # a free mass: a double eigenvalue with one eigenvector, which a force reaches and a position shows
+    free = system(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), np.array([[1.0, 0.0]]))
+    np.testing.assert_allclose(lqr(free).gain, [[1.0, np.sqrt(3.0)]], rtol=1e-9)
+    assert kalman(free).gain.shape == (2, 1)
 
 
 def test_sample_times_that_alias_are_refused() -> None:

@@ -11,6 +11,8 @@ REACH = 1e-9
 """A mode that inputs reach less than this, against what the best input could do, counts as not reached."""
 ALIKE = 1e-7
 """Eigenvalues closer than this share of their size are one."""
+SAME_DIRECTION = 1e-5
+"""Eigenvectors that differ less than this are one; those of a double eigenvalue differ by the root of round-off."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,11 @@ def _reach(vectors: np.ndarray, columns: np.ndarray) -> float:
     all taken with unit length. Modes of one frequency count together: one input cannot hold two of them."""
     length = np.linalg.norm(columns, axis=0)
     used = columns[:, length > 0] / length[length > 0]
-    if used.shape[1] < vectors.shape[1]:
+    # eigenvalues that coincide may share one eigenvector (a mass that nothing holds): then that one counts
+    basis, size, _ = np.linalg.svd(vectors, full_matrices=False)
+    basis = basis[:, size > SAME_DIRECTION * size[0]]
+    if used.shape[1] < basis.shape[1]:
         return 0.0
-    basis, _ = np.linalg.qr(vectors)
     return float(np.linalg.svd(basis.T @ used, compute_uv=False)[-1])
 
 

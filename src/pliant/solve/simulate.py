@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from pliant.controller import model_controllers
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.automatic import choose_method
@@ -48,7 +49,7 @@ def simulate(
     independent: tuple[str, ...] | None = None,
     events: Sequence[Event] = (),
     mid_step: Callable[[Now], None] | None = None,
-    controllers: Controller | Sequence[Controller] = (),
+    controllers: Controller | Sequence[Controller] | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
 ) -> Result:
@@ -62,6 +63,7 @@ def simulate(
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
     controllers: called at their own sample times; their commands are held until the next ones (`solve.sampled`).
+        Those that the model describes when None, and none with ().
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
     begin, end = (0.0, float(t)) if np.isscalar(t) else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
@@ -72,6 +74,8 @@ def simulate(
     state = _start_state(eqs, start, parameters, begin)
     engine = with_prescribed_accelerations(eqs, engine, state.q, state.v, begin, end)
     made = assemble(eqs, engine, begin, state.q, state.v)
+    if controllers is None:
+        controllers = model_controllers(eqs, parameters)
     loop = SampledLoop([controllers] if isinstance(controllers, Controller) else list(controllers), begin, end)
     if formulation == "reduced" and (loop.active or events or mid_step is not None):
         raise ValueError("the reduced formulation runs without controllers, events and mid-step functions")

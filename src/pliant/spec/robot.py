@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
 from pliant.constraint import Constraint
+from pliant.controller import Control
 from pliant.external_load import Load
 from pliant.joint import Joint
 from pliant.link import Link
@@ -66,6 +67,8 @@ class RobotSpec(Part):
     """How input parameters vary in time, by parameter."""
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
+    control: dict[Name, Control] = Field(default_factory=dict)
+    """Controllers by name, which simulations run at their sample times."""
     analyses: tuple[Analysis, ...] = ()
     """What `pliant run` does with the model, in order."""
     variants: dict[Name, dict[str, Any]] = Field(default_factory=dict)

@@ -1,0 +1,143 @@
+"""What all controllers of the language share: which inputs they set, when, and within which limits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+import casadi as ca
+import numpy as np
+from pydantic import Field
+
+from pliant.spec.base import OneOrList, Part, Problem, positive
+from pliant.spec.names import CoordinateName, FrameName, InputName
+from pliant.spec.scalar import AnySignal, Scalar, Time, Value
+
+if TYPE_CHECKING:
+    from pliant.control.limits import Limits
+    from pliant.control.task import Path, Task
+    from pliant.equations.equations import Equations
+    from pliant.solve.sampled import Controller
+    from pliant.spec.environment import Environment
+
+InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What a controller is built for: equations, and the parameters in force."""
+
+    equations: Equations
+    environment: Environment
+    parameters: dict[str, float]
+
+    def number(self, scalar: Scalar) -> float:
+        """The value of a field [SI units]."""
+        return float(self.environment.value(scalar))
+
+
+class InputLimit(Part):
+    """What an actuator can do; a bound that is left out is none."""
+
+    input: InputName
+    """The input parameter."""
+    lower: Value | None = None
+    """Least value [unit of the parameter]."""
+    upper: Value | None = None
+    """Largest value [unit of the parameter]."""
+    rate: Value | None = None
+    """Largest change per second [unit of the parameter, per second]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Bounds in order, rates above zero."""
+        if self.lower is not None and self.upper is not None and value(self.lower) > value(self.upper):
+            yield ("lower",), f"`lower` is above `upper` for input '{self.input}'", "exchange them"
+        if self.rate is not None:
+            yield from positive(self, value, "rate")
+
+
+class ControllerBase(Part):
+    """A controller: it is called at its sample times, and its commands are held in between."""
+
+    sample_time: Time
+    """Time between two samples [s]."""
+    delay: Time = 0
+    """Time from a sample to when its command takes effect [s]."""
+    inputs: InputNames | None = None
+    """Input parameters that it sets; otherwise all of the model."""
+    limits: tuple[InputLimit, ...] = ()
+    """Limits of the inputs, one entry for each that has some."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str]
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Time goes forward."""
+        yield from positive(self, value, "sample_time")
+        if value(self.delay) < 0:
+            yield ("delay",), "a delay cannot be negative", "use 0 for none"
+
+    @abstractmethod
+    def build(self, plant: Plant, name: str) -> Controller:
+        """The controller, designed for this plant."""
+
+    def input_limits(self, plant: Plant) -> Limits:
+        """The limits in numbers."""
+        from pliant.control.limits import Limits
+
+        def table(which: str) -> dict[str, float]:
+            values = ((x.input, getattr(x, which)) for x in self.limits)
+            return {name: plant.number(value) for name, value in values if value is not None}
+
+        return Limits(table("lower"), table("upper"), table("rate"))
+
+
+class TaskController(ControllerBase):
+    """A controller that makes a frame or coordinates follow a path in time."""
+
+    frame: FrameName | None = None
+    """Frame whose position follows the path."""
+    components: str = "xyz"
+    """Components of the position in the world, some of x, y and z in order."""
+    coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
+    """Coordinates that follow the path, in place of a frame."""
+    path: Annotated[tuple[AnySignal, ...], Field(min_length=1), OneOrList()]
+    """The path: one value or expression of `t` for each component or coordinate [m or rad]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """One thing to follow the path, and one value for each of its parts."""
+        yield from super().problems(value)
+        if (self.frame is None) == (not self.coordinates):
+            yield (), "say what follows the path: either `frame` or `coordinates`", "give one of them"
+        wrong = [c for c in self.components if c not in "xyz"]
+        if wrong or len(set(self.components)) != len(self.components) or not self.components:
+            yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
+        size = len(self.coordinates) or len(self.components)
+        if len(self.path) != size:
+            message = f"the path has {len(self.path)} values for {size} components"
+            yield ("path",), message, "give one value or expression for each"
+
+    def task(self) -> Task:
+        """What follows the path."""
+        from pliant.control.task import Coordinates, FramePosition
+
+        if self.frame is None:
+            return Coordinates(self.coordinates)
+        return FramePosition(self.frame, self.components)
+
+    def followed(self, plant: Plant) -> Path:
+        """The path with its derivatives, from the expressions."""
+        from pliant.control.task import Path
+
+        t = ca.SX.sym("t")
+        value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in self.path])
+        rate = ca.jacobian(value, t)
+        functions = [ca.Function("path", [t], [ca.densify(x)]) for x in (value, rate, ca.jacobian(rate, t))]
+
+        def numbers(function: Any) -> Callable[[float], np.ndarray]:
+            return lambda time: np.asarray(function(time)).ravel()
+
+        return Path(*map(numbers, functions))

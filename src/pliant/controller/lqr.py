@@ -1,0 +1,178 @@
+"""LQR: holds the robot near a state, by feedback that is designed from the linear equations about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from pliant.controller.base import ControllerBase, Plant
+from pliant.spec.base import OneOrList, Part, Problem, positive
+from pliant.spec.names import CoordinateName, InputName, OutputName
+from pliant.spec.scalar import Frequency, Number, Scalar, Value
+
+if TYPE_CHECKING:
+    from pliant.control.feedback import StateFeedback
+    from pliant.control.lqr import Weights
+    from pliant.control.observer import Observer
+    from pliant.solve.linear import StateSpace
+
+
+class CoordinateWeight(Part):
+    """How much deviations of a coordinate cost."""
+
+    coordinate: CoordinateName
+    """The coordinate."""
+    value: Number = 0
+    """Weight of the square of its deviation [per SI unit squared]."""
+    rate: Number = 0
+    """Weight of the square of its rate [per SI unit squared]."""
+
+
+class OutputWeight(Part):
+    """How much deviations of an output cost."""
+
+    output: OutputName
+    """The output."""
+    weight: Number
+    """Weight of the square of its deviation [per SI unit squared]."""
+
+
+class InputWeight(Part):
+    """How much effort of an input costs."""
+
+    input: InputName
+    """The input parameter."""
+    weight: Number
+    """Weight of the square of its deviation [per SI unit squared]."""
+
+
+class Sensor(Part):
+    """An output that is measured."""
+
+    output: OutputName
+    """The output."""
+    noise: Value
+    """Standard deviation of its noise, for the design and in simulations [unit of the output]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """No sensor is perfect."""
+        yield from positive(self, value, "noise")
+
+
+class Disturbance(Part):
+    """How uncertain an input is: what the observer has to be prepared for."""
+
+    input: InputName
+    """The input parameter."""
+    deviation: Value
+    """Standard deviation of what acts like a change of this input [unit of the parameter]."""
+
+
+class Lqr(ControllerBase):
+    """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
+
+    type: Literal["lqr"] = "lqr"
+    about: Literal["equilibrium", "start"] = "equilibrium"
+    """The state that it holds: the equilibrium, or the model's start."""
+    coordinate_weights: tuple[CoordinateWeight, ...] = ()
+    """Costs of coordinates."""
+    output_weights: tuple[OutputWeight, ...] = ()
+    """Costs of outputs."""
+    input_weights: tuple[InputWeight, ...] = ()
+    """Costs of inputs; 1 for those without an entry."""
+    keep: Annotated[int, Field(ge=1, strict=True)] | None = None
+    """Design for this many of the slowest modes only; otherwise for all."""
+    below: Frequency | None = None
+    """Design for the modes below this frequency only [Hz]."""
+    sensors: tuple[Sensor, ...] = ()
+    """What is measured; without entries the state itself is known."""
+    disturbances: tuple[Disturbance, ...] = ()
+    """Uncertainty of inputs, for the observer; one unit for those without an entry."""
+    seed: Annotated[int, Field(ge=0, strict=True)] = 0
+    """Seed of the sensors' noise in simulations."""
+    independent: Annotated[tuple[CoordinateName, ...], OneOrList()] | None = None
+    """Independent coordinates of a robot with closed loops; otherwise chosen for good conditioning."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  force: {value: 0 N, input: true}
+bodies:
+  cart: {mass: 1 kg}
+  pole: {mass: 100 g, center_of_mass: [0, 0, 0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {input: =force}}
+  hinge: {type: revolute, parent: cart, child: pole, axis: y}
+outputs:
+  cart: {coordinate: rail}
+  pole: {coordinate: hinge}
+control:
+  balance:
+    type: lqr
+    about: start
+    sample_time: 20 ms
+    delay: 5 ms
+    limits: [{input: force, lower: -20 N, upper: 20 N}]
+    coordinate_weights: [{coordinate: rail, value: 10, rate: 1}, {coordinate: hinge, value: 50, rate: 1}]
+    input_weights: [{input: force, weight: 0.1}]
+    sensors: [{output: cart, noise: 1 mm}, {output: pole, noise: 1e-3}]
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Something costs; one way of choosing modes."""
+        yield from super().problems(value)
+        if not self.coordinate_weights and not self.output_weights:
+            hint = "add `coordinate_weights` or `output_weights`"
+            yield (), "nothing that the regulator should keep small has a weight", hint
+        if self.keep is not None and self.below is not None:
+            yield ("below",), "give either `keep` or `below`", "both choose the modes of the design"
+
+    def build(self, plant: Plant, name: str) -> StateFeedback:
+        """Linearize, reduce, discretize, design."""
+        from pliant.control.discrete import discretize
+        from pliant.control.feedback import StateFeedback
+        from pliant.control.lqr import lqr, weight_matrix
+        from pliant.control.reduction import reduce
+        from pliant.solve.equilibrium import equilibrium
+        from pliant.solve.linear import linearize
+
+        eqs, number = plant.equations, plant.number
+        at = None
+        if self.about == "equilibrium":
+            rest = equilibrium(eqs, parameters=plant.parameters)
+            if rest.status != "converged":
+                raise ValueError(f"controller '{name}': {rest.message}")
+            at = rest.state
+        linear = linearize(eqs, at=at, parameters=plant.parameters, independent=self.independent)
+        linear = linear.select(self.inputs, None)
+        states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
+        states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}
+        reduction = None
+        weights: Weights = states
+        if self.keep is not None or self.below is not None:
+            reduction = reduce(linear, keep=self.keep, below=None if self.below is None else number(self.below))
+            weights = reduction.back.T @ weight_matrix(states, linear.states, "state", 0.0) @ reduction.back
+            linear = reduction.linear
+        sampled = discretize(linear, number(self.sample_time), delay=number(self.delay))
+        regulator = lqr(
+            sampled, states=weights, inputs={w.input: number(w.weight) for w in self.input_weights},
+            outputs={w.output: number(w.weight) for w in self.output_weights},
+        )  # fmt: skip
+        noise = {s.output: number(s.noise) for s in self.sensors}
+        return StateFeedback(
+            eqs, regulator, reduction, self._observer(plant, linear, noise) if noise else None,
+            limits=self.input_limits(plant), noise=noise, seed=self.seed, name=name,
+        )  # fmt: skip
+
+    def _observer(self, plant: Plant, linear: StateSpace, noise: dict[str, float]) -> Observer:
+        from pliant.control.discrete import discretize
+        from pliant.control.observer import kalman
+
+        seen = linear.select(None, tuple(noise))
+        sampled = discretize(seen, plant.number(self.sample_time), delay=plant.number(self.delay))
+        spread = dict.fromkeys(seen.inputs, 1.0)
+        spread |= {d.input: plant.number(d.deviation) ** 2 for d in self.disturbances}
+        variances = {name: value**2 for name, value in noise.items()}
+        return kalman(sampled, process=0.0, inputs=spread, outputs=variances)
