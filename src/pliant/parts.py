@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pliant.constraint.frames import Frames
+from pliant.controller import ConstraintController, LqrController, StaticsController
+from pliant.controller.base import InputLimit
+from pliant.controller.lqr import CoordinateWeight, Disturbance, InputWeight, OutputWeight, Sensor
 from pliant.external_load import Distributed, Wrench
 from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
 from pliant.joint.chain import (
@@ -97,11 +100,14 @@ __all__ = [
     "Chain",
     "Chamber",
     "Circle",
+    "ConstraintController",
     "ConstraintOutput",
     "CoordinateOutput",
+    "CoordinateWeight",
     "Cylinder",
     "Cylindrical",
     "Distributed",
+    "Disturbance",
     "Each",
     "Eba",
     "Ebr",
@@ -122,16 +128,20 @@ __all__ = [
     "Helix",
     "Holes",
     "InertiaMatrix",
+    "InputLimit",
+    "InputWeight",
     "LengthCoordinate",
     "LengthDamper",
     "LengthSpring",
     "LinearizeAnalysis",
     "LinearizeSettings",
     "LinkOutput",
+    "LqrController",
     "Material",
     "ModesAnalysis",
     "ModesSettings",
     "Orientation",
+    "OutputWeight",
     "ParallelStretch",
     "Parameter",
     "Piece",
@@ -158,6 +168,7 @@ __all__ = [
     "RodPoint",
     "Rom",
     "Rotate",
+    "Sensor",
     "Series",
     "SeriesInput",
     "SimulateAnalysis",
@@ -168,6 +179,7 @@ __all__ = [
     "Sphere",
     "Spherical",
     "Srl",
+    "StaticsController",
     "Station",
     "Step",
     "StepInput",

@@ -210,6 +210,7 @@ def simulate(
     start: Annotated[str, typer.Option("--start", help="initial or equilibrium.")] = "initial",
     formulation: Annotated[str, typer.Option("--formulation", help="multipliers or reduced.")] = "multipliers",
     independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates (reduced).")] = None,
+    no_control: Annotated[bool, typer.Option("--no-control", help="Leave the model's controllers out.")] = False,
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
@@ -229,7 +230,9 @@ def simulate(
     if save_every is not None and times:
         raise CommandError("give --at or --save-every, not both")
     result = answering(
-        lambda: _simulate(eqs, until, save, method, dt, rtol, atol, start, formulation, independent, not json, out)
+        lambda: _simulate(
+            eqs, until, save, method, dt, rtol, atol, start, formulation, independent, not json, out, not no_control
+        )
     )
     save_report(report, eqs, [result])
     answer = result_json(model, eqs, result)
@@ -254,6 +257,7 @@ def _times(at: str | None) -> list[float]:
 def _simulate(
     eqs: Equations, until: float, save: Any, method: str | None, dt: float | None, rtol: float | None,
     atol: float | None, start: str, formulation: str, independent: str | None, show: bool, out: str | None,
+    control: bool = True,
 ) -> Any:  # fmt: skip
     from pliant.io.results import write_csv
     from pliant.solve.integrator import method_by_name
@@ -274,6 +278,7 @@ def _simulate(
         (0.0, until),
         start=state_at(eqs, "equilibrium") if start == "equilibrium" else None,
         method=chosen,
+        controllers=None if control else (),
         rtol=rtol or 1e-6,
         atol=atol,
         save=save,

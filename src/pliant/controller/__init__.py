@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pliant.controller.base import ControllerBase, Plant
-from pliant.controller.constraint import Constraint
-from pliant.controller.lqr import Lqr
-from pliant.controller.statics import Statics
+from pliant.controller.constraint import ConstraintController
+from pliant.controller.lqr import LqrController
+from pliant.controller.statics import StaticsController
 from pliant.spec.base import ByType
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.solve.sampled import Controller
 
-Control: TypeAlias = Annotated[Lqr | Constraint | Statics, ByType("controller")]
+Control: TypeAlias = Annotated[LqrController | ConstraintController | StaticsController, ByType("controller")]
 
-__all__ = ["Constraint", "Control", "ControllerBase", "Lqr", "Statics", "model_controllers"]
+__all__ = [
+    "ConstraintController",
+    "Control",
+    "ControllerBase",
+    "LqrController",
+    "StaticsController",
+    "model_controllers",
+]
 
 
 def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[Controller]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.control.constraint import ConstraintControl
 
 
-class Constraint(TaskController):
+class ConstraintController(TaskController):
     """Prescribes the acceleration of a frame or of coordinates, that of the path plus feedback of the error, and solves
     the equations of motion for the inputs. With coordinates it is the computed-torque method."""
 

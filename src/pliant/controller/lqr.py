@@ -70,7 +70,7 @@ class Disturbance(Part):
     """Standard deviation of what acts like a change of this input [unit of the parameter]."""
 
 
-class Lqr(ControllerBase):
+class LqrController(ControllerBase):
     """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
 
     type: Literal["lqr"] = "lqr"

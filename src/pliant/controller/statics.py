@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pliant.control.statics import StaticControl
 
 
-class Statics(TaskController):
+class StaticsController(TaskController):
     """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
     elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs."""
 

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from pliant.controller import lqr
+from pliant.controller.base import InputLimit
 from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
 from pliant.rod import chamber, rod, shape
@@ -108,6 +110,11 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             outputs.ConstraintOutput,
             outputs.EnergyOutput,
         ),
+    ),
+    ("Controllers", tuple(kinds(RobotSpec, "control")[1].values())),
+    (
+        "Parts of controllers",
+        (InputLimit, lqr.CoordinateWeight, lqr.OutputWeight, lqr.InputWeight, lqr.Sensor, lqr.Disturbance),
     ),
     (
         "Analyses",

@@ -124,6 +124,10 @@ by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move wit
 rod model.""",
     "Outputs": """\
 What an analysis records, by name.""",
+    "Controllers": """\
+A simulation calls each controller at its sample times and holds its commands until the next ones take effect; in between the
+robot is integrated as accurately as without it. What a controller sets replaces what `inputs` says of the same input parameter.
+Controllers written in Python are given to `simulate` instead.""",
     "Inputs": """\
 An input parameter without an entry here keeps its value.""",
     "Analyses": """\

@@ -41,6 +41,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _outputs(checked)
     yield from _same_ends(checked)
     yield from _eyelets(checked)
+    yield from _controllers(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
 
@@ -316,6 +317,25 @@ def _eyelets(checked: Checked) -> Iterator[Finding]:
                 continue  # reported where the value stands
             for path, message, hint in problems:
                 yield "tendons", name, ("through", index, *path), message, hint
+
+
+def _controllers(checked: Checked) -> Iterator[Finding]:
+    """Limits of inputs have the inputs' dimensions; no input has two controllers."""
+    owner: dict[str, str] = {}
+    for name, controller in checked.flat.control.items():
+        for index, limit in enumerate(controller.limits):
+            expected = checked.dimensions.get(limit.input)
+            for bound in ("lower", "upper"):
+                value = getattr(limit, bound)
+                if value is not None and isinstance(expected, Dimension):
+                    problem = checked.dimension_problem(value, expected)
+                    if problem:
+                        yield "control", name, ("limits", index, bound), *problem
+        for input_name in controller.inputs or sorted(checked.inputs):
+            if input_name in owner:
+                message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
+                yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
+            owner.setdefault(input_name, name)
 
 
 def _masses(checked: Checked) -> Iterator[Finding]:

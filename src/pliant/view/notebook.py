@@ -79,6 +79,6 @@ def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:
     """A player in a frame; a word instead where there is nothing to see."""
     try:
         shown = clips()
-    except (RuntimeError, SpecError, ValueError) as reason:
+    except (ArithmeticError, RuntimeError, SpecError, ValueError) as reason:
         return f"<p>no three-dimensional view: {text(reason)}</p>"
     return frame(page(title, player("stage", title, shown))) if shown else ""
