@@ -111,10 +111,17 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             outputs.EnergyOutput,
         ),
     ),
-    ("Controllers", tuple(kinds(RobotSpec, "control")[1].values())),
     (
-        "Parts of controllers",
-        (InputLimit, lqr.CoordinateWeight, lqr.OutputWeight, lqr.InputWeight, lqr.Sensor, lqr.Disturbance),
+        "Controllers",
+        (
+            *kinds(RobotSpec, "control")[1].values(),
+            InputLimit,
+            lqr.CoordinateWeight,
+            lqr.OutputWeight,
+            lqr.InputWeight,
+            lqr.Sensor,
+            lqr.Disturbance,
+        ),
     ),
     (
         "Analyses",
