@@ -12,12 +12,14 @@ from pliant._version import __version__
 
 if TYPE_CHECKING:
     from pliant import plot
+    from pliant.control.inverse_dynamics import inverse_dynamics
     from pliant.equations.equations import Equations, derive
     from pliant.io.results import load_path, load_result
     from pliant.solve.continuation import continuation
     from pliant.solve.equilibrium import equilibria, equilibrium
     from pliant.solve.follower import Branch
     from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
+    from pliant.solve.kinematics import forward_kinematics, inverse_kinematics, manipulability
     from pliant.solve.linear import linearize
     from pliant.solve.modal import modes
     from pliant.solve.path import Path
@@ -51,6 +53,10 @@ _HOME = {
     "continuation": "pliant.solve.continuation",
     "derive": "pliant.equations.equations",
     "equilibria": "pliant.solve.equilibrium",
+    "forward_kinematics": "pliant.solve.kinematics",
+    "inverse_dynamics": "pliant.control.inverse_dynamics",
+    "inverse_kinematics": "pliant.solve.kinematics",
+    "manipulability": "pliant.solve.kinematics",
     "equilibrium": "pliant.solve.equilibrium",
     "linearize": "pliant.solve.linear",
     "load_path": "pliant.io.results",
@@ -101,11 +107,15 @@ __all__ = [
     "equilibria",
     "equilibrium",
     "flatten",
+    "forward_kinematics",
+    "inverse_dynamics",
+    "inverse_kinematics",
     "linearize",
     "load",
     "load_path",
     "load_result",
     "load_text",
+    "manipulability",
     "modes",
     "plot",
     "save",

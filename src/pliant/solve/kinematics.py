@@ -1,0 +1,297 @@
+"""Where does a frame reach: forward and inverse kinematics, and how freely it moves from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from pliant.equations.equations import Engine, Equations, UnknownName, Values
+from pliant.equations.frames import FrameMotion
+from pliant.solve.independent import null_space
+from pliant.solve.integrator.group import Group
+from pliant.solve.state import assemble
+
+MAX_ITERATIONS = 100
+# What a step must gain, as a share of what its linear model promises, to be taken.
+LEAST_GAIN = 1e-3
+# Steps smaller than this [m or rad] change nothing any more.
+LAST_STEP = 1e-13
+# Poses that differ by less are the same: node positions [m] and directions [-].
+SAME_POSE = 1e-5
+
+
+@dataclass(frozen=True)
+class Manipulability:
+    """How a frame moves per unit of the rates, in one pose.
+
+    Attributes:
+        measure: product of the singular values of the Jacobian (Yoshikawa's measure): zero in a singular pose.
+        singular_values: largest first.
+        directions: motions of the frame (columns) that belong to them: unit vectors of (velocity [m/s], angular velocity
+            [rad/s] times the length `per_radian`) in world axes.
+        rank: directions in which the frame can move.
+    """
+
+    measure: float
+    singular_values: np.ndarray
+    directions: np.ndarray
+    rank: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A pose that brings a frame to its target, or as near as the search came.
+
+    Attributes:
+        status: "reached" or "not reached".
+        q: positions in the order of the model's coordinates.
+        position_error [m], rotation_error [rad]: what is left of the way to the target.
+        at_limits: coordinates that stand on one of their limits.
+        manipulability: of the frame in this pose.
+        iterations: steps of the search.
+    """
+
+    status: str
+    q: np.ndarray
+    position_error: float
+    rotation_error: float
+    at_limits: tuple[str, ...]
+    manipulability: Manipulability
+    iterations: int
+    equations: Equations
+    parameters: Values
+
+    @property
+    def coordinates(self) -> dict[str, float]:
+        """Positions by name."""
+        return dict(zip(self.equations.coordinates, self.q.tolist(), strict=True))
+
+
+def forward_kinematics(
+    eqs: Equations, frame: str, q: Any, *, relative_to: str = "world", parameters: Values | None = None
+) -> FrameMotion:
+    """Position and rotation of a frame in another one, at positions q."""
+    here = eqs.frame(frame, q, parameters=parameters)
+    if relative_to == "world":
+        return here
+    base = eqs.frame(relative_to, q, parameters=parameters)
+    return FrameMotion(base.rotation.T @ (here.position - base.position), base.rotation.T @ here.rotation)
+
+
+def manipulability(
+    eqs: Equations,
+    frame: str,
+    q: Any,
+    *,
+    rotation: bool = False,
+    per_radian: float = 1.0,
+    parameters: Values | None = None,
+) -> Manipulability:
+    """How freely a frame moves in a pose: its velocity, or with `rotation` its angular velocity too.
+
+    per_radian: length [m] that a radian counts as, where both come together. Constraints are respected.
+    """
+    engine = eqs.bind(None, parameters)
+    q = np.asarray(q, dtype=float)
+    J = eqs.frame_jacobian(frame, q, parameters=parameters)
+    J = np.vstack([J[:3], per_radian * J[3:]]) if rotation else J[:3]
+    if engine.m:
+        J = J @ null_space(engine.constraints(0.0, q, np.zeros(engine.nv))[3].toarray())
+    if J.shape[1] == 0:
+        return Manipulability(0.0, np.zeros(0), np.zeros((len(J), 0)), 0)
+    directions, values, _ = np.linalg.svd(J, full_matrices=False)
+    # with fewer rates than components the frame cannot move in all of them
+    measure = float(np.prod(values)) if J.shape[1] >= J.shape[0] else 0.0
+    return Manipulability(measure, values, directions, int(np.sum(values > 1e-9 * max(values[0], 1e-300))))
+
+
+def inverse_kinematics(
+    eqs: Equations,
+    frame: str,
+    position: Sequence[float] | np.ndarray,
+    rotation: Any = None,
+    *,
+    start: Any = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    starts: int = 10,
+    spread: float = 1.0,
+    seed: int = 0,
+    per_radian: float = 0.1,
+    tolerance: float = 1e-9,
+    parameters: Values | None = None,
+) -> list[Reach]:
+    """Poses that bring a frame to a position [m], and to a rotation (matrix 3 x 3 in world axes) where one is given.
+
+    The search is a damped Gauss-Newton method with exact Jacobians on the group of positions, from `start` (the model's by default)
+    and from random poses around it (`starts` in all, increments of standard deviation `spread` [m or rad]). Different poses are
+    returned, the nearest to the start first; where none reaches the target, the one that comes nearest to it. Where the robot has
+    more freedom than the target asks for, each start leads to another pose near it.
+
+    limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as.
+    tolerance: error [m, and per_radian times rad] that counts as reached. Constraints are kept.
+    """
+    search = _Search(eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters)
+    if starts < 1:
+        raise ValueError(f"a search needs at least one start, not {starts}")
+    first = eqs.initial_state(parameters)[0] if start is None else np.asarray(getattr(start, "q", start), dtype=float)
+    rng = np.random.default_rng(seed)
+    found: list[Reach] = []
+    for k in range(starts):
+        increment = np.zeros(search.nv) if k == 0 else rng.normal(scale=spread, size=search.nv)
+        result = search.run(search.engine.increment(first, increment))
+        if not any(search.same(result, other) for other in found):
+            found.append(result)
+    reached = [r for r in found if r.status == "reached"]
+    if not reached:
+        return [min(found, key=lambda r: r.position_error + per_radian * r.rotation_error)]
+    home = search.poses(first)
+    return sorted(reached, key=lambda r: float(np.linalg.norm(search.poses(r.q) - home)))
+
+
+class _Search:
+    def __init__(
+        self,
+        eqs: Equations,
+        frame: str,
+        position: Any,
+        rotation: Any,
+        limits: Mapping[str, tuple[float, float]],
+        per_radian: float,
+        tolerance: float,
+        parameters: Values | None,
+    ) -> None:
+        if frame not in eqs.frame_names:
+            raise UnknownName("frame", frame, eqs.frame_names)
+        self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
+        self.engine: Engine = eqs.bind(None, parameters)
+        self.nv, self.per_radian, self.tolerance = self.engine.nv, per_radian, tolerance
+        self.position = np.asarray(position, dtype=float)
+        if self.position.shape != (3,):
+            raise ValueError(f"a target position has three components; this has shape {self.position.shape}")
+        self.rotation = None if rotation is None else np.asarray(rotation, dtype=float)
+        if self.rotation is not None and (
+            self.rotation.shape != (3, 3) or not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6)
+        ):
+            raise ValueError("a target rotation is a rotation matrix, 3 x 3")
+        self.group = Group(eqs.model.system)
+        self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
+        plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
+        for name, (low, high) in limits.items():
+            if name not in plain:
+                raise UnknownName("plain coordinate", name, tuple(plain))
+            if not low < high:
+                raise ValueError(f"the limits of '{name}' exclude each other: {low:g} to {high:g}")
+            self.lower[plain[name].v_at], self.upper[plain[name].v_at] = low, high
+        self.names = {c.v_at: c.name for c in plain.values()}
+
+    def run(self, q: np.ndarray) -> Reach:
+        q = self._inside(q)
+        error, J = self._errors(q)
+        damping, iterations = 1e-3, 0
+        while iterations < MAX_ITERATIONS and np.linalg.norm(error) > 0.01 * self.tolerance:
+            iterations += 1
+            step = self._step(q, error, J, damping)
+            candidate = self._inside(self.engine.increment(q, step))
+            new_error, new_J = self._errors(candidate)
+            promised = error @ error - np.sum((error + J @ step) ** 2)
+            if error @ error - new_error @ new_error >= LEAST_GAIN * promised > 0:
+                q, error, J = candidate, new_error, new_J
+                damping = max(1e-12, 0.1 * damping)
+            else:
+                damping = 10 * damping
+            if np.abs(step).max(initial=0.0) < LAST_STEP or damping > 1e12:
+                break
+        if self.engine.m:
+            q = assemble(self.eqs, self.engine, 0.0, q, np.zeros(self.nv)).q
+        return self._result(q, iterations)
+
+    def _step(self, q: np.ndarray, error: np.ndarray, J: np.ndarray, damping: float) -> np.ndarray:
+        """Least |error + J x|^2 + damping |x|^2 within the limits; damping relative to the Jacobian."""
+        weight = np.sqrt(damping) * max(np.linalg.norm(J), 1e-12)
+        rows, target = np.vstack([J, weight * np.eye(self.nv)]), np.concatenate([-error, np.zeros(self.nv)])
+        here = self._plain(q)
+        low, high = self.lower - here, self.upper - here
+        step = np.linalg.lstsq(rows, target, rcond=None)[0]
+        if np.any(step < low) or np.any(step > high):
+            # a coordinate on its limit has no room on that side; the method needs a little
+            room = 1e-12 * (1 + np.abs(here))
+            step = lsq_linear(rows, target, (np.minimum(low, -room), np.maximum(high, room)), method="bvls").x
+        return np.asarray(step)
+
+    def _errors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Position, rotation (as a length) and constraint errors, and their exact derivatives by increments of q."""
+        here = self.eqs.frame(self.frame, q, parameters=self.parameters)
+        J = self.eqs.frame_jacobian(self.frame, q, parameters=self.parameters)
+        errors, rows = [here.position - self.position], [J[:3]]
+        if self.rotation is not None:
+            turn = _rotation_vector(here.rotation @ self.rotation.T)
+            errors.append(self.per_radian * turn)
+            rows.append(self.per_radian * _inverse_tangent(turn) @ J[3:])
+        if self.engine.m:
+            phi, _, _, constraint = self.engine.constraints(0.0, q, np.zeros(self.nv))
+            errors.append(phi)
+            rows.append(constraint.toarray())
+        return np.concatenate(errors), np.vstack(rows)
+
+    def _plain(self, q: np.ndarray) -> np.ndarray:
+        out = np.zeros(self.nv)
+        out[self.group.plain_v] = q[self.group.plain_q]
+        return out
+
+    def _inside(self, q: np.ndarray) -> np.ndarray:
+        out = np.array(q)
+        bounded = np.clip(self._plain(q), self.lower, self.upper)
+        out[self.group.plain_q] = bounded[self.group.plain_v]
+        return out
+
+    def _result(self, q: np.ndarray, iterations: int) -> Reach:
+        here = self.eqs.frame(self.frame, q, parameters=self.parameters)
+        away = float(np.linalg.norm(here.position - self.position))
+        turned = 0.0
+        if self.rotation is not None:
+            turned = float(np.linalg.norm(_rotation_vector(here.rotation @ self.rotation.T)))
+        values = self._plain(q)
+        room = 1e-9 * (1 + np.abs(values))
+        stuck = (values <= self.lower + room) | (values >= self.upper - room)
+        reached = max(away, self.per_radian * turned) <= self.tolerance
+        return Reach(
+            status="reached" if reached else "not reached",
+            q=q,
+            position_error=away,
+            rotation_error=turned,
+            at_limits=tuple(name for at, name in self.names.items() if stuck[at]),
+            manipulability=manipulability(
+                self.eqs, self.frame, q, rotation=self.rotation is not None, per_radian=self.per_radian,
+                parameters=self.parameters,
+            ),
+            iterations=iterations,
+            equations=self.eqs,
+            parameters=self.parameters,
+        )  # fmt: skip
+
+    def poses(self, q: np.ndarray) -> np.ndarray:
+        """Positions and directions of all nodes, in one row: the same for angles that differ by whole turns."""
+        R, p = self.engine.node_poses(q)
+        return np.concatenate([p.ravel(), R.ravel()])
+
+    def same(self, a: Reach, b: Reach) -> bool:
+        return bool(np.abs(self.poses(a.q) - self.poses(b.q)).max() < SAME_POSE)
+
+
+def _rotation_vector(R: np.ndarray) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_matrix(R).as_rotvec())
+
+
+def _inverse_tangent(turn: np.ndarray) -> np.ndarray:
+    """d(rotation vector of R)/d(world-side increment of R): the inverse of the left tangent of exp."""
+    angle = float(np.linalg.norm(turn))
+    hat = np.array([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
+    # (1 - a/2 cot(a/2)) / a^2
+    factor = 1 / 12 + angle**2 / 720 if angle < 1e-2 else (1 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
+    return np.asarray(np.eye(3) - 0.5 * hat + factor * hat @ hat)
