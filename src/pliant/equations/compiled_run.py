@@ -92,7 +92,9 @@ class CompiledRun:
         """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
         self._struct.pause = t
 
-    def follow(self, constants: np.ndarray, parameters: np.ndarray, span: np.ndarray, X: np.ndarray, V: np.ndarray) -> None:
+    def follow(
+        self, constants: np.ndarray, parameters: np.ndarray, span: np.ndarray, X: np.ndarray, V: np.ndarray
+    ) -> None:
         """Integrate the change of the motion with n parameters beside it (systems without constraints; after `configure`).
 
         constants, parameters: n x 2 x size, with each parameter raised and lowered; span: the differences of its two values [n].

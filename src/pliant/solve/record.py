@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from pliant.equations.compiled import CompiledEngine
@@ -180,6 +182,28 @@ def quaternions(R: np.ndarray) -> np.ndarray:
     return np.where(Q[..., :1] < 0, -Q, Q)
 
 
+def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Results of a function of vectors, count x size each; an argument is one vector, or a table with a row for each.
+
+    The function reads the rows where they lie: tables of all arguments side by side would take longer to make than to use.
+    """
+    results = [np.zeros((count, function.numel_out(i))) for i in range(function.n_out())]
+    buffer: Any
+    buffer, evaluate = function.buffer()
+    given: list[Any] = [np.ascontiguousarray(x, dtype=float) for x in arguments]
+    for i, x in enumerate(given):
+        if x.ndim == 1:
+            buffer.set_arg(i, memoryview(x))
+    for k in range(count):
+        for i, x in enumerate(given):
+            if x.ndim == 2:
+                buffer.set_arg(i, memoryview(x[k]))
+        for i, result in enumerate(results):
+            buffer.set_res(i, memoryview(result[k]))
+        evaluate()
+    return results
+
+
 def _outputs(
     eqs: Equations, engine: Engine, motion: Motion, batch: _Batch, energies: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -188,23 +212,8 @@ def _outputs(
         return {}
     columns: list[np.ndarray] = []
     if any(not isinstance(spec, EnergyOutput) for spec in specs.values()):
-        function, count = output_function(eqs.model), len(motion.time)
-        if count:
-            theta = np.tile(engine.theta[:, None], (1, count))
-            parts = function.map(count).call(
-                [
-                    motion.q.T,
-                    motion.v.T,
-                    motion.a.T,
-                    motion.multipliers.T,
-                    theta,
-                    batch.signals.T,
-                    batch.signal_rates.T,
-                ]
-            )
-            columns = [np.asarray(part).T for part in parts]
-        else:
-            columns = [np.zeros((0, function.size1_out(i))) for i in range(function.n_out())]
+        states = (motion.q, motion.v, motion.a, motion.multipliers, engine.theta, batch.signals, batch.signal_rates)
+        columns = evaluate_rows(output_function(eqs.model), len(motion.time), states)
     total = energies[:, 0] + energies[:, 1]
     by_name = {"kinetic": energies[:, 0], "potential": energies[:, 1], "total": total, "dissipated": energies[:, 2]}
     remaining = iter(columns)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 Pose = tuple[np.ndarray, np.ndarray]
-FINEST, COARSEST, POINTS = 12, 2, 60
+FINEST, COARSEST, POINTS = 12, 1, 60
 """Most and fewest points drawn between two nodes, and how many a rod should have in all."""
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-SIDES, ROWS = 20, 12
+SIDES, ROWS = 16, 10
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,9 @@
       this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, labels: true };
       this.canvas = make("canvas", host, { tabindex: "0", role: "img", "aria-label": data.title +
         ", three-dimensional view. Arrow keys turn it, plus and minus zoom, space plays." });
-      this.gl = this.canvas.getContext("webgl2", { antialias: true });
+      // without a graphics card, smooth edges would cost more than the whole picture
+      this.gl = this.canvas.getContext("webgl2", { antialias: true, failIfMajorPerformanceCaveat: true })
+        || this.canvas.getContext("webgl2", { antialias: false });
       if (!this.gl) {
         make("p", host, { class: "note" }, "This browser offers no WebGL 2, which the three-dimensional view needs.");
         return;
