@@ -79,6 +79,21 @@ class RodPiece:
     x: float
 
 
+@dataclass(frozen=True)
+class TurnLimit:
+    """How far a node of a rod may turn against another one (or against a frame on it) before its states lose count.
+
+    constants: where the frame's placement on the first node stands; angle: the limit [rad]; hint: the way out.
+    """
+
+    rod: str
+    first: int
+    second: int
+    constants: int
+    angle: float
+    hint: str
+
+
 class Build:
     """Everything an element needs to add itself: values, frames, and the system under construction."""
 
@@ -97,6 +112,7 @@ class Build:
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
         self.rod_pieces: dict[str, list[RodPiece]] = {}
+        self.turn_limits: list[TurnLimit] = []
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
         self._initial_q: list[Any] = []
@@ -315,6 +331,11 @@ class Build:
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
         self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:
+        """Note that a rod's section (a node) may turn by less than an angle [rad] against another one."""
+        at = self.system.constants(self.pose_entries(first[1]))
+        self.turn_limits.append(TurnLimit(rod, first[0], second[0], at, angle, hint))
 
     def name_frame(self, name: str, node: int, placement: Pose) -> None:
         """Make a frame known by name."""

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.equations.tables import InputPlan
-from pliant.model.build import Build, CoordinateEntry
+from pliant.model.build import Build, CoordinateEntry, TurnLimit
 from pliant.model.inputs import plan_inputs
 from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
@@ -43,6 +43,7 @@ class Model:
         constraint_rows: first row of each constraint.
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
+        turn_limits: how far sections of rods may turn against each other.
     """
 
     spec: RobotSpec
@@ -59,6 +60,7 @@ class Model:
     constraint_rows: Mapping[str, int]
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
     structural: frozenset[str] = frozenset()
+    turn_limits: tuple[TurnLimit, ...] = ()
 
     @property
     def q_names(self) -> tuple[str, ...]:
@@ -139,6 +141,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         constraint_rows=build.constraint_rows,
         prescribed_accelerations=tuple(build.signals.prescribed),
         structural=structural,
+        turn_limits=tuple(build.turn_limits),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +15,7 @@ from pliant.geometry.se3 import Pose
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
+from pliant.rod.turns import limit_turns
 from pliant.spec.faults import Fault, SpecError
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) 
             build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], unit="m")
         build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
         places.append((element.nodes[0], se3.identity()))
+    limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
 
 
@@ -101,6 +104,7 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
             unit = "rad" if label == "angle" else "m"
             build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start, unit=unit)
         places.append((element.nodes[0], se3.identity()))
+    limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
 
 

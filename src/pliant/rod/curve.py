@@ -76,6 +76,19 @@ class Curve:
         twist = se3.log(self.relative(a, b)) / (b - a)
         return twist[0], twist[1], twist[2] - 1, twist[3], twist[4], twist[5]
 
+    def turn(self, a: Any, b: Any) -> float:
+        """How far sections turn from arc length a to b [rad] at the model's own parameter values, piece by piece."""
+        if self.straight is not None:
+            return 0.0
+        begin, end = self.nominal(a), self.nominal(b)
+        begins = [self.nominal(piece.begin) for piece in self.pieces]
+        total = 0.0
+        for piece, first, last in zip(self.pieces, begins, [*begins[1:], float("inf")], strict=True):
+            overlap = min(last, end) - max(first, begin)
+            if overlap > 0:
+                total += overlap * self.nominal(ca.norm_2(ca.vertcat(*piece.strain[3:])))
+        return total
+
     @property
     def straight(self) -> Six | None:
         """The strains of a rod without any turn; None for other rods."""

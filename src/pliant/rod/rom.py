@@ -10,6 +10,7 @@ over Gauss points.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -25,12 +26,14 @@ from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.turns import refuse_turn
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.model.system import Element
 
 Orientation = Literal["four", "three"]
+THREE_HINT = "use `orientation: four`"
 
 
 class Rom(RodModelBase):
@@ -65,6 +68,10 @@ class Rom(RodModelBase):
         self._add_elasticity(build, rod, element, basis, started)
         for frame in (rod.name, *(f"{rod.name}.{name}" for name in rod.attachments if name not in inner)):
             build.name_frame(frame, rod.node, rod.placement)
+        if self.orientation == "three":
+            refuse_turn(rod, 0.0, rod.length, math.pi, THREE_HINT, "from base to tip")
+            for node in element.nodes:
+                build.limit_turn(rod.name, (rod.node, rod.placement), (node, se3.identity()), math.pi, THREE_HINT)
         for node, name in zip(element.nodes[len(points) :], (*inner, "tip"), strict=True):
             build.name_frame(f"{rod.name}.{name}", node, se3.identity())
 

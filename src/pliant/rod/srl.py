@@ -6,6 +6,7 @@ bending in a plane, twist and stretch at second order with the default map.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.segments import add_section_force, name_strains
+from pliant.rod.turns import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -47,7 +49,9 @@ class Srl(RodModelBase):
             add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             nodes.append((element.nodes[0], se3.identity()))
         fractions = [k / self.elements for k in range(self.elements + 1)]
-        add_lumped_masses(build, rod, nodes, [k * length for k in range(self.elements + 1)], fractions)
+        arc_lengths = [k * length for k in range(self.elements + 1)]
+        add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
+        limit_turns(build, rod, nodes, arc_lengths, math.pi / 2, "use more elements")
         build.name_frame(rod.name, *nodes[0])
         for frame, at in rod.attachments.items():
             k = self._link(build.nominal(at / rod.length))

@@ -15,6 +15,7 @@ from pliant.solve.settle import settle
 from pliant.solve.stability import judge
 from pliant.solve.state import State, assemble
 from pliant.solve.statics import Statics
+from pliant.solve.turns import turns_near_limit
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ def equilibrium(
             f"no equilibrium found: a force of {residual:.3g} on '{worst}' stays unbalanced after {iterations} "
             "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it.",
         )
+    notes += turns_near_limit(eqs.model, engine, q[None])
     status = "converged" if done else "failed"
     return Equilibrium(
         status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs,

@@ -15,6 +15,7 @@ from pliant.equations.outputs import output_units
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.record import InForce, Motion, record
 from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.turns import turns_near_limit
 from pliant.spec import dump
 
 
@@ -25,6 +26,7 @@ def package(
     """A result from saved states; `history` as in `record`."""
     recorded = record(eqs, engine, motion, history)
     notes = (*notes, *pushed_tendons(eqs.model, recorded.lowest_signals))
+    notes = (*notes, *turns_near_limit(eqs.model, engine, motion.q))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
