@@ -17,6 +17,9 @@ from pliant.solve.path_record import record_path
 from pliant.solve.result import Timing
 from pliant.solve.state import State, assemble
 
+# Stages in which an imperfection is applied where it moves the start far.
+PUSH_STAGES = 10
+
 
 def continuation(
     eqs: Equations,
@@ -74,6 +77,23 @@ def continuation(
     return record_path(eqs, statics, follower.record, status, message, tuple(notes), timing, loading, t)
 
 
+def _pushed(
+    statics: ArcStatics, q: np.ndarray, multipliers: np.ndarray, value: float, push: np.ndarray
+) -> Place | None:
+    """The pose under an imperfection that is not so small: applied in stages at a fixed value of the parameter."""
+    fixed = Direction(np.zeros(len(push)), np.zeros(len(multipliers)), statics.loading.scale)
+    place = None
+    for share in np.linspace(0, 1, PUSH_STAGES + 1)[1:]:
+        statics.push(share * push)
+        statics.apply(value)
+        metric = statics.metric(statics.linearized(q, multipliers))
+        place = statics.correct(q, multipliers, value, fixed, metric, patient=True)
+        if place is None:
+            return None
+        q, multipliers = place.q, place.multipliers
+    return place
+
+
 def _check_limits(eqs: Equations, name: str, to: float) -> None:
     """Refuse an end outside the limits that the model gives."""
     given = eqs.model.spec.parameters[name]
@@ -119,6 +139,8 @@ def _first_place(
     statics.apply(first)
     metric = statics.metric(statics.linearized(q, multipliers))
     place = statics.correct(q, multipliers, first, fixed, metric, patient=True)
+    if place is None and push.any():
+        place = _pushed(statics, q, multipliers, first, push)
     way = Direction(fixed.q, fixed.multipliers, np.sign(to - first) * loading.scale)
     if isinstance(start, PathPoint):
         way = Direction(*start.tangent).times(-1.0 if reverse else 1.0)
