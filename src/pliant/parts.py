@@ -21,6 +21,7 @@ from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.rod import Eba, Ebr, Fe, Rom, Srl
 from pliant.rod.chamber import Chamber
+from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
 from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
@@ -160,6 +161,7 @@ __all__ = [
     "QuaternionVectorTurn",
     "Ramp",
     "RampInput",
+    "Rayleigh",
     "Rectangle",
     "Revolute",
     "RobotSpec",

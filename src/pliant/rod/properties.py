@@ -53,6 +53,7 @@ class RodProperties:
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         actuation: index of the first of six signals that act along the strains, or None.
         nominal: value of an expression at the model's own parameter values.
+        stiffness_damping: damping of the strain rates over the stiffness of the strains [s].
     """
 
     name: str
@@ -71,6 +72,7 @@ class RodProperties:
     attachments: dict[str, Any]
     actuation: int | None
     nominal: Callable[[Any], float]
+    stiffness_damping: Any = 0.0
 
     def section(self, x: float) -> SectionProperties:
         """The section at fraction x of the length (at the model's own parameter values), interpolated between stations."""
@@ -80,7 +82,11 @@ class RodProperties:
 
     def damping(self, x: float) -> tuple[Any, ...]:
         """Damping of the six strain rates at fraction x of the length."""
-        return tuple(self._along(self.dampings, x, lambda given: given))
+        own = self._along(self.dampings, x, lambda given: given)
+        if isinstance(self.stiffness_damping, int | float) and self.stiffness_damping == 0:
+            return tuple(own)
+        stiffness = self.section(x).stiffness
+        return tuple(c + self.stiffness_damping * k for c, k in zip(own, stiffness, strict=True))
 
     def law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
         """Constants of the section law for a piece of rod of that length around fraction x.

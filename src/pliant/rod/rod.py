@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, GetCoreSchemaHandler, model_validator
@@ -12,6 +13,7 @@ from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.ebr import Ebr
 from pliant.rod.properties import rod_properties
+from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.shape import Shape
 from pliant.spec.base import Framed, OneOrList, Part, Problem, fault, positive
 from pliant.spec.names import FrameName, MaterialName, Name, SectionName
@@ -88,6 +90,8 @@ class Rod(Framed, Placement):
     distances from base to tip."""
     damping_power: SixNumbers = (1,) * 6
     """Power of the strain rates, one for all or six [-]."""
+    rayleigh: Rayleigh | None = None
+    """Damping of its deformation by mass and stiffness, beside `damping`; its power is 1."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
     """Pneumatic chambers by name."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
@@ -126,6 +130,9 @@ joints:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
         yield from self.model.rod_problems(self, value)
+        if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
+            text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
+            yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"
         if self.shape is not None and value(self.length) > 0:
             found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
             yield from ((("shape", *path), message, hint) for path, message, hint in found)
@@ -136,4 +143,11 @@ joints:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the rod to the system in its model."""
-        self.model.apply(build, rod_properties(self, name, build))
+        properties = rod_properties(self, name, build)
+        alpha: Any = 0.0
+        if self.rayleigh is not None:
+            alpha, beta = self.rayleigh.factors(build, self, name)
+            properties = replace(properties, stiffness_damping=beta)
+        self.model.apply(build, properties)
+        if not (isinstance(alpha, int | float) and alpha == 0):
+            add_drag(build, properties, alpha)

@@ -19,7 +19,7 @@ from pliant.controller import lqr
 from pliant.controller.base import InputLimit
 from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
-from pliant.rod import chamber, rod, shape
+from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.rod.switch import KINDS
 from pliant.section import Holes, Station
 from pliant.spec import analyses, attach, body, coordinate, inputs, library, outputs, parameter, placement
@@ -78,7 +78,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.EqualTo,
         ),
     ),
-    ("Rods", (rod.Rod, chamber.Chamber, rod.RodFrame)),
+    ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),

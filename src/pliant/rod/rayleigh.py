@@ -1,0 +1,129 @@
+"""Rayleigh damping of a rod: C = alpha M + beta K on its deformation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import casadi as ca
+from pydantic import Field, model_validator
+
+from pliant.interaction.base import Effect, FrameForce
+from pliant.interaction.relative import PLACEMENTS, relative_force
+from pliant.spec.base import Part, Problem, fault
+from pliant.spec.scalar import Frequency, Number, Scalar, Time
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.rod.properties import RodProperties
+    from pliant.rod.rod import Rod
+
+Mode = Annotated[int, Field(ge=1, le=50, strict=True)]
+
+
+class Rayleigh(Part):
+    """Damping that gives two modes of a rod a ratio: forces `alpha` times mass and `beta` times stiffness.
+
+    It acts on the rod's deformation alone: on velocities relative to its base section, and on strain rates. Motions of the
+    whole rod are not damped. With `ratio` z at the frequencies w1 and w2 [rad/s], alpha = 2 z w1 w2 / (w1 + w2) and
+    beta = 2 z / (w1 + w2); modes between them have less than z, modes outside more.
+    """
+
+    ratio: Number | None = None
+    """Damping ratio of both modes [-]."""
+    modes: tuple[Mode, Mode] | None = None
+    """The two modes, counted from 1: of the rod by itself, clamped at its base and free at its tip, at the model's own
+    parameter values."""
+    frequencies: tuple[Frequency, Frequency] | None = None
+    """Instead of `modes`: the two frequencies [Hz]."""
+    alpha: Frequency | None = None
+    """Instead of a ratio: factor on the mass [1/s]."""
+    beta: Time | None = None
+    """Instead of a ratio: factor on the stiffness [s]."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        direct = self.alpha is not None or self.beta is not None
+        if direct and (self.ratio is not None or self.modes is not None or self.frequencies is not None):
+            message = "Rayleigh damping is given by a ratio at two modes, or by alpha and beta, not both"
+            raise fault(
+                "two_ways", message, hint="keep one of the two", key="alpha" if self.alpha is not None else "beta"
+            )
+        if not direct and (self.ratio is None or (self.modes is None) == (self.frequencies is None)):
+            message = "Rayleigh damping needs a ratio and the two modes or frequencies that have it"
+            raise fault("no_way", message, hint="write {ratio: 0.02, modes: [1, 2]}, or give alpha and beta")
+        if self.modes is not None and self.modes[0] == self.modes[1]:
+            raise fault("same_modes", "the two modes are the same", hint="give two different ones", key="modes")
+        return self
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Nothing below zero; frequencies above."""
+        for key in ("ratio", "alpha", "beta"):
+            given = getattr(self, key)
+            if given is not None and value(given) < 0:
+                yield (key,), f"{key} cannot be below zero, but it is {value(given):g}", ""
+        for k, given in enumerate(self.frequencies or ()):
+            if not value(given) > 0:
+                yield ("frequencies", k), f"a frequency is above zero, but this is {value(given):g}", ""
+
+    def factors(self, build: Build, rod: Rod, name: str) -> tuple[Any, Any]:
+        """alpha [1/s] and beta [s]."""
+        if self.ratio is None:
+            return tuple(0.0 if x is None else build.value(x) for x in (self.alpha, self.beta))  # type: ignore[return-value]
+        if self.frequencies is not None:
+            first, second = (2 * ca.pi * build.value(x) for x in self.frequencies)
+        else:
+            assert self.modes is not None, "checked when the model was read"
+            found = _clamped_frequencies(build, rod, name, max(self.modes))
+            first, second = (2 * ca.pi * found[k - 1] for k in self.modes)
+        ratio = build.value(self.ratio)
+        return 2 * ratio * first * second / (first + second), 2 * ratio / (first + second)
+
+
+def _clamped_frequencies(build: Build, rod: Rod, name: str, count: int) -> list[float]:
+    """Frequencies [Hz] of the rod by itself, clamped at its base."""
+    from pliant.equations.equations import Equations
+    from pliant.model.model import compile_model
+    from pliant.solve.modal import modes
+    from pliant.spec.parameter import World
+
+    alone = rod.model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
+    kept = ("pliant", "name", "parameters", "materials", "sections", "source")
+    robot = build.robot
+    emptied = {key: type(robot).model_fields[key].get_default(call_default_factory=True)
+               for key in type(robot).model_fields if key not in kept}  # fmt: skip
+    emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
+    found = modes(Equations(compile_model(robot.model_copy(update=emptied))), count=count).frequencies
+    if len(found) < count:
+        raise ValueError(
+            f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
+        )
+    return [float(x) for x in found]
+
+
+def add_drag(build: Build, rod: RodProperties, alpha: Any) -> None:
+    """Forces `alpha` times mass against velocities relative to the base section, on all pieces of the rod."""
+    base = build.pose_entries(rod.placement)
+    for piece in build.rod_pieces.get(rod.name, ()):
+        if piece.node == rod.node:
+            continue
+        weight = alpha * piece.length * rod.section(piece.x).mass
+        constants = [*base, *build.pose_entries(piece.placement), weight]
+        build.system.frame_force(relative_drag(), [rod.node, piece.node], constants, 0, rod.name)
+
+
+@cache
+def relative_drag() -> FrameForce:
+    """Drag of a point against its velocity seen from a frame; the frame feels the opposite wrench.
+
+    Constants: placements of both ends, drag coefficient [N s/m].
+    """
+
+    def law(place: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        force = -c[PLACEMENTS] * rate
+        return Effect(force, 0.0, -ca.dot(force, rate))
+
+    return relative_force(
+        "relative_drag", constants=PLACEMENTS + 1, signals=0, deformation=lambda p, alpha, c: p, law=law
+    )

@@ -1,0 +1,71 @@
+"""Rayleigh damping: the ratio asked for at two modes, none for motions of the whole rod."""
+
+import numpy as np
+import pytest
+
+from pliant import SpecError, derive, load_text, modes
+
+ROD = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {alpha: 3 Hz}
+sections: {strip: {shape: rectangle, width: 20 mm, height: 1 mm}}
+materials: {steel: {density: 7800 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+bodies: {hub: {mass: 1 kg, shape: {type: sphere, radius: 5 cm}}}
+joints: {JOINT}
+rods:
+  rod: {parent: hub, length: 0.3 m, section: strip, material: steel, rayleigh: RAYLEIGH, model: {kind: KIND}}
+"""
+CLAMPED, TURNING = "hold: {type: weld, child: hub}", "turn: {type: revolute, axis: x, child: hub}"
+
+
+def rod(kind, rayleigh, joint=CLAMPED):
+    return derive(load_text(ROD.replace("KIND", kind).replace("RAYLEIGH", rayleigh).replace("JOINT", joint)))
+
+
+@pytest.mark.parametrize("kind", ["fe, elements: 6, plane: yz", "ebr, elements: 6"])
+def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
+    found = modes(rod(kind, "{ratio: 0.02, modes: [1, 2]}"), count=3)
+    assert found.damping_ratios[:2] == pytest.approx([0.02, 0.02], rel=1e-4)
+    first, second, third = 2 * np.pi * found.frequencies
+    alpha, beta = 2 * 0.02 * first * second / (first + second), 2 * 0.02 / (first + second)
+    assert found.damping_ratios[2] == pytest.approx(alpha / (2 * third) + beta * third / 2, rel=1e-3)
+    a, b = found.frequencies[:2]
+    given = modes(rod(kind, f"{{ratio: 0.02, frequencies: [{a} Hz, {b} Hz]}}"), count=3)
+    np.testing.assert_allclose(given.damping_ratios, found.damping_ratios, rtol=1e-6)
+
+
+def test_alpha_and_beta_act_by_themselves():
+    kind = "fe, elements: 6, plane: yz"
+    by_mass, by_stiffness = modes(rod(kind, "{alpha: =alpha}"), count=3), modes(rod(kind, "{beta: 1 ms}"), count=3)
+    w = 2 * np.pi * by_mass.frequencies
+    # the rotary inertia of sections has no part in alpha
+    np.testing.assert_allclose(by_mass.damping_ratios, 3.0 / (2 * w), rtol=2e-4)
+    np.testing.assert_allclose(by_stiffness.damping_ratios, 1e-3 * w / 2, rtol=1e-6)
+
+
+def test_turning_of_the_whole_rod_is_not_damped():
+    eqs = rod("ebr, elements: 3", "{ratio: 0.05, modes: [1, 2]}", TURNING)
+    q, v = eqs.initial_state()
+    v[eqs.rates.index("turn")] = 10.0
+    assert eqs.energy(q, v).kinetic > 0.01
+    assert eqs.energy(q, v).dissipation == pytest.approx(0.0, abs=1e-15)
+    v[next(k for k, name in enumerate(eqs.rates) if "bend_x" in name)] = 1.0
+    assert eqs.energy(q, v).dissipation > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rayleigh", "message"),
+    [
+        ("{ratio: 0.02}", "needs a ratio and the two modes"),
+        ("{ratio: 0.02, modes: [1, 1]}", "the same"),
+        ("{ratio: 0.02, modes: [1, 2], alpha: 1 Hz}", "not both"),
+        ("{ratio: -0.02, modes: [1, 2]}", "below zero"),
+        ("{ratio: 0.02, frequencies: [0 Hz, 5 Hz]}", "above zero"),
+        ("{alpha: 2 kg}", "expected"),
+    ],
+)
+def test_faults_are_said_clearly(rayleigh, message):
+    with pytest.raises(SpecError) as caught:
+        load_text(ROD.replace("KIND", "ebr").replace("RAYLEIGH", rayleigh).replace("JOINT", CLAMPED))
+    assert any(message in str(fault.message) for fault in caught.value.faults)
