@@ -15,6 +15,7 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "leg": {"parameters": {"tendon_rest": 0.4, "start1": -0.53, "start3": -0.33, "bend": -2.19}},
     "leaf_spring": {"parameters": {"end_distance": 0.407922}},
     "cantilever": {"parameters": {"tip_force": 0.2}},
+    "timoshenko_cantilever": {},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""

@@ -19,7 +19,7 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
-from pliant.rod import Eba, Ebr, Fe, Rom, Srl
+from pliant.rod import Eba, Ebr, Fe, Rom, Srl, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
@@ -188,6 +188,7 @@ __all__ = [
     "Table",
     "TendonOutput",
     "TensionTendon",
+    "Timoshenko",
     "Translate",
     "Tube",
     "Universal",

@@ -28,7 +28,7 @@ def moving_particles(parts: tuple[Part, ...]) -> Inertia:
     carrier = Motion("carrier", parts, 0, lambda q, c: (ca.DM.eye(3), ca.DM.zeros(3)))
     size = carrier.q_size
 
-    def mass(u: Any, q: Any, c: Any) -> Any:
+    def mass(pose: Any, q: Any, c: Any) -> Any:
         each = c.numel() // PARTICLES
         jacobians, masses = [], []
         for i in range(PARTICLES):
@@ -52,8 +52,8 @@ def moving_constants(rng: np.random.Generator, size: int) -> list[float]:
     return out
 
 
-def _between(u: Any, q: Any, c: Any) -> Any:
-    R, jacobians, masses = so3.exp(u[3:6]), [], []
+def _between(pose: Any, q: Any, c: Any) -> Any:
+    (R, _), jacobians, masses = pose, [], []
     for i in range(PARTICLES):
         own = c[8 * i : 8 * i + 8]
         s, first, second = own[1], own[2:5], own[5:8]
@@ -75,7 +75,7 @@ def between_constants(rng: np.random.Generator) -> list[float]:
     return out
 
 
-def _rigid(u: Any, q: Any, c: Any) -> Any:
+def _rigid(pose: Any, q: Any, c: Any) -> Any:
     h, J = c[1:4], c[4:10]
     second = ca.vertcat(ca.horzcat(J[0], J[3], J[4]), ca.horzcat(J[3], J[1], J[5]), ca.horzcat(J[4], J[5], J[2]))
     return ca.blockcat([[c[0] * ca.DM.eye(3), -so3.hat(h)], [so3.hat(h), second]])

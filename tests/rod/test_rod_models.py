@@ -63,7 +63,7 @@ def test_a_rod_rests_in_its_unstressed_shape(word):
     assert eqs.frame("arm.tip", q).rotation == pytest.approx(np.asarray(R), abs=1e-12)
 
 
-@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "fe:4", "srl:16", "rom:4"])
+@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "fe:4", "srl:16", "rom:4", "timoshenko:16"])
 def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
     eqs = rod(word, section="[round, thin]")
     found = equilibrium(eqs, parameters={"pull": 1.0})
@@ -74,7 +74,7 @@ def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
     assert np.all(np.linalg.eigvalsh(mass.toarray()) > 0)
 
 
-@pytest.mark.parametrize("word", [*KINDS, "eba:1", "fe:1", "srl:1"])
+@pytest.mark.parametrize("word", [*KINDS, "eba:1", "fe:1", "srl:1", "timoshenko:3"])
 def test_frames_stand_where_they_are_said_to(word):
     eqs = rod(word)
     for length in (0.3, 0.5):

@@ -66,18 +66,18 @@ def static(eqs, parameters=None, loads=None, steps=8):
     return q
 
 
-def continuous_arm(at=0.5):
-    """Position at an arc length of the arm under LOADS: the boundary-value problem of the continuous rod."""
+def continuous_arm(at=0.5, loads=LOADS):
+    """Position at an arc length of the arm under loads: the boundary-value problem of the continuous rod."""
     E, nu, density, L, b, h = 200e3, 0.4, 1000.0, 0.5, 0.06, 0.04
     G, A = E / (2 * (1 + nu)), b * h
-    n = np.arange(1, 60, 2)
+    n = np.arange(1, 2000, 2.0)
     torsion = h**3 * b * (1 / 3 - 64 * h / (np.pi**5 * b) * np.sum(np.tanh(n * np.pi * b / (2 * h)) / n**5))
     shear = 10 * (1 + nu) / (12 + 11 * nu) * G * A
     Kv = np.array([shear, shear, E * A])
     Ku = np.array([E * b * h**3 / 12, E * h * b**3 / 12, G * torsion])
-    force = np.array([LOADS["fx"], LOADS["fy"], LOADS["fz"]])
-    moment = np.array([LOADS["mx"], LOADS["my"], LOADS["mz"]])
-    weight = np.array([0, 0, -density * A * LOADS["gravity"]])
+    force = np.array([loads["fx"], loads["fy"], loads["fz"]])
+    moment = np.array([loads["mx"], loads["my"], loads["mz"]])
+    weight = np.array([0, 0, -density * A * loads["gravity"]])
 
     def slope(s, y):
         w, x, yy, z = y[3:7] / np.linalg.norm(y[3:7], axis=0)
@@ -112,6 +112,6 @@ def continuous_arm(at=0.5):
     s = np.linspace(0, L, 21)
     guess = np.zeros((10, len(s)))
     guess[0], guess[3:7] = s, base[:, None]
-    found = solve_bvp(slope, ends, s, guess, tol=1e-10, max_nodes=20000)
+    found = solve_bvp(slope, ends, s, guess, tol=1e-11, max_nodes=40000)
     assert found.success
     return found.sol(at)[:3]

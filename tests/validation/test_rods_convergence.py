@@ -45,6 +45,21 @@ def test_order_of_convergence(kind, map, order, exact):
     assert np.all(np.diff(found) < 0)
 
 
+def test_finite_elements_are_of_fourth_order(exact):
+    light = {**LOADS, "gravity": 0.0}
+    tip = continuous_arm(0.5, light)
+    sizes, found = (3, 6, 12, 24), []
+    for n in sizes:
+        eqs = arm(f"fe:{n}")
+        found.append(np.linalg.norm(eqs.frame("arm.tip", static(eqs, {}, light), parameters=light).position - tip))
+    assert np.log2(found[-2] / found[-1]) == pytest.approx(4, abs=0.2)
+    # with weight too, until what shear and stretch change in where it acts is left (strains of half a per cent)
+    heavy = errors([f"fe:{n}" for n in sizes[:3]], exact)
+    assert np.all(heavy[:-1] / heavy[1:] > 2**3.5)
+    # the second order of others is far behind: twice as many elements of theirs are ten times as far off
+    assert errors(["eba:24"], exact)[0] > 10 * heavy[2]
+
+
 def test_polynomials_converge_spectrally(exact):
     found = errors([f"rom:{n}" for n in (1, 2, 3, 4)], exact)
     assert np.all(found[1:] < 0.25 * found[:-1])

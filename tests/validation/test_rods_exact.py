@@ -47,7 +47,7 @@ def test_a_tip_moment_rolls_the_rod_up(word, turns):
     assert found.rotation[:, 2] == pytest.approx([np.cos(angle), 0, np.sin(angle)], abs=max(1e-8, tolerance))
 
 
-@pytest.mark.parametrize("word", ["ebr:30", "eba:30", "fe:30", "srl:30", "rom:6"])
+@pytest.mark.parametrize("word", ["ebr:30", "eba:30", "fe:8", "srl:30", "rom:6", "timoshenko:8"])
 def test_frequencies_of_a_clamped_beam(word):
     found = modes(cantilever(word), parameters=STIFF, count=6).frequencies
     b = np.array([1.875104, 4.694091, 7.854757])
@@ -71,7 +71,7 @@ loads: {twist: {frame: arm.tip, moment: [0, 0, =torque]}}
 """
 
 
-@pytest.mark.parametrize("word", ["ebr:6", "eba:6", "fe:6", "srl:6", "rom:3"])
+@pytest.mark.parametrize("word", ["ebr:6", "eba:6", "fe:6", "srl:6", "rom:3", "timoshenko:6"])
 def test_shaft_twist_and_hanging_stretch(word):
     eqs = arm(word, SHAFT)
     L, r, E, G, g = 0.4, 0.02, 100e3, 40e3, 9.81
@@ -99,7 +99,7 @@ rods: {arm: {parent: hub.below, rotation: [{axis: x, angle: 180 deg}], length: 6
 """
 
 
-@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2"])
+@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "timoshenko:4"])
 def test_a_stiff_rod_on_a_moving_body_is_a_compound_pendulum(word):
     eqs = derive(with_rod_model(load_text(HINGED.replace("START", "0")), "arm", word))
     # at rest, not at the start: where sections have absolute poses, the pull of the weight is what brings them back
@@ -111,7 +111,7 @@ def test_a_stiff_rod_on_a_moving_body_is_a_compound_pendulum(word):
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2"])
+@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "timoshenko:4"])
 def test_a_rod_starts_where_its_moving_base_is(word):
     eqs = derive(with_rod_model(load_text(HINGED.replace("START", "90 deg")), "arm", word))
     q = eqs.initial_state()[0]

@@ -19,7 +19,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.equations.kernel import Kernels, coordinate_carrier, dense_function
-from pliant.geometry import se3, so3
+from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.inertia import Inertia
 
@@ -34,65 +34,59 @@ def inertia_kernels(kind: Inertia) -> Kernels:
              frame's axes, at its origin
     """
     pair, n = kind.frames == 2, kind.size
-    entries, q = ca.SX.sym("x", 12 if pair else 0), ca.SX.sym("q", kind.q_size)
-    u, theta = ca.SX.sym("u", 6 if pair else 0), ca.SX.sym("c", kind.constants)
+    x, q = ca.SX.sym("x", 12 if pair else 0), ca.SX.sym("q", kind.q_size)
+    pose = (ca.reshape(x[0:9], 3, 3), x[9:12]) if pair else None
+    theta = ca.SX.sym("c", kind.constants)
     W, W_dot = ca.SX.sym("W", n), ca.SX.sym("A", n)
-    momentum = _momentum(kind, u, q, theta)
-    h, U = _velocity_terms(kind, momentum, u, q, W)
-    M = ca.jacobian(momentum(W), W)
+    momentum = _momentum(kind, pose, q, theta)
+    h = _velocity_terms(kind, momentum, pose, x, q, W)
     forces = momentum(W_dot) + h
     N = coordinate_carrier(kind.parts).rate_matrix(q)
-    X, Y, Z = ca.jacobian(forces, u) @ U, ca.jacobian(forces, W), ca.jacobian(forces, q) @ N
-    # differentiated in position and rotation vector, then fed with their expressions in the pose's entries
-    value = ca.Function("value", [u, q, W, theta], [M, h], {"cse": True})
-    tangent = ca.Function("tangent", [u, q, W, W_dot, theta], [X, Y, Z], {"cse": True})
-    at = ca.vertcat(entries[9:12], so3.log(ca.reshape(entries[0:9], 3, 3))) if pair else u
+    X = ca.jtimes(forces, x, se3.pose_rates(pose)) if pose is not None else ca.SX(n, 0)
+    Y, Z = ca.jacobian(forces, W), ca.jacobian(forces, q) @ N
     name = f"inertia_{kind.name}"
-    inputs = [entries, q, W, theta]
-    moving = [entries, q, W, W_dot, theta]
     return Kernels(
         name,
         (
-            dense_function(f"{name}_value", inputs, value.call([at, q, W, theta])),
-            dense_function(f"{name}_tangent", moving, tangent.call([at, q, W, W_dot, theta])),
+            dense_function(f"{name}_value", [x, q, W, theta], [ca.jacobian(momentum(W), W), h]),
+            dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], [X, Y, Z]),
         ),
     )
 
 
-def _momentum(kind: Inertia, u: Any, q: Any, theta: Any) -> Callable[[Any], Any]:
+def _momentum(kind: Inertia, pose: Pose | None, q: Any, theta: Any) -> Callable[[Any], Any]:
     """`W -> M W`, without ever forming M where it is given by factors."""
-    mass = kind.mass(u, q, theta)
+    mass = kind.mass(pose, q, theta)
     J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(kind.size), mass)
     if J.shape[1] != kind.size or G.shape != (J.shape[0], J.shape[0]):
         raise ValueError(f"the mass matrix of '{kind.name}' must be square of size {kind.size}")
     return lambda W: J.T @ (G @ (J @ W))
 
 
-def _velocity_terms(kind: Inertia, momentum: Callable[[Any], Any], u: Any, q: Any, W: Any) -> tuple[Any, Any]:
-    """The velocity's part of the forces, and U with `du = U delta`."""
+def _velocity_terms(kind: Inertia, momentum: Callable[[Any], Any], pose: Pose | None, x: Any, q: Any, W: Any) -> Any:
+    """The velocity's part of the forces; `x` are the entries of the pose."""
     carrier = coordinate_carrier(kind.parts)
     v = W[6 * kind.frames :]
     twists = [W[6 * i : 6 * i + 6] for i in range(kind.frames)]
     p = momentum(W)
     T = ca.dot(W, p) / 2
     N, gamma = carrier.rate_matrix(q), carrier.bracket(v)
-    U = ca.SX(0, 6)
     pulls = [ca.SX(6, 1)] * kind.frames
     rates = [(q, N @ v)]
-    if kind.frames == 2:
-        second = (so3.exp(u[3:6]), u[0:3])
-        U = ca.blockcat([[ca.SX.eye(3), -so3.hat(u[0:3])], [ca.SX(3, 3), so3.inverse_left_jacobian(u[3:6])]])
-        rates.append((u, U @ (se3.transform_twist(second, twists[1]) - twists[0])))
-        slope = U.T @ ca.gradient(T, u)
-        pulls = [-slope, _wrench_into(second, slope)]
+    if pose is not None:
+        # increments of the relative pose in the first frame's axes, at its origin
+        along = se3.pose_rates(pose)
+        rates.append((x, along @ (se3.transform_twist(pose, twists[1]) - twists[0])))
+        slope = along.T @ ca.gradient(T, x)
+        pulls = [-slope, _wrench_into(pose, slope)]
     h = ca.SX(kind.size, 1)
-    for x, rate in rates:
-        if x.numel():
-            h += ca.jtimes(p, x, rate)
+    for y, rate in rates:
+        if y.numel():
+            h += ca.jtimes(p, y, rate)
     own = p[6 * kind.frames :]
     turning = [se3.cross_wrench(V, p[6 * i : 6 * i + 6]) - pulls[i] for i, V in enumerate(twists)]
     pull = N.T @ ca.gradient(T, q) if q.numel() else ca.SX(0, 1)
-    return h + ca.vertcat(*turning, -gamma.T @ own - pull), U
+    return h + ca.vertcat(*turning, -gamma.T @ own - pull)
 
 
 def _wrench_into(pose: Pose, wrench: Any) -> Any:

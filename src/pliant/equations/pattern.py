@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -38,10 +39,14 @@ def system_pattern(system: System) -> sp.csc_matrix:
     for route in system.routes:
         for group in _coupled_by(system, route):
             pairs.update((a, b) for a in group for b in group)
+    starts_at = [element.v_at for element in system.elements]
+    for force in system.coordinate_forces:
+        first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
+        pairs |= {(a, b) for a in range(first, last + 1) for b in range(first, last + 1)}
     if not pairs:
         return sp.csc_matrix((0, 0))
     array = np.array(sorted(pairs), dtype=int)
-    starts = np.array([e.v_at for e in system.elements])
+    starts = np.array(starts_at)
     sizes = np.array([e.v_size for e in system.elements])
     row_sizes, column_sizes = sizes[array[:, 0]], sizes[array[:, 1]]
     counts = row_sizes * column_sizes
@@ -87,6 +92,13 @@ class BlockPositions:
             rows = self.pattern.indices[start:end]
             self._cache[column_element] = {int(r): int(start + i) for i, r in enumerate(rows)}
         return self._cache[column_element][self._system.elements[row_element].v_at], int(end - start)
+
+    def entry(self, row: int, column: int) -> int:
+        """Position of one entry, by the numbers of two rates."""
+        elements = self._system.elements
+        row_element, column_element = self.element_of[row], self.element_of[column]
+        position, stride = self.block(row_element, column_element)
+        return position + stride * (column - elements[column_element].v_at) + row - elements[row_element].v_at
 
 
 def saddle_pattern(
@@ -145,7 +157,9 @@ def elimination_order(system: System, matrix: sp.csc_matrix, jacobian: tuple[lis
         begin, end = np.searchsorted(rows, [first, first + count])
         touched = np.unique(rank[owner[columns[begin:end]]])
         enough = np.searchsorted(np.cumsum(sizes[order[touched]]), count)
-        key[n + first : n + first + count, 0] = touched[min(enough, len(touched) - 1)] if len(touched) else len(rank)
+        key[n + first : n + first + count, 0] = (
+            touched[min(int(enough), len(touched) - 1)] if len(touched) else len(rank)
+        )
     return [int(k) for k in np.lexsort((np.arange(size), key[:, 1], key[:, 0]))]
 
 

@@ -45,7 +45,7 @@ INTEGERS = (
     "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
     "node_elem node_kind node_theta node_s node_constant node_mass "
     "path_begin path_node path_lower path_upper colptr row "
-    "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_pos cforce_stride "
+    "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
     "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
     "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals "
@@ -166,23 +166,19 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     positions = BlockPositions(system, pattern, element_of)
     _tree_positions(system, integers, positions)
     for f in system.coordinate_forces:
-        element = element_of[f.v_at]
-        owner = system.elements[element]
-        at = f.v_at - owner.v_at
-        size = sum(part.v_size for part in f.kind.parts)
-        position, stride = positions.block(element, element)
         for name, value in (
             ("kind", cforces.number(f.kind)),
             ("q", f.q_at),
             ("v", f.v_at),
-            ("k", size),
+            ("k", f.size),
             ("theta", f.constants),
             ("signal", f.signals),
             ("signals", f.kind.signals),
-            ("pos", position + stride * at + at),
-            ("stride", stride),
+            ("begin", len(integers["cforce_column"])),
         ):
             integers[f"cforce_{name}"].append(value)
+        # rates are numbered in a row, so each column's entries of the block stand in a row too
+        integers["cforce_column"] += [positions.entry(f.v_at, f.v_at + j) for j in range(f.size)]
     for applied in system.frame_forces:
         integers["fforce_kind"].append(fforces.number(applied.kind))
         integers["fforce_begin"].append(len(integers["fforce_nodes"]))
@@ -293,11 +289,12 @@ def _maxima(system: System) -> dict[str, int]:
             size *= 2
         return size
 
+    rates = [e.v_size for e in system.elements] + [f.size for f in system.coordinate_forces]
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
     signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
     signals += [r.kind.signals for r in system.routes]
     return {
-        "PL_MAX_K": up(max((e.v_size for e in system.elements), default=1), 6),
+        "PL_MAX_K": up(max(rates, default=1), 6),
         "PL_MAX_FRAMES": up(max(frames, default=1), 3),
         "PL_MAX_ROWS": up(max((c.kind.size for c in system.constraints), default=1), 6),
         "PL_MAX_SIGNALS": up(max(signals, default=1), 6),

@@ -74,7 +74,7 @@ class FrameConstraint:
 
 @dataclass(frozen=True)
 class CoordinateForce:
-    """A force on the coordinates of one motion: `effect(q, v, constants, signals)`."""
+    """A force on coordinates, of one motion or of several one after the other: `effect(q, v, constants, signals)`."""
 
     name: str
     parts: tuple[Part, ...]

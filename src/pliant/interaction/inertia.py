@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.geometry.se3 import Pose
 from pliant.motion.base import Part
 
 
@@ -25,16 +26,16 @@ class Inertia:
         frames: 1 or 2.
         parts: its coordinates, in order; none, or those of one or more elements.
         constants: how many constants an instance has, placements of its frames apart.
-        mass: `(u, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
-            `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `u` holds position
-            and rotation vector of the second frame seen from the first (6); with one it is empty.
+        mass: `(pose, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
+            `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `pose` is (R, p) of
+            the second frame seen from the first, with one it is None.
     """
 
     name: str
     frames: int
     parts: tuple[Part, ...]
     constants: int
-    mass: Callable[[Any, Any, Any], Any]
+    mass: Callable[[Pose | None, Any, Any], Any]
 
     @property
     def q_size(self) -> int:

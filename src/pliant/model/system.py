@@ -67,7 +67,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class OnCoordinates:
-    """A force on the coordinates starting at `q_at`/`v_at`."""
+    """A force on the coordinates starting at `q_at`/`v_at`: of one element, or of elements one after the other."""
 
     kind: CoordinateForce
     q_at: int
@@ -75,6 +75,11 @@ class OnCoordinates:
     constants: int
     signals: int
     source: str
+
+    @property
+    def size(self) -> int:
+        """Rates that it acts on."""
+        return sum(part.v_size for part in self.kind.parts)
 
 
 @dataclass(frozen=True)

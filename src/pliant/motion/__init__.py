@@ -5,6 +5,7 @@ follow by differentiating that formula (`pliant.equations.kernel`), so a new mot
 """
 
 from pliant.motion.base import Motion, Quaternion, Vector
+from pliant.motion.displacement import DISPLACEMENT
 from pliant.motion.free import FREE
 from pliant.motion.planar import PLANAR_XZ, PLANAR_YZ
 from pliant.motion.rotation import ROTATION
@@ -13,6 +14,7 @@ from pliant.motion.screw import SCREW
 from pliant.motion.translation import TRANSLATION
 
 __all__ = [
+    "DISPLACEMENT",
     "FREE",
     "PLANAR_XZ",
     "PLANAR_YZ",

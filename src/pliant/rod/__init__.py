@@ -9,8 +9,9 @@ from pliant.rod.ebr import Ebr
 from pliant.rod.fe import Fe
 from pliant.rod.rom import Rom
 from pliant.rod.srl import Srl
+from pliant.rod.timoshenko import Timoshenko
 from pliant.spec.base import ByType
 
-RodModel: TypeAlias = Annotated[Ebr | Eba | Fe | Rom | Srl, ByType("rod model", key="kind")]
+RodModel: TypeAlias = Annotated[Ebr | Eba | Fe | Rom | Srl | Timoshenko, ByType("rod model", key="kind")]
 
-__all__ = ["Eba", "Ebr", "Fe", "RodModel", "Rom", "Srl"]
+__all__ = ["Eba", "Ebr", "Fe", "RodModel", "Rom", "Srl", "Timoshenko"]

@@ -41,6 +41,14 @@ class Mesh:
     fractions: tuple[float, ...]
     frames: dict[str, int]
 
+    def length(self, k: int) -> Any:
+        """Length of the element from section k to the next [m]."""
+        return self.arc_lengths[k + 1] - self.arc_lengths[k]
+
+    def fraction(self, k: int, x: float) -> float:
+        """Fraction of the rod that is at fraction x of the element from section k to the next."""
+        return self.fractions[k] + x * (self.fractions[k + 1] - self.fractions[k])
+
 
 def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     """Sections with at least that many elements between them; every named frame is a section.

@@ -55,14 +55,12 @@ rods:
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the sections and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
-        arc_lengths, fractions = stations.arc_lengths, stations.fractions
-        places = free_sections(build, rod, arc_lengths)
-        add_lumped_masses(build, rod, places, arc_lengths, fractions)
+        places = free_sections(build, rod, stations.arc_lengths)
+        add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
         force = element_force(self.map, rod.law, actuated=rod.actuation is not None)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
-            middle = (fractions[k] + fractions[k + 1]) / 2
-            begin, end = arc_lengths[k : k + 2]
-            law = rod.law_constants(end - begin, middle, self._started(rod, begin, end))
+            begin, end = stations.arc_lengths[k : k + 2]
+            law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
         name_frames(build, rod, places, stations.frames)

@@ -30,6 +30,7 @@ from pliant.interaction.base import Effect, FrameForce, power_law
 from pliant.interaction.relative import PLACEMENTS, relative_force
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.base import RodModelBase
+from pliant.rod.fe_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
@@ -42,6 +43,12 @@ if TYPE_CHECKING:
 
 IN_PLANE: dict[Plane, tuple[int, ...]] = {"xz": (0, 2, 4), "yz": (1, 2, 3)}
 """Strains of a rod that moves in a plane."""
+
+STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
+"""Derivative of position and orientation along a straight rod, in its axes."""
+
+SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
+"""Each shear, the bend in the same plane, and the sign of the bend's slope under a positive shear force."""
 
 
 class Fe(RodModelBase):
@@ -66,6 +73,11 @@ rods:
     """Nodes move only in the plane of the rod's x and z axes (`xz`) or y and z axes (`yz`), as these stand at the start:
     three rates per node instead of six. What carries the rod's base must stay in that plane."""
 
+    mass: Literal["consistent", "lumped"] = "consistent"
+    """Mass along the element's curve between its nodes (`consistent`; modes of bending and torsion are then of fourth
+    order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second
+    order)."""
+
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
@@ -80,21 +92,22 @@ rods:
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the nodes and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
-        arc_lengths, fractions = stations.arc_lengths, stations.fractions
         if self.plane is None:
-            places = free_sections(build, rod, arc_lengths)
+            places = free_sections(build, rod, stations.arc_lengths)
         else:
-            places = planar_sections(build, rod, arc_lengths, self.plane)
-        add_lumped_masses(build, rod, places, arc_lengths, fractions)
+            places = planar_sections(build, rod, stations.arc_lengths, self.plane)
         force = element_force(rod.law, actuated=rod.actuation is not None)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
-            middle, half = (fractions[k] + fractions[k + 1]) / 2, (fractions[k + 1] - fractions[k]) / 2
-            begin, end = arc_lengths[k : k + 2]
-            law = rod.law_constants(end - begin, middle - GAUSS * half, rod.curve.strains(begin, end))
-            second = rod.section(middle + GAUSS * half)
+            near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))
+            begin, end = stations.arc_lengths[k : k + 2]
+            law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
             constants = [*ends, *law, *second.stiffness, *second.coupling]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+        if self.mass == "lumped":
+            add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
+        else:
+            add_consistent_masses(build, rod, stations, places)
         name_frames(build, rod, places, stations.frames)
 
 
@@ -108,7 +121,7 @@ def element_force(law: Law, *, actuated: bool) -> FrameForce:
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
-        return helix / c[PLACEMENTS] - ca.DM([0, 0, 1, 0, 0, 0])
+        return helix / c[PLACEMENTS] - STRAIGHT
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
         return element_effect(strain, rate, c[PLACEMENTS:], signal, law)
@@ -130,21 +143,16 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
         actual = section_effect(strain, ca.DM.zeros(6), plain, none, law)
         linear = section_effect(strain, ca.DM.zeros(6), plain, none, "linear")
         force, energy = force + actual.force - linear.force, energy + actual.energy - linear.energy
-    friction = _friction(rate, length, mean, c[15:21], c[21:27])
+    friction = strain_friction(rate, length, mean, c[15:21], c[21:27])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
     return Effect(force - friction + drive, energy, ca.dot(friction, rate), ca.dot(drive, rate))
 
 
 def _elastic(strain: Any, rest: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any]:
     """Force conjugate to the mean strain, and stored energy [J]; the module's text has the equations."""
-    e = strain + ca.DM([0, 0, 1, 0, 0, 0])
-    v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
-    ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
+    e = strain + STRAIGHT
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    F = 0
-    for s, C in zip(places, stiffness, strict=True):
-        shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ _compliance(C) @ shape.T
+    F = _flexibility(e, places, stiffness)
     wrench = _solve(F, strain - rest)
     n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
     turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
@@ -153,6 +161,23 @@ def _elastic(strain: Any, rest: Any, length: Any, stiffness: tuple[Any, Any]) ->
     varied = sum(s * (_compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
     force = -length * (wrench - turning.T @ varied / 2)
     return force, length * ca.dot(strain - rest, wrench) / 2
+
+
+def _flexibility(e: Any, places: tuple[Any, Any], stiffness: tuple[Any, Any]) -> Any:
+    """F of the module's text, for a mean strain that includes the straight rod's."""
+    v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
+    ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
+    F = 0
+    for s, C in zip(places, stiffness, strict=True):
+        shape = ca.SX.eye(6) + s * ad
+        F += 0.5 * shape @ _compliance(C) @ shape.T
+    return F
+
+
+def straight_compliance(length: Any, stiffness: Any) -> Any:
+    """F of a straight element with the same stiffness (six, and two couplings) all along."""
+    places = (-GAUSS * length / 2, GAUSS * length / 2)
+    return _flexibility(STRAIGHT, places, (stiffness, stiffness))
 
 
 def _compliance(stiffness: Any) -> Any:
@@ -171,7 +196,7 @@ def _solve(F: Any, x: Any) -> Any:
     return ca.solve(R, ca.solve(R.T, x))
 
 
-def _friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) -> Any:
+def strain_friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) -> Any:
     """Friction of the strain rates at the Gauss points, as a force against the rate of the mean strain.
 
     A curvature that varies linearly shows in the mean shear; these are the rates of the straight element, for small
@@ -180,7 +205,7 @@ def _friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) 
     total = 0
     for side in (-GAUSS, GAUSS):
         rows = ca.SX.eye(6)
-        for shear, bend, sign in ((0, 4, -1), (1, 3, 1)):
+        for shear, bend, sign in SHEAR_WITH_BEND:
             phi = 12 * stiffness[bend] / (stiffness[shear] * length**2)
             rows[shear, shear] = phi / (1 + phi)
             rows[bend, shear] = side * sign * 6 / (length * (1 + phi))

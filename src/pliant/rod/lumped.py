@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3
@@ -31,6 +31,14 @@ def add_lumped_masses(
     Mass, centre of mass and inertia of the rod are exact in the shape in which it
     starts. The world's share is left out: it never moves.
     """
+    for piece in lumped_pieces(rod, nodes, arc_lengths, fractions):
+        add_piece_of_mass(build, rod, *piece)
+
+
+def lumped_pieces(
+    rod: RodProperties, nodes: Sequence[tuple[int, Pose]], arc_lengths: Sequence[Any], fractions: Sequence[float]
+) -> Iterator[tuple[int, Pose, Any, float]]:
+    """Short pieces of the rod that move with nodes: node, placement, length [m], fraction of the rod's length."""
     last = len(nodes) - 1
     for k, ((node, placement), here) in enumerate(zip(nodes, arc_lengths, strict=True)):
         if node == WORLD:
@@ -40,8 +48,7 @@ def add_lumped_masses(
         for side in (-GAUSS, GAUSS):
             at = _point(arc_lengths[before], here, arc_lengths[after], side)
             x = _point(fractions[before], fractions[k], fractions[after], side)
-            place = se3.compose(placement, rod.curve.relative(here, at))
-            add_piece_of_mass(build, rod, node, place, half, x)
+            yield node, se3.compose(placement, rod.curve.relative(here, at)), half, x
 
 
 def _point(before: Any, here: Any, after: Any, side: float) -> Any:

@@ -72,7 +72,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
     T->cforce_tangent[T->cforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
     for (int j = 0; j < k; ++j)
       for (int n = 0; n < k; ++n) {
-        const int at = T->cforce_pos[i] + T->cforce_stride[i] * j + n;
+        const int at = T->cforce_column[T->cforce_begin[i] + j] + n;
         w->K[at] -= dq[k * j + n], w->C[at] -= dv[k * j + n];
       }
   }

@@ -1,0 +1,244 @@
+"""Rod model `timoshenko`: the linear beam element of textbooks, for small displacements against the rod's base.
+
+Between nodes 1 and 2, a length L apart, the strains are those of linear shape functions at the middle,
+
+    shear = (w2 - w1) / L - (theta1 + theta2) / 2,    stretch = (u2 - u1) / L,    bend = (theta2 - theta1) / L,
+
+which is one-point (selective reduced) integration of the shear. With the shear stiffness kGA phi / (1 + phi),
+phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at its nodes for loads at its nodes; it is what
+`fe` becomes for small displacements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import casadi as ca
+import numpy as np
+from pydantic import Field
+
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import CoordinateForce, Effect
+from pliant.interaction.inertia import Inertia
+from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
+from pliant.motion.base import Motion
+from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
+from pliant.rod.base import RodModelBase
+from pliant.rod.fe import straight_compliance, strain_friction
+from pliant.rod.lumped import lumped_pieces
+from pliant.rod.properties import RodProperties
+from pliant.rod.section_law import CONSTANTS, section_effect
+from pliant.spec.base import Problem
+from pliant.spec.scalar import Scalar
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.system import Element
+    from pliant.rod.rod import Rod
+
+Shear = Literal["exact", "reduced"]
+Shapes = Literal["cubic", "linear"]
+Weight = Literal["consistent", "nodal"]
+
+LABELS_OF: dict[Plane | None, tuple[str, ...]] = {
+    None: ("x", "y", "z", "rotation_x", "rotation_y", "rotation_z"),
+    "xz": ("x", "z", "angle"),
+    "yz": ("y", "z", "angle"),
+}
+MOTION_OF: dict[Plane | None, Motion] = {None: DISPLACEMENT, "xz": PLANAR_XZ, "yz": PLANAR_YZ}
+PLACES: dict[Plane | None, tuple[int, ...]] = {None: (0, 1, 2, 3, 4, 5), "xz": (0, 2, 4), "yz": (1, 2, 3)}
+"""Which of three displacements and three rotations the coordinates of a node are."""
+
+GAUSS_POINTS, GAUSS_WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legendre.leggauss(4), (1, 0), strict=True))
+"""On [0, 1]; four points integrate products of cubics exactly."""
+
+
+class Timoshenko(RodModelBase):
+    """The linear Timoshenko beam element, for small displacements: teaching, and modes as textbooks have them.
+
+    Displacements and rotations are against the rod's base. Large ones are as wrong as in any linear beam program; use
+    `fe` for them.
+    """
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections:
+  bar: {shape: rectangle, width: 5 mm, height: 2.5 mm}
+materials:
+  aluminium: {density: 2600 kg/m^3, youngs_modulus: 70 GPa, poissons_ratio: 0.33}
+rods:
+  beam: {length: 15 cm, section: bar, material: aluminium, model: {kind: timoshenko, elements: 10, plane: xz}}
+"""
+
+    kind: Literal["timoshenko"] = "timoshenko"
+    elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10
+    """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
+    there are more frames."""
+    plane: Plane | None = None
+    """Displacements only in the plane of the rod's x and z axes (`xz`) or y and z axes (`yz`)."""
+    shear: Shear = "exact"
+    """The element that is exact at its nodes (`exact`), or linear shape functions with one-point integration of the
+    shear (`reduced`)."""
+    mass: Literal["cubic", "linear", "lumped"] = "cubic"
+    """Shape functions of the consistent mass: cubic in deflection (`cubic`), or all linear (`linear`); or half of each
+    element's mass at either node (`lumped`)."""
+    rotary_inertia: bool = True
+    """Whether sections have inertia against turning. Without it some nodes' rotations would have no mass at all unless
+    the rod moves in a `plane` with `cubic` mass."""
+
+    weight: Weight = "consistent"
+    """Whether weight acts as on the mass's shape functions (`consistent`), or at nodes without moments, as linear ones
+    have it, whatever the mass (`nodal`)."""
+
+    def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A straight linear rod, with mass in every coordinate."""
+        if rod.law != "linear":
+            text = f"a linear beam element cannot follow the law '{rod.law}'"
+            yield ("law",), text, "use the model `fe`, or the linear law"
+        for field, curved in (("rest", any(value(rest) != 0 for rest in rod.rest)), ("shape", rod.shape is not None)):
+            if curved:
+                yield (field,), "a linear beam element is straight at rest", f"use the model `fe`, or leave out `{field}`"
+        if not self.rotary_inertia and (self.plane is None or self.mass != "cubic"):
+            text = "without rotary inertia rotations have no mass here"
+            hint = "keep `rotary_inertia`, or choose a `plane` and `cubic` mass"
+            yield ("model", "rotary_inertia"), text, hint
+
+    def apply(self, build: Build, rod: RodProperties) -> None:
+        """Add the nodes, and the elements between them, to the system."""
+        stations = mesh(build, rod, self.elements)
+        places: list[tuple[int, Pose]] = [(rod.node, rod.placement)]
+        elements: list[Element] = []
+        for k, s in enumerate(stations.arc_lengths[1:], start=1):
+            at = se3.compose(rod.placement, (ca.DM.eye(3), ca.vertcat(0, 0, s)))
+            elements.append(build.element(rod.node, [build.plan(MOTION_OF[self.plane], at)]))
+            for j, label in enumerate(LABELS_OF[self.plane]):
+                name = f"{rod.name}.section[{k}].{label}"
+                unit = "m" if label in ("x", "y", "z") else "rad"
+                build.coordinate(name, elements[-1].q_at + j, elements[-1].v_at + j, 0.0, unit=unit)
+            places.append((elements[-1].nodes[0], se3.identity()))
+        self._add_elasticity(build, rod, stations, elements)
+        self._add_mass(build, rod, stations, elements, places)
+        name_frames(build, rod, places, stations.frames)
+
+    def _add_elasticity(self, build: Build, rod: RodProperties, stations: Mesh, elements: list[Element]) -> None:
+        for k in range(len(elements)):
+            first = elements[max(k - 1, 0)]
+            force = element_force(self.plane, self.shear, clamped=k == 0, actuated=rod.actuation is not None)
+            law = rod.law_constants(stations.length(k), stations.fraction(k, 0.5), (0,) * 6)
+            build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
+
+    def _add_mass(
+        self,
+        build: Build,
+        rod: RodProperties,
+        stations: Mesh,
+        elements: list[Element],
+        places: list[tuple[int, Pose]],
+    ) -> None:
+        turning = 1.0 if self.rotary_inertia else 0.0
+        for k in range(len(elements)):
+            length = stations.length(k)
+            if self.mass == "lumped":
+                section = rod.section(stations.fraction(k, 0.5))
+                inertia = _matrix([turning * length / 2 * x for x in section.rotary])
+                for node, place in places[k : k + 2]:
+                    if node:
+                        build.system.mass(node, length / 2 * section.mass, ca.DM.zeros(3), inertia, place)
+                continue
+            constants = [length, stations.arc_lengths[k]]
+            for x, weight in zip(GAUSS_POINTS, GAUSS_WEIGHTS, strict=True):
+                section = rod.section(stations.fraction(k, x))
+                constants += [weight * length * i for i in (section.mass, *(turning * j for j in section.rotary))]
+            kind = element_inertia(self.plane, self.mass, self.weight, clamped=k == 0)
+            build.inertia(kind, [(rod.node, rod.placement)], elements[max(k - 1, 0) : k + 1], constants)
+        # loads that are spread along the rod act at the nodes
+        for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
+            build.rod_piece(rod.name, *piece)
+
+
+def _matrix(rotary: Sequence[Any]) -> Any:
+    """Rotary inertia from its entries xx, yy, zz, xy."""
+    return ca.blockcat([[rotary[0], rotary[3], 0], [rotary[3], rotary[1], 0], [0, 0, rotary[2]]])
+
+
+def _both_ends(q: Any, plane: Plane | None, *, clamped: bool) -> Any:
+    """Displacements (3) and rotations (3) of both ends, as 6 x 2."""
+    size = len(PLACES[plane])
+    ends = ca.SX.zeros(6, 2)
+    for j, at in enumerate(PLACES[plane]):
+        ends[at, 0] = 0 if clamped else q[j]
+        ends[at, 1] = q[j] if clamped else q[size + j]
+    return ends
+
+
+@cache
+def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated: bool) -> CoordinateForce:
+    """Elastic force of an element on the coordinates of its nodes (of the second alone if the first is `clamped`)."""
+
+    def strain(q: Any, length: Any) -> Any:
+        ends = _both_ends(q, plane, clamped=clamped)
+        slopes, turn = (ends[:, 1] - ends[:, 0]) / length, (ends[3:6, 0] + ends[3:6, 1]) / 2
+        # a turn about y leans the section towards x, one about x away from y
+        return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        e, rate, B = strain(q, c[0]), strain(v, c[0]), ca.jacobian(strain(q, c[0]), q)
+        if shear == "reduced":
+            answer = section_effect(e, rate, c, signal, "linear")
+            return Effect(B.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
+        # the wrench at the middle that equilibrium along the straight element asks for
+        wrench = ca.solve(straight_compliance(c[0], c[1:9]), e - c[9:15])
+        friction = strain_friction(rate, c[0], c[1:7], c[15:21], c[21:27])
+        drive = c[0] * signal if signal.numel() else ca.DM.zeros(6)
+        force, energy = drive - friction - c[0] * wrench, c[0] * ca.dot(e - c[9:15], wrench) / 2
+        return Effect(B.T @ force, energy, ca.dot(friction, rate), ca.dot(drive, rate))
+
+    motion = MOTION_OF[plane]
+    name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped, *["actuated"] * actuated])
+    return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS, 6 if actuated else 0, effect)
+
+
+@cache
+def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clamped: bool) -> Inertia:
+    """Consistent mass of an element that moves with the rod's base frame and its nodes' coordinates.
+
+    Constants: length [m], arc length of the first node [m]; per Gauss point mass [kg] and rotary inertia
+    (xx, yy, zz, xy) [kg m^2].
+    """
+
+    def mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
+        length, start = c[0], c[1]
+        rows, weights = [], []
+        for k, x in enumerate(GAUSS_POINTS):
+            ends, at = _both_ends(q, plane, clamped=clamped), c[2 + 5 * k : 7 + 5 * k]
+            displacement, turn = _interpolated(ends, x, length, shapes)
+            carried = displacement if weight == "consistent" else _interpolated(ends, x, length, "linear")[0]
+            here = ca.vertcat(0, 0, start + x * length) + carried
+            by_nodes, by_carried = ca.jacobian(displacement, q), ca.jacobian(carried, q)
+            rows.append(ca.horzcat(ca.SX.eye(3), -so3.hat(here), by_carried))
+            rows.append(ca.horzcat(ca.SX(3, 3), ca.SX.eye(3), ca.jacobian(turn, q)))
+            weights += [at[0] * ca.SX.eye(3), _matrix([at[1], at[2], at[3], at[4]])]
+            if weight == "nodal":
+                # the nodes' own mass stays that of the shape functions
+                rows += [ca.horzcat(ca.SX(3, 6), by_nodes), ca.horzcat(ca.SX(3, 6), by_carried)]
+                weights += [at[0] * ca.SX.eye(3), -at[0] * ca.SX.eye(3)]
+        return ca.vertcat(*rows), ca.diagcat(*weights)
+
+    name = "_".join(["timoshenko", plane or "space", shapes, weight, *["clamped"] * clamped])
+    return Inertia(name, 1, MOTION_OF[plane].parts * (1 if clamped else 2), 2 + 5 * len(GAUSS_POINTS), mass)
+
+
+def _interpolated(ends: Any, x: float, length: Any, shapes: Shapes) -> tuple[Any, Any]:
+    """Displacement and rotation at fraction x of an element."""
+    linear = (1 - x) * ends[:, 0] + x * ends[:, 1]
+    if shapes == "linear":
+        return linear[0:3], linear[3:6]
+    near, far = (1 + 2 * x) * (1 - x) ** 2, x**2 * (3 - 2 * x)
+    slope_near, slope_far = x * (1 - x) ** 2, -(x**2) * (1 - x)
+    # slopes of the deflections along x and y, as the rotations say
+    slopes = ca.vertcat(ends[4, :], -ends[3, :])
+    across = near * ends[0:2, 0] + far * ends[0:2, 1] + length * (slope_near * slopes[:, 0] + slope_far * slopes[:, 1])
+    return ca.vertcat(across, linear[2]), linear[3:6]
