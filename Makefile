@@ -22,13 +22,15 @@ demo: install
 	$(BIN)/pliant modes $(ROBOT)
 	$(BIN)/pliant simulate $(ROBOT) --until 2 --save-every 0.01 --out out/$(ROBOT).nc
 	$(BIN)/pliant picture $(ROBOT) --out out/$(ROBOT).png
+	$(BIN)/pliant run stiff_flop@circling --out out/stiff_flop
 	@echo
 	@echo "Results: out/$(ROBOT).nc (motion; read it with pliant.load_result) and out/$(ROBOT).png (picture)."
+	@echo "Report: out/stiff_flop/report.html (a soft module; open it in a browser, no network needed)."
 	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 
 types: install
 	$(BIN)/mypy

@@ -1,11 +1,18 @@
-"""Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]"""
+"""Make all pictures of the documentation again: python docs/make_pictures.py [NAME ...]
+
+NAME is a bundled robot, `film` (the film of a soft module) or `report` (a view of its report, which needs Chromium).
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pliant
+from pliant.view.film import film
+from pliant.view.report import write_report
 from pliant.view.sketch import save
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -22,15 +29,54 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
 
 
 def main(names: list[str]) -> None:
-    """Draw the named robots, or all bundled ones."""
+    """Draw the named pictures, or all of them."""
     FOLDER.mkdir(exist_ok=True)
-    for name in names or [robot.name for robot in pliant.bundled_robots()]:
+    for name in names or [*(robot.name for robot in pliant.bundled_robots()), "film", "report"]:
+        if name in ("film", "report"):
+            (draw_film if name == "film" else draw_report)()
+            continue
         eqs = pliant.derive(name)
         given = AT_REST.get(name)
         pose = None if given is None else pliant.equilibrium(eqs, **given)
         target = FOLDER / f"{name}.png"
         save(pliant.sketch(eqs, pose, parameters=(given or {}).get("parameters")), target)
         print(target)
+
+
+def draw_film() -> None:
+    """Two rounds of the soft module."""
+    eqs = pliant.derive("stiff_flop@circling")
+    run = pliant.simulate(eqs, (0.0, 4.0), save=pliant.Every(0.05))
+    film(eqs, run, FOLDER / "stiff_flop.gif", frames_per_second=20, dots_per_inch=72)
+    print(FOLDER / "stiff_flop.gif")
+
+
+def draw_report() -> None:
+    """The three-dimensional view of a report, as a browser shows it."""
+    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver_path is None:
+        print("the picture of the report needs chromium and chromedriver; it stays as it is", file=sys.stderr)
+        return
+    from selenium import webdriver
+
+    eqs = pliant.derive("trunk")
+    rest = pliant.equilibrium(eqs, **AT_REST["trunk"])
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        write_report(page, eqs, [pliant.modes(eqs, at=rest.state, count=4, **AT_REST["trunk"])])
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        flags = "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --window-size=900,700"
+        for flag in [*flags.split(), f"--user-data-dir={folder}/profile"]:
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_path))
+        try:
+            driver.get(page.as_uri())
+            driver.execute_script("const p = window.pliantPlayers[0]; p.time = 0.5; p.zoom(0.8)")
+            (FOLDER / "report.png").write_bytes(driver.find_element("css selector", ".player").screenshot_as_png)
+        finally:
+            driver.quit()
+    print(FOLDER / "report.png")
 
 
 if __name__ == "__main__":

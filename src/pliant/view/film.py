@@ -77,7 +77,7 @@ def _pictures(
 
     shown = list(dict.fromkeys(chosen))
     scenes = dict(zip(shown, run_scenes(eqs, run, shown), strict=True))
-    camera = front_view(next(iter(scenes.values())))
+    camera = front_view(*list(scenes.values())[:: max(1, len(scenes) // 20)])
     flat = camera.project(np.concatenate([scene.outline_points() for scene in scenes.values()]))
     size = float(max(np.max(np.ptp(flat, axis=0)), 1e-6))
     drawings = {k: Drawing(scene, camera, labels=True, frames=True, size=size) for k, scene in scenes.items()}
