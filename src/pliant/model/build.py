@@ -113,6 +113,8 @@ class Build:
         self.constraint_rows: dict[str, int] = {}
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self.turn_limits: list[TurnLimit] = []
+        self._started: dict[str, Any] = {}
+        self._moving: dict[str, Any] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
         self._initial_q: list[Any] = []
@@ -315,8 +317,13 @@ class Build:
     def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0, *, unit: str = "") -> None:
         """Name a plain coordinate of the element added last and give its start, and its SI unit ("-" for a pure number)."""
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, False, unit=unit)
-        self._initial_q.append(initial)
-        self._initial_v.append(rate)
+        self._initial_q.append(self._started.get(name, initial))
+        self._initial_v.append(self._moving.get(name, rate))
+
+    def start_coordinates(self, owner: str, initial: Mapping[str, Scalar], rates: Mapping[str, Scalar]) -> None:
+        """Values and rates that coordinates `owner.name`, still to be added, start with instead of their own."""
+        self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
+        self._moving |= {f"{owner}.{name}": self.value(value) for name, value in rates.items()}
 
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
         """Name a free rotation of the element added last, at rest at the start.

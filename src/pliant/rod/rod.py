@@ -92,6 +92,11 @@ class Rod(Framed, Placement):
     """Power of the strain rates, one for all or six [-]."""
     rayleigh: Rayleigh | None = None
     """Damping of its deformation by mass and stiffness, beside `damping`; its power is 1."""
+    initial: dict[str, Value] = Field(default_factory=dict)
+    """Values at the start of coordinates of its model, by name, where they differ from those of its shape: `bend_x[2]` of
+    a segment's strain [1/m], `section[3].x` of a section's place [m]. `pliant show MODEL` lists them."""
+    rates: dict[str, Value] = Field(default_factory=dict)
+    """Rates at the start of coordinates of its model, by name."""
     chambers: dict[Name, Chamber] = Field(default_factory=dict)
     """Pneumatic chambers by name."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
@@ -143,6 +148,7 @@ joints:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the rod to the system in its model."""
+        build.start_coordinates(name, self.initial, self.rates)
         properties = rod_properties(self, name, build)
         alpha: Any = 0.0
         if self.rayleigh is not None:

@@ -82,6 +82,7 @@ class Reference:
 _PLAIN = rf"({WORD}/)*{WORD}"
 _INSTANCE = rf"{_PLAIN}(\[[^\[\]]+\])?"
 _DOTTED = rf"{_INSTANCE}(\.{WORD})?"
+_COORDINATE = rf"{_INSTANCE}(\.{WORD}(\[[0-9]+\])?)*"
 
 Name: TypeAlias = Annotated[str, NameMarker()]
 """The name of a thing: letters, digits, underscores."""
@@ -92,9 +93,9 @@ FrameName: TypeAlias = Annotated[
 """A reference to a frame: `world`, `body` (its own frame), `body.frame`, `link[i-1].tip`, `left/bar.tip`."""
 
 CoordinateName: TypeAlias = Annotated[
-    str, Reference("coordinate", _DOTTED, "write its name, such as hinge, base.x or slide[2]")
+    str, Reference("coordinate", _COORDINATE, "write its name, such as hinge, base.x, slide[2] or arm.bend_x[3]")
 ]
-"""A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`."""
+"""A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`, `arm.bend_x[3]` of a rod."""
 
 LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]

@@ -15,6 +15,7 @@ from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.names import Reference
 from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
+from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
 from pliant.spec.series import read_series
 from pliant.spec.source import FileProblem
@@ -44,6 +45,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _controllers(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
+    yield from rod_coordinate_problems(checked)
 
 
 def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
@@ -100,6 +102,8 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
     if leaf.value in names or checked.lacks("attach"):
         return False
+    if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
+        return False  # looked up when everything else is right
     if any(checked.broken.touches(home, target) for home in homes):
         return False
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))

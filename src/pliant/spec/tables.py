@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,6 +15,7 @@ from pliant.spec.coordinate import Coordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
+from pliant.spec.rod_coordinates import RodCoordinate, rod_coordinates
 from pliant.spec.words import printable
 from pliant.spec.writer import flow, to_data
 from pliant.tendon.through import FramePoint
@@ -65,17 +67,19 @@ def overview(spec: RobotSpec) -> Overview:
     flat = flatten(spec)
     environment = Environment(flat)
     coordinates = coordinate_table(flat)
+    of_rods = rod_coordinates(flat)
     sheets = (
         _parameters(flat, environment),
         _bodies(flat, environment),
         _joints(flat),
         _coordinates(coordinates),
+        _rod_coordinates(of_rods),
         _tendons(flat),
         *(_others(flat, name) for name in collections(type(flat)) if name not in OWN_TABLE),
         _analyses(flat),
     )
     shown = tuple(_used_columns(sheet) for sheet in sheets if sheet.rows)
-    totals = tuple(_totals(flat, environment, coordinates).items())
+    totals = tuple(_totals(flat, environment, coordinates, of_rods).items())
     return Overview(flat.title, spec.description, shown, _tree(flat), totals)
 
 
@@ -162,6 +166,19 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
     return Sheet("coordinates", ("name", "joint", "kind", "start", "rate", "acting on it"), shorten(rows))
 
 
+def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
+    """Coordinates of rods, those that differ only by their number in one row."""
+    groups: dict[tuple[str, str], list[RodCoordinate]] = {}
+    for entry in coordinates:
+        groups.setdefault((entry.rod, re.sub(r"\[\d+\]", "[]", entry.label)), []).append(entry)
+    rows = []
+    for (rod, _), entries in groups.items():
+        name = entries[0].name if len(entries) == 1 else f"{entries[0].name} ... {entries[-1].name}"
+        unit = "rotation" if entries[0].is_rotation else entries[0].unit
+        rows.append((name, rod, str(len(entries)), unit))
+    return Sheet("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
+
+
 def _kind(coordinate: Coordinate) -> str:
     return "length" if "Length" in type(coordinate).__name__ else "angle"
 
@@ -183,9 +200,12 @@ def _analyses(flat: RobotSpec) -> Sheet:
     return Sheet("analyses", ("", "name", "settings"), rows)
 
 
-def _totals(flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry]) -> dict[str, str]:
+def _totals(
+    flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
+) -> dict[str, str]:
     mass = sum(float(body.total_mass(environment.value, flat.materials)) for body in flat.bodies.values())
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
+    free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
     rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
     gravity = ", ".join(number(environment.value(entry)) for entry in flat.world.gravity)
     totals = {"mass": number(mass, "kg"), "bodies": str(len(flat.bodies)), "free coordinates": str(free)}
