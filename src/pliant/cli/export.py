@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pliant.cli.common import CommandError, Folder, Json, Model, Set, Variant, load_model, print_json
+
+if TYPE_CHECKING:
+    from pliant.control.feedback import StateFeedback
+    from pliant.equations.equations import Equations
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +31,9 @@ def export(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the export's own files in a folder that is not empty.")
     ] = False,
+    controller: Annotated[
+        str | None, typer.Option("--controller", help="Write this controller of the model (of type lqr) beside it.")
+    ] = None,
     set: Set = None,
     variant: Variant = None,
     folder: Folder = None,
@@ -46,10 +53,11 @@ def export(
     from pliant.solve.state import AssemblyError
 
     try:
-        files = export_c(derive(spec).model, c, method=method, step=dt, force=force)
+        eqs = derive(spec)
+        files = export_c(eqs.model, c, method=method, step=dt, force=force, controller=_designed(eqs, controller))
     except ExportError as error:
         raise CommandError(error.message, error.hint) from error
-    except (AssemblyError, EvaluationError) as error:
+    except (AssemblyError, EvaluationError, ValueError) as error:
         raise CommandError(str(error)) from error
     if json:
         answer = {"model": model, "status": "ok", "folder": c, "method": method, "dt": dt}
@@ -57,3 +65,22 @@ def export(
     else:
         print(f"{len(files)} files in {c}; README.txt there says how to build them")
     return 0
+
+
+def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
+    """A controller that the model describes, designed."""
+    from pliant.control.feedback import StateFeedback
+    from pliant.controller import model_controllers
+    from pliant.spec.base import nearest
+
+    if name is None:
+        return None
+    described = eqs.model.spec.control
+    if name not in described:
+        match = nearest(name, tuple(described))
+        known = f"the model has {', '.join(described)}" if described else "the model has none; add it under `control`"
+        raise CommandError(f"no controller '{name}'", f"did you mean '{match}'?" if match else known)
+    found = model_controllers(eqs)[list(described).index(name)]
+    if not isinstance(found, StateFeedback):
+        raise CommandError(f"the controller '{name}' solves the model at every sample", "export one of type lqr")
+    return found

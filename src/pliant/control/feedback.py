@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from pliant.control.limits import Limits, allocate
 from pliant.control.lqr import Regulator
 from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
-from pliant.equations.equations import Equations
+from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.integrator.group import Group
 from pliant.solve.linear import StateSpace
@@ -54,6 +55,35 @@ class Actuation:
         if not self.cut:
             return []
         return [f"commands met the limits of the inputs at {self.cut} of {self.total} samples"]
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """A controller in numbers: at each sample
+
+        x = state + L (y - zero - C state - D (last - rest))        with an observer; else x = L (y - zero) for the plant's
+                                                                    states and the remembered commands after them
+        command = rest - K x, within [lower, upper] and `reach` of the command before
+        state = A x + B (command - rest)
+
+    The first `plant` states are the robot's (or its modes), the others past commands; `guess` is what the former start from.
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    K: np.ndarray
+    L: np.ndarray
+    rest: np.ndarray
+    zero: np.ndarray
+    guess: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    reach: np.ndarray
+    plant: int
+    measured: tuple[str, ...]
+    commands: tuple[str, ...]
 
 
 @dataclass
@@ -109,15 +139,18 @@ class StateFeedback:
         self._commands = [np.zeros(m) for _ in range(max(1, self._past))]
         self._in_force = np.zeros(m)
         if self.observer is not None:
-            eqs = now.equations
-            engine = eqs.bind(now.inputs, now.parameters)
-            a, multipliers = engine.forward(at.t, at.q, at.v)
-            values = evaluate_outputs(eqs.model, engine, at.t, at.q, at.v, a, multipliers, 0.0)
+            values = self._rest_outputs(now.equations, now.inputs, now.parameters, at.t)
             self._outputs = _whole_names(self.observer.linear.outputs, tuple(values))
             self._zero = np.concatenate([np.atleast_1d(values[name]) for name in self._outputs])
             n = len(self._linear.states)
             self._estimate = np.zeros(n) if self.guess is None else np.asarray(self.guess, dtype=float)
         self.estimates: list[np.ndarray] = []
+
+    def _rest_outputs(self, eqs: Equations, inputs: Values, parameters: Values, t: float) -> dict[str, Any]:
+        """Outputs in the state that the design is about."""
+        at, engine = self._linear.state, eqs.bind(inputs, parameters)
+        a, multipliers = engine.forward(t, at.q, at.v)
+        return evaluate_outputs(eqs.model, engine, t, at.q, at.v, a, multipliers, 0.0)
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs for the state, or for its estimate, at this sample."""
@@ -138,6 +171,58 @@ class StateFeedback:
         self._commands = [applied, *self._commands][: max(1, self._past)]
         self._in_force = applied if self._past == 0 else self._in_force
         return dict(zip(self._linear.inputs, (self._rest + applied).tolist(), strict=True))
+
+    def matrices(self) -> Matrices:
+        """Everything the controller computes with, to write it down elsewhere."""
+        regulator, inputs = self.regulator, self._linear.inputs
+        if not isinstance(regulator.linear, DiscreteStateSpace):
+            raise ValueError("a controller in matrices needs a discrete design; use `discretize` before `lqr`")
+        linear, n, eqs = regulator.linear, len(self._linear.states), self.equations
+        size, m = len(linear.A), len(inputs)
+        if self.observer is not None:
+            seen = self.observer.linear
+            at = self._linear.state
+            values = self._rest_outputs(
+                eqs, dict(zip(inputs, self._linear.input_values.tolist(), strict=True)), {}, at.t
+            )
+            names = _whole_names(seen.outputs, tuple(values))
+            zero = np.concatenate([np.atleast_1d(values[name]) for name in names])
+            A, B, C, D, L = linear.A, linear.B, seen.C, seen.D, self.observer.gain
+            measured = seen.outputs
+        else:
+            # measured are all positions and rates; the deviation takes the independent ones, then the modes of the design
+            whole = self._deviation
+            take = np.zeros((2 * len(whole.rows), 2 * len(eqs.rates)))
+            for i, row in enumerate(whole.rows):
+                take[i, row] = take[len(whole.rows) + i, len(eqs.rates) + row] = 1.0
+            L = np.zeros((size, take.shape[1]))
+            L[:n] = take if self.reduction is None else self.reduction.onto @ take
+            A, B = linear.A.copy(), linear.B.copy()
+            A[:n], B[:n] = 0.0, 0.0  # measured anew at every sample; only past commands are remembered
+            measured = eqs.coordinates + tuple(f"d({name})/dt" for name in eqs.rates)
+            C, D = np.zeros((len(measured), size)), np.zeros((len(measured), m))
+            zero = np.concatenate([whole.q0, whole.v0])
+        lower, upper = self._actuation.limits.bounds(inputs)
+        rates = self._actuation.limits.rate
+        reach = np.array([float(rates.get(name, np.inf)) * self.sample_time for name in inputs])
+        guess = np.zeros(n) if self.guess is None else np.asarray(self.guess, dtype=float)
+        return Matrices(
+            A,
+            B,
+            C,
+            D,
+            regulator.gain,
+            L,
+            self._linear.input_values,
+            zero,
+            guess,
+            lower,
+            upper,
+            reach,
+            n,
+            measured,
+            inputs,
+        )
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""

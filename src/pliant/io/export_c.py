@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -32,6 +33,9 @@ from pliant.solve.integrator import (
     Rosenbrock,
     SemiImplicit,
 )
+
+if TYPE_CHECKING:
+    from pliant.control.feedback import StateFeedback
 
 TEMPLATES = Path(__file__).parent / "templates"
 RUNTIME = "runtime"
@@ -58,6 +62,7 @@ def export_c(
     method: str = "semi_implicit",
     step: float = 1e-3,
     force: bool = False,
+    controller: StateFeedback | None = None,
 ) -> list[Path]:
     """Write a robot as standalone C11 and return the files written.
 
@@ -65,7 +70,8 @@ def export_c(
     (order 2, iterations, constraints at position level), `explicit` (Runge-Kutta of order 5, for robots that are not
     stiff) or `implicit` (Rosenbrock of order 4, for stiff ones).
     step: the step [s] that the exported main uses; the step function takes any. force: write into a folder that is not
-    empty; only files of the export's own names are replaced, nothing is removed.
+    empty; only files of the export's own names are replaced, nothing is removed. controller: a designed controller to write beside
+    it (`io.controller_c`).
 
     Raises ExportError when the robot cannot be exported or the folder cannot be written to, AssemblyError when its
     loops cannot be closed at the start.
@@ -73,6 +79,10 @@ def export_c(
     target = Path(folder)
     _check_folder(target, force=force)
     files = c_files(model, method=method, step=step)
+    if controller is not None:
+        from pliant.io.controller_c import controller_files
+
+        files |= controller_files(controller)
     return _write(target, files)
 
 
@@ -110,13 +120,13 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
         "inputs": str(len(model.input_names)),
     }
     files = {
-        f"{name}.h": _filled("robot.h", words),
-        f"{name}.c": _filled("robot.c", words),
-        f"{name}_equations.h": _filled("robot_equations.h", words),
+        f"{name}.h": filled("robot.h", words),
+        f"{name}.c": filled("robot.c", words),
+        f"{name}_equations.h": filled("robot_equations.h", words),
         f"{name}_equations.c": _equations(model, tables, name, method, step),
-        "main.c": _filled("main.c", words),
-        "CMakeLists.txt": _filled("CMakeLists.txt", words),
-        "README.txt": _filled("README.txt", words),
+        "main.c": filled("main.c", words),
+        "CMakeLists.txt": filled("CMakeLists.txt", words),
+        "README.txt": filled("README.txt", words),
     }
     return files | runtime
 
@@ -141,7 +151,7 @@ def _with_followed_positions(model: Model) -> InputPlan:
     return replace(plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
 
 
-def _filled(template: str, words: Mapping[str, str]) -> str:
+def filled(template: str, words: Mapping[str, str]) -> str:
     """A template with its words put in and the robot's own prefix on all names."""
     text = (TEMPLATES / template).read_text(encoding="utf-8")
     name = words["name"]

@@ -100,7 +100,11 @@ rods:
             yield ("law",), text, "use the model `fe`, or the linear law"
         for field, curved in (("rest", any(value(rest) != 0 for rest in rod.rest)), ("shape", rod.shape is not None)):
             if curved:
-                yield (field,), "a linear beam element is straight at rest", f"use the model `fe`, or leave out `{field}`"
+                yield (
+                    (field,),
+                    "a linear beam element is straight at rest",
+                    f"use the model `fe`, or leave out `{field}`",
+                )
         if not self.rotary_inertia and (self.plane is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"
             hint = "keep `rotary_inertia`, or choose a `plane` and `cubic` mass"
