@@ -122,6 +122,34 @@ def test_neo_hookean_pull():
     assert EA / 3 * (stretch - 1 / stretch**2) == pytest.approx(pull, rel=1e-8)
 
 
+@pytest.mark.parametrize("word", ["eba:3", "ebr:3", "rom:2"])
+def test_mean_stretch_as_published(word):
+    """At rest, radii by 1/sqrt(x), E by 1/x and the length by x leave EA / x^2 on the strain (x - 1) / x."""
+    text = ROD.replace("SECTION", "round").replace("EXTRA", ", law: mean_stretch")
+    eqs = derive(with_rod_model(load_text(text), "arm", word))
+    pull, EA = 15.0, 200e3 * np.pi * 0.015**2
+    found = equilibrium(eqs, parameters={"pull": pull})
+    assert found.status == "converged"
+    x = found.frames["arm.tip"].position[2] / 0.3
+    assert x > 1.1
+    E, radius, length = 200e3 / x, 0.015 / np.sqrt(x), 0.3 * x
+    assert E * np.pi * radius**2 / length * (length - 0.3) == pytest.approx(pull, rel=1e-8)
+    assert EA * (x - 1) / x**3 == pytest.approx(pull, rel=1e-8)
+
+
+def test_the_energy_of_mean_stretch_is_accounted_for():
+    value = coordinate_force_kernels(section_force("mean_stretch", actuated=False)).functions[0]
+    rng = np.random.default_rng(4)
+    constants = np.concatenate([[0.2], rng.uniform(1, 3, 6), [0.3, -0.4], np.zeros(12), np.ones(6)])
+    strain, rate, step = 0.3 * rng.normal(size=6), rng.normal(size=6), 1e-6
+    force, powers = (np.asarray(x).ravel() for x in value(strain, rate, constants, []))
+    stored = [float(value(strain + s * rate, rate, constants, [])[1][0]) for s in (step, -step)]
+    # what goes into the store is what the strains bring in and what the update supplies
+    assert (stored[0] - stored[1]) / (2 * step) == pytest.approx(-force @ rate + powers[2] - powers[1], rel=1e-6)
+    x = 1 + strain[2]
+    assert force[5] == pytest.approx(-0.2 * constants[6] / x**4 * strain[5], rel=1e-12)
+
+
 def test_stated_tangents_equal_differentiated_ones():
     def deformation(p, alpha, c):
         return ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
@@ -14,6 +14,7 @@ from pliant.rod.chamber import Chamber
 from pliant.rod.ebr import Ebr
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
+from pliant.rod.section_law import Law
 from pliant.rod.shape import Shape
 from pliant.spec.base import Framed, OneOrList, Part, Problem, fault, positive
 from pliant.spec.names import FrameName, MaterialName, Name, SectionName
@@ -77,9 +78,12 @@ class Rod(Framed, Placement):
     stress_free: bool = True
     """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
     bent into its shape has `stress_free: false` and no `rest`."""
-    law: Literal["linear", "neo_hookean"] = "linear"
-    """How the material answers large strains: linear, or as an incompressible neo-Hookean solid that thins and softens
-    when stretched."""
+    law: Law = "linear"
+    """How the material answers large strains: linear; as an incompressible neo-Hookean solid that thins and softens when
+    stretched (`neo_hookean`); or by the published update of stiffness (`mean_stretch`): with the stretch x of each piece of
+    the model, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their radius. The update is
+    a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored energy,
+    so what it puts in counts as supplied."""
     stiffness_factors: SixNumbers = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
     forbid a strain in effect."""

@@ -2,7 +2,8 @@
 
 Strains are (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to
 them.
-Every law comes from a stored energy, so undamped motion conserves it exactly.
+The laws `linear` and `neo_hookean` come from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is
+the published update of stiffness by stretch, which does not: what the update puts in or takes out counts as supplied.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import casadi as ca
 
 from pliant.interaction.base import Effect, power_law
 
-Law = Literal["linear", "neo_hookean"]
+Law = Literal["linear", "neo_hookean", "mean_stretch"]
 
 CONSTANTS = 27
 """Length [m], six stiffnesses, coupling of the shears and of the bends, then six each of rest strain, damping coefficient,
@@ -32,8 +33,12 @@ def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
     friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
+    updated = 0.0
+    if law == "mean_stretch":
+        held = _updated(ca.SX(strain), rest, stiffness, coupling)
+        updated, elastic = length * ca.dot(elastic - held, rate), held
     force = drive - length * elastic - friction
-    return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate))
+    return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate) + updated)
 
 
 def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law) -> Any:
@@ -42,6 +47,13 @@ def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law) -> 
     between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
     if law == "linear":
         return 0.5 * ca.dot(stiffness * e, e) + between[0] + between[1]
+    if law == "mean_stretch":
+        x = 1 + strain[2] - rest[2]
+        # the axial force EA (x - 1) / x^3 has this potential; the rest is what the springs hold as they are now
+        axial = stiffness[2] * (0.5 - 1 / x + 0.5 / x**2)
+        shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
+        turn = 0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2 + stiffness[5] * e[5] ** 2) + between[1]
+        return axial + shear / x**3 + turn / x**4
     # Incompressible neo-Hookean rod: fibres follow W = E/6 (x^2 + 2/x - 3) with x their stretch; the section's
     # dimensions shrink by 1/sqrt(stretch). Second order in bending, exact in stretching.
     x = 1 + strain[2] - rest[2]
@@ -50,3 +62,15 @@ def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law) -> 
     axial = stiffness[2] / 6 * (x**2 + 2 / x - 3)
     bend = bending * (0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1])
     return shear + axial + bend + 0.5 * stiffness[5] / x * e[5] ** 2
+
+
+def _updated(strain: Any, rest: Any, stiffness: Any, coupling: Any) -> Any:
+    """Forces along the strains with the stiffness that the published update gives a piece of rod at its stretch x.
+
+    Radii shrink by 1/sqrt(x), E and G by 1/x, and the piece is x times as long. Per piece of undeformed length h that makes
+    of EA/h and kGA/h their x^-3, of EI/h and GJ/h their x^-4.
+    """
+    e, x = strain - rest, 1 + strain[2] - rest[2]
+    shear = ca.vertcat(stiffness[0] * e[0] + coupling[0] * e[1], stiffness[1] * e[1] + coupling[0] * e[0])
+    bend = ca.vertcat(stiffness[3] * e[3] + coupling[1] * e[4], stiffness[4] * e[4] + coupling[1] * e[3])
+    return ca.vertcat(ca.vertcat(shear, stiffness[2] * e[2]) / x**3, ca.vertcat(bend, stiffness[5] * e[5]) / x**4)
