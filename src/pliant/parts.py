@@ -19,7 +19,7 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
-from pliant.rod import Eba, Ebr, Fe, Rom, Srl, Timoshenko
+from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
@@ -66,6 +66,7 @@ from pliant.spec.outputs import (
     EnergyOutput,
     FrameOutput,
     LinkOutput,
+    RodOutput,
     TendonOutput,
 )
 from pliant.spec.parameter import Parameter, World
@@ -98,9 +99,11 @@ __all__ = [
     "Beam",
     "Body",
     "Box",
+    "Cc",
     "Chain",
     "Chamber",
     "Circle",
+    "Cog",
     "ConstraintController",
     "ConstraintOutput",
     "CoordinateOutput",
@@ -167,6 +170,7 @@ __all__ = [
     "RobotSpec",
     "Rod",
     "RodFrame",
+    "RodOutput",
     "RodPoint",
     "Rom",
     "Rotate",

@@ -15,7 +15,7 @@ from pliant.rod.segments import section_force
 from pliant.rod.switch import with_rod_model
 from pliant.spec.faults import SpecError
 
-KINDS = ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2"]
+KINDS = ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "cc:4", "cog:4"]
 
 ROD = """
 pliant: 1
@@ -63,7 +63,7 @@ def test_a_rod_rests_in_its_unstressed_shape(word):
     assert eqs.frame("arm.tip", q).rotation == pytest.approx(np.asarray(R), abs=1e-12)
 
 
-@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "fe:4", "srl:16", "rom:4", "timoshenko:16"])
+@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "fe:4", "srl:16", "rom:4", "timoshenko:16", "cc:16"])
 def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
     eqs = rod(word, section="[round, thin]")
     found = equilibrium(eqs, parameters={"pull": 1.0})

@@ -1,27 +1,33 @@
 """Kernels of inertia that is not rigid: Hamel's equations in the axes of its frames.
 
-With momenta `p = M W`, kinetic energy `T = 1/2 W'p`, body-side increments `zeta` of the frames and increments of the
-coordinates, the generalized forces that the motion asks for are
+With momenta `p = M W`, kinetic energy `T = 1/2 W'p`, body-side increments of the frames and increments of the coordinates,
+the generalized forces that the motion asks for are
 
-    frame        dp/dt - ad(V)' p - dT/dzeta,        ad(V)' p = -(V x* p)
-    coordinates  dp/dt - Gamma(v)' p - dT/dq
+    frame        dp/dt - ad(V)' p - dT/d(increment),        ad(V)' p = -(V x* p)
+    coordinates  dp/dt - Gamma(v)' p - dT/d(increment)
 
-which is `M dW/dt` and a rest that depends on configuration and rates. Seen from the first frame, only the relative pose
-of a second one and the coordinates enter, so kernels never see the world.
+Seen from the first frame, only the relative pose of a second one and the coordinates change M, so kernels never see the
+world. With x these, D the derivatives by their increments, `B W` the increments' rates and `P = D p`,
+
+    forces = M dW/dt + P (B W) - B' (P'W) / 2 + k(W) p,
+
+where k(W) p are the terms with ad and Gamma. P holds every derivative of M that is needed: one more D gives the tangents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import casadi as ca
 
 from pliant.equations.kernel import Kernels, coordinate_carrier, dense_function
-from pliant.geometry import se3
+from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.interaction.inertia import Inertia
+from pliant.motion.base import Motion, Vector
 
 
 @cache
@@ -33,63 +39,97 @@ def inertia_kernels(kind: Inertia) -> Kernels:
              d(forces) = X delta + Y dW + Z dq + M d(dW/dt), with delta the increment of the relative pose in the first
              frame's axes, at its origin
     """
-    pair, n = kind.frames == 2, kind.size
-    x, q = ca.SX.sym("x", 12 if pair else 0), ca.SX.sym("q", kind.q_size)
-    pose = (ca.reshape(x[0:9], 3, 3), x[9:12]) if pair else None
-    theta = ca.SX.sym("c", kind.constants)
-    W, W_dot = ca.SX.sym("W", n), ca.SX.sym("A", n)
-    momentum = _momentum(kind, pose, q, theta)
-    h = _velocity_terms(kind, momentum, pose, x, q, W)
-    forces = momentum(W_dot) + h
-    N = coordinate_carrier(kind.parts).rate_matrix(q)
-    X = ca.jtimes(forces, x, se3.pose_rates(pose)) if pose is not None else ca.SX(n, 0)
-    Y, Z = ca.jacobian(forces, W), ca.jacobian(forces, q) @ N
+    x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", kind.q_size)
+    W, W_dot, theta = ca.SX.sym("W", kind.size), ca.SX.sym("A", kind.size), ca.SX.sym("c", kind.constants)
+    own = kind.own(theta) if kind.own is not None else ca.SX.eye(kind.v_size)
+    into = ca.diagcat(ca.SX.eye(6 * kind.frames), own)
+    z = own @ q if kind.own is not None else q
+    value, tangent = _inner_kernels(kind, own.shape[0])
+    M, h = value.call([x, z, into @ W, theta])
+    X, Y, Z = tangent.call([x, z, into @ W, into @ W_dot, theta])
     name = f"inertia_{kind.name}"
+    outputs = [into.T @ X, into.T @ Y @ into, into.T @ Z @ own]
     return Kernels(
         name,
         (
-            dense_function(f"{name}_value", [x, q, W, theta], [ca.jacobian(momentum(W), W), h]),
-            dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], [X, Y, Z]),
+            dense_function(f"{name}_value", [x, q, W, theta], [into.T @ M @ into, into.T @ h]),
+            dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
         ),
     )
 
 
-def _momentum(kind: Inertia, pose: Pose | None, q: Any, theta: Any) -> Callable[[Any], Any]:
-    """`W -> M W`, without ever forming M where it is given by factors."""
-    mass = kind.mass(pose, q, theta)
-    J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(kind.size), mass)
-    if J.shape[1] != kind.size or G.shape != (J.shape[0], J.shape[0]):
-        raise ValueError(f"the mass matrix of '{kind.name}' must be square of size {kind.size}")
-    return lambda W: J.T @ (G @ (J @ W))
+@dataclass(frozen=True)
+class _Setting:
+    """Symbols and maps of a kind: `rate(W)` are the increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
+
+    x: Any
+    pose: Pose | None
+    q: Any
+    carrier: Motion
+    increments: Any
+    rate: Callable[[Any], Any]
+    pull: Callable[[Any], Any]
+    turn: Callable[[Any, Any], Any]
+
+    def by_increments(self, expression: Any) -> Any:
+        """D: relative pose first, then coordinates."""
+        return ca.jacobian(expression, ca.vertcat(self.x, self.q)) @ self.increments
 
 
-def _velocity_terms(kind: Inertia, momentum: Callable[[Any], Any], pose: Pose | None, x: Any, q: Any, W: Any) -> Any:
-    """The velocity's part of the forces; `x` are the entries of the pose."""
-    carrier = coordinate_carrier(kind.parts)
-    v = W[6 * kind.frames :]
-    twists = [W[6 * i : 6 * i + 6] for i in range(kind.frames)]
+def _setting(kind: Inertia, own: int) -> _Setting:
+    # coordinates that enter through a constant matrix are plain ones
+    carrier = coordinate_carrier(kind.parts if kind.own is None else (Vector(own),))
+    f, k = 6 * kind.frames, carrier.v_size
+    x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", carrier.q_size)
+    N = carrier.rate_matrix(q)
+
+    def turn(W: Any, p: Any) -> Any:
+        frames = [se3.cross_wrench(W[i : i + 6], p[i : i + 6, :]) for i in range(0, f, 6)]
+        return ca.vertcat(*frames, -carrier.bracket(W[f:]).T @ p[f:, :])
+
+    if kind.frames == 1:
+        return _Setting(x, None, q, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn)
+    R, p = pose = ca.reshape(x[0:9], 3, 3), x[9:12]
+    Ad = ca.blockcat([[R, so3.hat(p) @ R], [ca.SX(3, 3), R]])
+    B = ca.diagcat(ca.horzcat(-ca.SX.eye(6), Ad), ca.SX.eye(k))
+    increments = ca.diagcat(se3.pose_rates(pose), N)
+    return _Setting(x, pose, q, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
+
+
+def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
+    """The kernels by the coordinates that M is stated in."""
+    at = _setting(kind, own)
+    n = 6 * kind.frames + at.carrier.v_size
+    W, W_dot, theta = ca.SX.sym("W", n), ca.SX.sym("A", n), ca.SX.sym("c", kind.constants)
+    momentum = _momentum(kind, n, at, theta)
     p = momentum(W)
-    T = ca.dot(W, p) / 2
-    N, gamma = carrier.rate_matrix(q), carrier.bracket(v)
-    pulls = [ca.SX(6, 1)] * kind.frames
-    rates = [(q, N @ v)]
-    if pose is not None:
-        # increments of the relative pose in the first frame's axes, at its origin
-        along = se3.pose_rates(pose)
-        rates.append((x, along @ (se3.transform_twist(pose, twists[1]) - twists[0])))
-        slope = along.T @ ca.gradient(T, x)
-        pulls = [-slope, _wrench_into(pose, slope)]
-    h = ca.SX(kind.size, 1)
-    for y, rate in rates:
-        if y.numel():
-            h += ca.jtimes(p, y, rate)
-    own = p[6 * kind.frames :]
-    turning = [se3.cross_wrench(V, p[6 * i : 6 * i + 6]) - pulls[i] for i, V in enumerate(twists)]
-    pull = N.T @ ca.gradient(T, q) if q.numel() else ca.SX(0, 1)
-    return h + ca.vertcat(*turning, -gamma.T @ own - pull)
+    M, P = ca.jacobian(p, W), at.by_increments(p)
+    rate, slope = ca.SX.sym("r", P.shape[1]), ca.SX.sym("g", P.shape[1])
+    carried = ca.SX.sym("p", n)
+    actual = [rate, slope, carried], [ca.densify(ca.SX(x)) for x in (at.rate(W), P.T @ W / 2, p)]
+    h = P @ rate - at.pull(slope) + at.turn(W, p)
+    Y = ca.jacobian(P @ rate, W) + P @ ca.jacobian(at.rate(W), W) - at.pull(P.T)
+    Y += at.turn(W, M) + ca.jacobian(at.turn(W, carried), W)
+    by_x = at.by_increments(momentum(W_dot)) + at.turn(W, P) + P @ at.by_increments(at.rate(W))
+    by_x -= at.by_increments(at.pull(slope))
+    again = [at.by_increments(P[:, a]) for a in range(P.shape[1])]
+    if again:
+        by_x += sum(rate[a] * again[a] for a in range(len(again)))
+        by_x -= at.pull(ca.vertcat(*[W.T @ x / 2 for x in again]))
+    h, Y, by_x = ca.substitute([ca.SX(h), ca.SX(Y), ca.SX(by_x)], *actual)
+    split = 6 * (kind.frames - 1)
+    inputs = [at.x, at.q, W, theta]
+    moving = [at.x, at.q, W, W_dot, theta]
+    return (
+        ca.Function("value", inputs, [M, h], {"cse": True}),
+        ca.Function("tangent", moving, [by_x[:, :split], Y, by_x[:, split:]], {"cse": True}),
+    )
 
 
-def _wrench_into(pose: Pose, wrench: Any) -> Any:
-    """A wrench in the first frame, at its origin, rewritten in the second, whose pose is given."""
-    R, p = pose
-    return ca.vertcat(R.T @ wrench[0:3], R.T @ (wrench[3:6] - ca.cross(p, wrench[0:3])))
+def _momentum(kind: Inertia, size: int, at: _Setting, theta: Any) -> Callable[[Any], Any]:
+    """`W -> M W`, without ever forming M where it is given by factors."""
+    mass = kind.mass(at.pose, at.q, theta)
+    J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(size), mass)
+    if J.shape[1] != size or G.shape != (J.shape[0], J.shape[0]):
+        raise ValueError(f"the mass matrix of '{kind.name}' must be square of size {size}")
+    return lambda W: J.T @ (G @ (J @ W))

@@ -13,12 +13,14 @@ from pliant.equations.symbolic import Tree, build_tree, route_state, stack_poses
 from pliant.geometry import se3, so3
 from pliant.interaction.base import world_jacobian
 from pliant.model.model import Model
+from pliant.model.system import PLACEMENT_SIZE
 from pliant.spec.outputs import (
     ConstraintOutput,
     CoordinateOutput,
     EnergyOutput,
     FrameOutput,
     LinkOutput,
+    RodOutput,
     TendonOutput,
 )
 
@@ -41,6 +43,7 @@ FRAME_UNITS = {
 }
 FORCE_UNITS = {"m": "N", "rad": "N m"}
 TENDON_UNITS = {"length": "m", "rate": "m/s", "tension": "N"}
+ROD_UNITS = {"angle": "rad", "plane": "rad", "radius": "m", "length": "m"}
 LINK_UNITS = {"length": "m", "rate": "m/s", "force": "N"}
 
 
@@ -66,6 +69,8 @@ def _unit(model: Model, spec: Any) -> str:
         return LINK_UNITS.get(spec.quantity, "") if model.spec.links[spec.link].type == "axial" else ""
     if isinstance(spec, TendonOutput):
         return TENDON_UNITS[spec.quantity]
+    if isinstance(spec, RodOutput):
+        return ROD_UNITS[spec.quantity]
     if isinstance(spec, ConstraintOutput):
         rows = (spec.component,) if spec.component else model.spec.constraints[spec.constraint].rows
         kinds = {"N m" if row.startswith("r") else "N" for row in rows}
@@ -185,6 +190,8 @@ class _Context:
             return self._link(spec)
         if isinstance(spec, TendonOutput):
             return self._tendon(spec)
+        if isinstance(spec, RodOutput):
+            return self._arc(spec)
         assert isinstance(spec, ConstraintOutput)
         return self._constraint(spec)
 
@@ -277,6 +284,21 @@ class _Context:
         route = self.model.system.routes[self.model.routes[spec.tendon]]
         state = route_state(route, self.tree, self.theta, self.signals, self.signal_rates)
         return {"length": state.length, "rate": state.rate, "tension": state.tension}[spec.quantity]
+
+    def _arc(self, spec: RodOutput) -> Any:
+        arc = self.model.arcs[spec.rod][spec.section - 1]
+        node = self.model.system.nodes[arc.node]
+        assert node is not None, "an arc moves its tip"
+        element = self.model.system.elements[node.element]
+        at = node.constants + PLACEMENT_SIZE
+        q = self.q[element.q_at : element.q_at + element.q_size]
+        bend, length = arc.coordinates.shape(q, self.theta[at + 1 : at + node.motion.constants])
+        angle = ca.norm_2(bend)
+        if spec.quantity == "angle":
+            return angle
+        if spec.quantity == "plane":
+            return ca.atan2(-bend[0], bend[1])
+        return length if spec.quantity == "length" else length / angle
 
     def _constraint(self, spec: ConstraintOutput) -> Any:
         row = self.model.constraint_rows[spec.constraint]

@@ -29,6 +29,8 @@ class Inertia:
         mass: `(pose, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
             `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `pose` is (R, p) of
             the second frame seen from the first, with one it is None.
+        own: `constants -> A`, for coordinates that enter M through `z = A q` alone: `mass` then takes z in place of q, and
+            M is by the rates of z. Kernels are differentiated by z.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Inertia:
     parts: tuple[Part, ...]
     constants: int
     mass: Callable[[Pose | None, Any, Any], Any]
+    own: Callable[[Any], Any] | None = None
 
     @property
     def q_size(self) -> int:

@@ -19,6 +19,7 @@ from pliant.model.inertia import mass_properties
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.base import Motion, Quaternion
+from pliant.rod.arc_coordinates import ArcCoordinates
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.placement import (
@@ -58,6 +59,14 @@ class CoordinateEntry:
     def v_names(self) -> tuple[str, ...]:
         """Names of its numbers in v."""
         return tuple(f"{self.name}.{x}" for x in ("wx", "wy", "wz")) if self.is_rotation else (self.name,)
+
+
+@dataclass(frozen=True)
+class ArcEntry:
+    """A circular arc of a rod: the node at its end, and how its coordinates give its shape."""
+
+    node: int
+    coordinates: ArcCoordinates
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,7 @@ class Build:
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
         self.routes: dict[str, int] = {}
+        self.arcs: dict[str, list[ArcEntry]] = {}
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
         self.rod_pieces: dict[str, list[RodPiece]] = {}
@@ -324,6 +334,10 @@ class Build:
         """Values and rates that coordinates `owner.name`, still to be added, start with instead of their own."""
         self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
         self._moving |= {f"{owner}.{name}": self.value(value) for name, value in rates.items()}
+
+    def add_arc(self, rod: str, node: int, coordinates: ArcCoordinates) -> None:
+        """Make the next circular arc of a rod known, for outputs."""
+        self.arcs.setdefault(rod, []).append(ArcEntry(node, coordinates))
 
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
         """Name a free rotation of the element added last, at rest at the start.

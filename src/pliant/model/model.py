@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from pliant.equations.tables import InputPlan
-from pliant.model.build import Build, CoordinateEntry, TurnLimit
+from pliant.model.build import ArcEntry, Build, CoordinateEntry, TurnLimit
 from pliant.model.inputs import plan_inputs
 from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
@@ -40,6 +40,7 @@ class Model:
         switches: `parameters -> times` at which inputs or signals may jump [s].
         link_forces, coordinate_forces: index of the force of each link and coordinate.
         routes: index of the line of each tendon.
+        arcs: of rods made of circular arcs, each arc in turn.
         constraint_rows: first row of each constraint.
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
@@ -56,6 +57,7 @@ class Model:
     switches: ca.Function
     link_forces: Mapping[str, int]
     routes: Mapping[str, int]
+    arcs: Mapping[str, Sequence[ArcEntry]]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
@@ -137,6 +139,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
         routes=build.routes,
+        arcs=build.arcs,
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,
         prescribed_accelerations=tuple(build.signals.prescribed),

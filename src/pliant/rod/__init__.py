@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.rod.cc import Cc
+from pliant.rod.cog import Cog
 from pliant.rod.eba import Eba
 from pliant.rod.ebr import Ebr
 from pliant.rod.fe import Fe
@@ -12,6 +14,6 @@ from pliant.rod.srl import Srl
 from pliant.rod.timoshenko import Timoshenko
 from pliant.spec.base import ByType
 
-RodModel: TypeAlias = Annotated[Ebr | Eba | Fe | Rom | Srl | Timoshenko, ByType("rod model", key="kind")]
+RodModel: TypeAlias = Annotated[Cc | Cog | Ebr | Eba | Fe | Rom | Srl | Timoshenko, ByType("rod model", key="kind")]
 
-__all__ = ["Eba", "Ebr", "Fe", "RodModel", "Rom", "Srl", "Timoshenko"]
+__all__ = ["Cc", "Cog", "Eba", "Ebr", "Fe", "RodModel", "Rom", "Srl", "Timoshenko"]

@@ -21,17 +21,21 @@ CONSTANTS = 27
 damping power."""
 
 
-def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
+def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, *, viscous: bool = False) -> Effect:
     """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
 
-    `c` are the `CONSTANTS`; `signal` holds six forces along the strains from actuators [N, N m], or nothing.
+    `c` are the `CONSTANTS`; `signal` holds six forces along the strains from actuators [N, N m], or nothing. `viscous`:
+    damping has the power one whatever `c` says, which saves its logarithms.
     """
     length, stiffness, coupling = c[0], c[1:7], c[7:9]
     rest, damping, power = c[9:15], c[15:21], c[21:27]
     x = ca.SX.sym("strain", 6)
     density = _energy(x, rest, stiffness, coupling, law)
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
-    friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
+    if viscous:
+        friction = length * damping * rate
+    else:
+        friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
     updated = 0.0
     if law == "mean_stretch":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from pydantic import Field
+
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName, TendonName
+from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName, RodName, TendonName
 
 
 class FrameOutput(Part):
@@ -54,6 +56,18 @@ class TendonOutput(Part):
     """The tendon."""
     quantity: Literal["length", "rate", "tension"] = "tension"
     """What is recorded: its length, the rate of it, or the tension that acts [m, m/s, N]."""
+
+
+class RodOutput(Part):
+    """Shape of one arc of a rod of circular arcs: `{rod: arm, section: 2, quantity: angle}`."""
+
+    rod: RodName
+    """The rod, of a model such as `cc`."""
+    section: Annotated[int, Field(ge=1, strict=True)] = 1
+    """Which of its arcs, counted from the base."""
+    quantity: Literal["angle", "plane", "radius", "length"] = "angle"
+    """What is recorded: the `angle` that the arc turns [rad], the direction it leans to as an angle from the base's x
+    axis (`plane`) [rad], the `radius` (infinite for a straight arc) or the `length` along its axis [m]."""
     description: str = ""
     """What a reader should know about it."""
 
@@ -79,7 +93,8 @@ class EnergyOutput(Part):
 
 
 Output: TypeAlias = Annotated[
-    FrameOutput | CoordinateOutput | LinkOutput | TendonOutput | ConstraintOutput | EnergyOutput, ByKey("output")
+    FrameOutput | CoordinateOutput | LinkOutput | TendonOutput | RodOutput | ConstraintOutput | EnergyOutput,
+    ByKey("output"),
 ]
 
 

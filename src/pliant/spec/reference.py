@@ -107,6 +107,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             outputs.CoordinateOutput,
             outputs.LinkOutput,
             outputs.TendonOutput,
+            outputs.RodOutput,
             outputs.ConstraintOutput,
             outputs.EnergyOutput,
         ),

@@ -14,7 +14,7 @@ from pliant.spec.environment import is_finite
 from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.names import Reference
-from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput
+from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
 from pliant.spec.series import read_series
@@ -73,7 +73,8 @@ def _references(checked: Checked) -> Iterator[Finding]:
     flat = checked.flat
     known: dict[str, set[str]] = {
         "frame": frame_names(checked),
-        "coordinate": {entry.name for entry in coordinate_table(flat)},
+        "coordinate": {entry.name for entry in coordinate_table(flat)}
+        | {name for rod in flat.rods.values() for name in rod.model.coordinate_names()},
         "rod": set(flat.rods),
         "link": set(flat.links),
         "tendon": set(flat.tendons),
@@ -197,6 +198,13 @@ def _coordinates(checked: Checked) -> Iterator[Finding]:
             message = f"the coordinate name '{entry.name}' is used twice"
             yield "joints", entry.joint, entry.path, message, f"also in joint '{by_name[entry.name].joint}'"
         by_name.setdefault(entry.name, entry)
+    given: dict[str, str] = {entry.name: f"joint '{entry.joint}'" for entry in table}
+    for rod_name, rod in checked.flat.rods.items():
+        for index, name in enumerate(rod.model.coordinate_names()):
+            if name in given:
+                message = f"the coordinate name '{name}' is used twice"
+                yield "rods", rod_name, ("model", "names", index), message, f"also in {given[name]}"
+            given.setdefault(name, f"rod '{rod_name}'")
     for entry in table:
         coordinate = entry.coordinate
         if isinstance(coordinate, Orientation):
@@ -292,6 +300,14 @@ def _outputs(checked: Checked) -> Iterator[Finding]:
             if output.quantity not in allowed:
                 message = f"the link '{output.link}' has no {output.quantity}"
                 yield "outputs", name, ("quantity",), message, f"it has {', '.join(allowed)}"
+        if isinstance(output, RodOutput) and output.rod in flat.rods:
+            arcs = flat.rods[output.rod].model.arcs()
+            if output.section > arcs:
+                message = (
+                    f"the rod '{output.rod}' has {arcs or 'no'} circular arcs, so there is no arc {output.section}"
+                )
+                hint = f"count from 1 to {arcs}" if arcs else "choose one of the rod models cc and cog"
+                yield "outputs", name, ("section",) if arcs else ("rod",), message, hint
         if isinstance(output, ConstraintOutput) and output.constraint in flat.constraints:
             constraint = flat.constraints[output.constraint]
             if output.component is not None and output.component not in constraint.rows:

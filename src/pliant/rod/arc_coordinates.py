@@ -1,0 +1,93 @@
+"""Choices of coordinates for a circular arc; each gives bend and length by a constant matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import casadi as ca
+
+Option = Literal["bending", "strains", "muscles"]
+
+MUSCLES = (0.0, 2 * math.pi / 3, 4 * math.pi / 3)
+"""Angles of the three muscles about the tangent, from the section's x axis [rad]."""
+
+LABELS: dict[Option, tuple[str, str, str]] = {
+    "bending": ("b_x", "b_y", "length"),
+    "strains": ("bend_x", "bend_y", "stretch"),
+    "muscles": ("l1", "l2", "l3"),
+}
+UNITS: dict[Option, tuple[str, str, str]] = {
+    "bending": ("rad", "rad", "m"),
+    "strains": ("1/m", "1/m", "-"),
+    "muscles": ("m", "m", "m"),
+}
+
+CONSTANTS = 3
+"""Part of the length that is not in A q, undeformed length, distance of the muscles from the axis [m]."""
+
+
+@dataclass(frozen=True)
+class ArcCoordinates:
+    """Coordinates q of an arc: `(w_x, w_y, L) = A q + (0, 0, offset)`, with w its rotation vector and L its length.
+
+    An arc that is not extensible has the first two only.
+    """
+
+    option: Option
+    extensible: bool = True
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 3 if self.extensible else 2
+
+    @property
+    def name(self) -> str:
+        """Tells kinds of kernels apart."""
+        return f"{self.option}_{self.size}"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each coordinate is called."""
+        return LABELS[self.option][: self.size]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """SI unit of each."""
+        return UNITS[self.option][: self.size]
+
+    def constants(self, length: Any, rest: Sequence[Any], radius: Any) -> list[Any]:
+        """The `CONSTANTS` of an arc of that undeformed length [m], six rest strains, muscles at that radius [m]."""
+        offset = 0.0 if self.option == "bending" else length
+        return [offset if self.extensible else length * (1 + rest[2]), length, radius]
+
+    def matrix(self, c: Any) -> Any:
+        """A, 3 x size, from the `CONSTANTS`."""
+        if self.option == "bending":
+            A = ca.SX([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+        elif self.option == "strains":
+            A = c[1] * ca.SX.eye(3)
+        else:
+            # l = L - L0 - r u.b, turned round; b = (w_y, -w_x)
+            r = c[2]
+            columns = [ca.vertcat(math.sin(a) / r, -math.cos(a) / r, 0.5) for a in MUSCLES]
+            A = ca.horzcat(*columns) * 2 / 3
+        return ca.sparsify(A)[:, : self.size]
+
+    def shape(self, q: Any, c: Any) -> tuple[Any, Any]:
+        """Bend `(w_x, w_y)` [rad] and length [m] of an arc, from its coordinates and `CONSTANTS`."""
+        z = self.matrix(c) @ q
+        return z[0:2], c[0] + z[2]
+
+    def unstressed(self, length: Any, rest: Sequence[Any], radius: Any) -> list[Any]:
+        """Coordinates of an arc with six rest strains."""
+        stretch, bend_x, bend_y = rest[2:5]
+        lean = (length * bend_y, -length * bend_x)
+        if self.option == "strains":
+            return [bend_x, bend_y, stretch][: self.size]
+        if self.option == "bending":
+            return [*lean, length * (1 + stretch)][: self.size]
+        return [length * stretch - radius * (math.cos(a) * lean[0] + math.sin(a) * lean[1]) for a in MUSCLES]

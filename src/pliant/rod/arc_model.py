@@ -1,0 +1,195 @@
+"""Rods as circular arcs in a row, whose mass moves with the arc: what `cc` and `cog` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import casadi as ca
+from pydantic import Field
+
+from pliant.geometry import se3
+from pliant.interaction.base import CoordinateForce, Effect
+from pliant.interaction.inertia import Inertia
+from pliant.motion.base import Vector
+from pliant.rod.arc import arc_motion
+from pliant.rod.arc_coordinates import CONSTANTS as SHAPE
+from pliant.rod.arc_coordinates import ArcCoordinates, Option
+from pliant.rod.base import RodModelBase
+from pliant.rod.ebr import frames_on_segment
+from pliant.rod.properties import RodProperties
+from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.spec.base import OneOrList, Problem
+from pliant.spec.names import Name
+from pliant.spec.scalar import Length, Scalar, Value
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.system import Element
+    from pliant.rod.rod import Rod
+
+Values = Annotated[tuple[Value, ...], Field(min_length=1)]
+
+
+class ArcModel(RodModelBase):
+    """Circular arcs in a row that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
+
+    fineness: ClassVar[str] = "sections"
+
+    sections: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
+    """Number of arcs, all of the same undeformed length; of a tapered rod each is as thick as in its middle."""
+    coordinates: Option = "bending"
+    """Coordinates of each arc: the way it leans times its angle, `b_x` and `b_y` [rad], and its `length` [m] (`bending`);
+    the strains `bend_x`, `bend_y` [1/m] and `stretch` [-] (`strains`); or by how much the lengths of three muscles
+    differ from the undeformed length, `l1`, `l2`, `l3` [m] (`muscles`), which stand at 0, 120 and 240 degrees from the
+    section's x axis. Angle and plane of bending and the radius can be recorded as outputs."""
+    muscle_radius: Length | None = None
+    """Distance of the muscles from the axis [m], for coordinates `muscles`."""
+    extensible: bool = True
+    """Whether the length can change; without, an arc has two coordinates."""
+    stiffness: Values | None = None
+    """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It then takes the place of
+    what section and material say, and stands for a whole arc, not for a length of it."""
+    damping: Values | None = None
+    """Damping of each coordinate of an arc in the same way [N s/m, ...]."""
+    initial: Values | None = None
+    """Coordinates at the start: of one arc for all, or of each arc in turn. Otherwise it starts unstressed."""
+    names: Annotated[tuple[Name, ...], OneOrList()] | None = None
+    """Names of all coordinates in order, instead of such as `rod.l1[1]`."""
+
+    def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Muscles need a place and a length that changes; lists have an entry per coordinate; no shear, no twist."""
+        here, size = "model", 3 if self.extensible else 2
+        if self.coordinates == "muscles":
+            if self.muscle_radius is None or value(self.muscle_radius) <= 0:
+                hint = "give the distance of the muscles from the axis"
+                yield (here, "muscle_radius"), "coordinates `muscles` need a muscle_radius above zero", hint
+            if not self.extensible:
+                hint = "remove `extensible`, or choose coordinates `bending`"
+                yield (here, "extensible"), "three muscle lengths describe an arc that can change its length", hint
+        for key, allowed in (
+            ("stiffness", (1, size)),
+            ("damping", (1, size)),
+            ("initial", (size, size * self.sections)),
+            ("names", (size * self.sections,)),
+        ):
+            given = getattr(self, key)
+            if given is not None and len(given) not in allowed:
+                wanted = " or ".join(map(str, dict.fromkeys(allowed)))
+                yield (here, key), f"{key} has {len(given)} entries, expected {wanted}", ""
+        if any(value(rod.rest[k]) for k in (0, 1, 5)):
+            hint = "set those rest strains to zero, or choose another rod model"
+            yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names given by `names`."""
+        return self.names or ()
+
+    def arcs(self) -> int:
+        """Every section is an arc."""
+        return self.sections
+
+    def inertia(self, coordinates: ArcCoordinates) -> Inertia:
+        """Kind of the mass of an arc. Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter
+        and about the tangent [kg m^2]."""
+        raise NotImplementedError
+
+    def apply(self, build: Build, rod: RodProperties) -> None:
+        """Add the arcs to the system."""
+        radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
+        length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, self.extensible)
+        arc = _Arc(kind, kind.constants(length, rod.rest, radius), kind.unstressed(length, rod.rest, radius))
+        motion, inertia = arc_motion(kind), self.inertia(kind)
+        node, placement = rod.node, rod.placement
+        build.name_frame(rod.name, node, placement)
+        for k in range(self.sections):
+            frames = frames_on_segment(build, rod, k, self.sections)
+            plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
+            element = build.element(node, plans)
+            self._name(build, rod, element, arc, k)
+            section = rod.section((k + 0.5) / self.sections)
+            turning = [length * x for x in section.rotary]
+            constants = [*arc.constants, length * section.mass, (turning[0] + turning[1]) / 2, turning[2]]
+            build.inertia(inertia, [(node, placement)], [element], constants)
+            self._add_force(build, rod, element, arc, (k + 0.5) / self.sections)
+            for number, frame in zip(element.nodes, frames, strict=False):
+                build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
+            node, placement = element.nodes[-1], se3.identity()
+        build.name_frame(f"{rod.name}.tip", node, placement)
+
+    def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:
+        start, size = arc.unstressed, arc.kind.size
+        if self.initial is not None:
+            first = k * size if len(self.initial) > size else 0
+            start = [build.value(x) for x in self.initial[first : first + size]]
+        for j, (label, unit) in enumerate(zip(arc.kind.labels, arc.kind.units, strict=True)):
+            name = f"{rod.name}.{label}[{k + 1}]" if self.names is None else self.names[k * size + j]
+            build.coordinate(name, element.q_at + j, element.v_at + j, start[j], unit=unit)
+        build.add_arc(rod.name, element.nodes[-1], arc.kind)
+
+    def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
+        actuated, size = rod.actuation is not None, arc.kind.size
+        if self.stiffness is not None or self.damping is not None:
+            force = direct_force(arc.kind, actuated=actuated)
+            constants = [*arc.constants, *arc.unstressed]
+            for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
+                constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
+        else:
+            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), actuated=actuated)
+            constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x)]
+        build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """An arc in numbers or expressions: its coordinates, their constants, and their values without stress."""
+
+    kind: ArcCoordinates
+    constants: list[Any]
+    unstressed: list[Any]
+
+
+def _is_viscous(rod: RodProperties) -> bool:
+    return all(isinstance(power, int | float) and power == 1 for power in rod.damping_power)
+
+
+def _strain_map(coordinates: ArcCoordinates, c: Any) -> Any:
+    """Derivative of the six strains by the coordinates, 6 x size."""
+    A = coordinates.matrix(c) / c[1]
+    return ca.vertcat(ca.SX(2, coordinates.size), A[2, :], A[0:2, :], ca.SX(1, coordinates.size))
+
+
+@cache
+def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, actuated: bool) -> CoordinateForce:
+    """Section law on the strains of an arc. Constants: those of the coordinates, those of the law."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        by_q = _strain_map(coordinates, c)
+        strain = ca.densify(by_q @ q)
+        strain[2] += c[0] / c[1] - 1
+        answer = section_effect(strain, by_q @ v, c[SHAPE:], signal, law, viscous=viscous)
+        return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
+
+    name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + ("_actuated" if actuated else "")
+    return CoordinateForce(name, (Vector(coordinates.size),), SHAPE + CONSTANTS, 6 if actuated else 0, effect)
+
+
+@cache
+def direct_force(coordinates: ArcCoordinates, *, actuated: bool) -> CoordinateForce:
+    """Springs and dampers on the coordinates themselves, and actuation along the strains.
+
+    Constants: those of the coordinates, then rest, stiffness and damping of each.
+    """
+    size = coordinates.size
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        rest, stiffness, damping = (c[SHAPE + k * size : SHAPE + (k + 1) * size] for k in range(3))
+        drive = _strain_map(coordinates, c).T @ (c[1] * signal) if actuated else ca.DM.zeros(size)
+        friction = damping * v
+        energy = ca.dot(stiffness * (q - rest), q - rest) / 2
+        return Effect(drive - stiffness * (q - rest) - friction, energy, ca.dot(friction, v), ca.dot(drive, v))
+
+    name = f"arc_{coordinates.name}_direct" + ("_actuated" if actuated else "")
+    return CoordinateForce(name, (Vector(size),), SHAPE + 3 * size, 6 if actuated else 0, effect)

@@ -1,0 +1,52 @@
+"""Rod model `cc`: circular arcs in a row with their exact mass, integrated along each arc in closed form."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+from pliant.interaction.inertia import Inertia
+from pliant.motion.base import Vector
+from pliant.rod.arc import arc_mass
+from pliant.rod.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.rod.arc_model import ArcModel
+
+
+class Cc(ArcModel):
+    """Circular arcs in a row (constant curvature): two or three coordinates each, exact mass, for arms in controllers."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections:
+  tube: {shape: annulus, outer_radius: 12 mm, inner_radius: 8 mm}
+materials:
+  silicone: {density: 1100 kg/m^3, youngs_modulus: 200 kPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: tube, material: silicone, model: {kind: cc, sections: 2}}
+outputs:
+  angle: {rod: arm, section: 2, quantity: angle}
+"""
+
+    kind: Literal["cc"] = "cc"
+    rotary_inertia: bool = True
+    """Whether the turning of slices counts, besides the motion of their centres. The two diameters of a slice that is not
+    round count with their mean."""
+
+    def inertia(self, coordinates: ArcCoordinates) -> Inertia:
+        """Exact mass of an arc."""
+        return arc_inertia(coordinates, rotary=self.rotary_inertia)
+
+
+@cache
+def arc_inertia(coordinates: ArcCoordinates, *, rotary: bool) -> Inertia:
+    """Mass of an arc on its base and coordinates.
+
+    Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter and about the tangent [kg m^2].
+    """
+
+    def mass(u: Any, z: Any, c: Any) -> Any:
+        m, *slices = (c[CONSTANTS + k] for k in range(3))
+        return arc_mass(z[0:2], c[0] + z[2], m, *(slices if rotary else (0, 0)))
+
+    name = f"arc_{coordinates.name}" + ("" if rotary else "_points")
+    return Inertia(name, 1, (Vector(coordinates.size),), CONSTANTS + 3, mass, coordinates.matrix)
