@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pliant.model.system import Element
     from pliant.rod.rod import Rod
 
-Values = Annotated[tuple[Value, ...], Field(min_length=1)]
+Values = Annotated[tuple[Value, ...], Field(min_length=1), OneOrList()]
 
 
 class ArcModel(RodModelBase):

@@ -1,0 +1,397 @@
+"""Circular arcs: their integrals, mass and forces against quadrature along the arc, through the straight pose and beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import mpmath
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, load_text, simulate
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.tables import InputPlan
+from pliant.geometry import se3
+from pliant.model.system import SystemBuilder
+from pliant.motion import FREE
+from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, stumpff
+from pliant.rod.arc_coordinates import ArcCoordinates
+from pliant.rod.cc import arc_inertia
+from pliant.rod.cog import energy_constants
+from pliant.rod.cog_fit import fit
+from pliant.rod.switch import with_rod_model
+from pliant.spec.faults import SpecError
+
+SMALL = (0.0, 1e-12, 1e-8, 1e-4)
+BENDS = (*SMALL, 0.1, 1.0, 2.5, 4.4, 4.6, 6.0)
+"""Bend angles [rad]; the functions change from series to closed form between 4.4 and 4.6."""
+
+
+# -- integrals ---------------------------------------------------------------------------------------------------------
+
+
+def integrands(theta: Any) -> dict[str, Any]:
+    """What is integrated, by its definition in sines and cosines, for mpmath."""
+    s = theta**2
+
+    def alpha(x: Any) -> Any:
+        return (1 - mpmath.cos(theta * x)) / s
+
+    def beta(x: Any) -> Any:
+        return mpmath.sin(theta * x) / theta
+
+    def gamma(x: Any) -> Any:
+        return (theta * x - mpmath.sin(theta * x)) / theta**3
+
+    def by_s(f: Any) -> Any:
+        # df/ds = df/dtheta / (2 theta), written out
+        y = {
+            alpha: lambda x: (theta * x * mpmath.sin(theta * x) / 2 - 1 + mpmath.cos(theta * x)) / s**2,
+            beta: lambda x: (theta * x * mpmath.cos(theta * x) - mpmath.sin(theta * x)) / (2 * theta**3),
+        }
+        return y[f]
+
+    def cosine(x: Any) -> Any:
+        return mpmath.cos(theta * x)
+
+    return {
+        "alpha": alpha,
+        "beta": beta,
+        "gamma": gamma,
+        "alpha_s": by_s(alpha),
+        "beta_s": by_s(beta),
+        "alpha_alpha": lambda x: alpha(x) ** 2,
+        "alpha_beta": lambda x: alpha(x) * beta(x),
+        "beta_beta": lambda x: beta(x) ** 2,
+        "gamma_gamma": lambda x: gamma(x) ** 2,
+        "alpha_beta_s": lambda x: alpha(x) * by_s(beta)(x) - beta(x) * by_s(alpha)(x),
+        "kappa": lambda x: (x**2 - 2 * alpha(x)) / (2 * s),
+        "c_c": lambda x: cosine(x) ** 2,
+        "c_alpha": lambda x: cosine(x) * alpha(x),
+        "c_beta": lambda x: cosine(x) * beta(x),
+    }
+
+
+@pytest.mark.parametrize("theta", [*SMALL, *np.linspace(0.3, 2 * np.pi, 9)])
+def test_integrals_against_quadrature(theta: float) -> None:
+    with mpmath.workdps(80):
+        exact_angle = mpmath.mpf(theta) if theta else mpmath.mpf("1e-15")
+        wanted = {k: float(mpmath.quad(f, [0, 0.5, 1])) for k, f in integrands(exact_angle).items()}
+    found = arc_integrals(ca.DM(theta**2))
+    for name, value in wanted.items():
+        assert float(getattr(found, name)) == pytest.approx(value, rel=1e-12, abs=1e-14), name
+
+
+def test_series_and_closed_form_meet() -> None:
+    """Values and three derivatives on both sides of the switch; the difference is what the step of s itself makes."""
+    s = ca.SX.sym("s")
+    levels = [ca.vertcat(*stumpff(s))]
+    for _ in range(3):
+        levels.append(ca.jacobian(levels[-1], s))
+    f = ca.Function("f", [s], levels)
+    below, above = (f(SERIES_BELOW * (1 + e)) for e in (-1e-15, 1e-15))
+    for k, (a, b) in enumerate(zip(below, above, strict=True)):
+        scale = np.abs(np.asarray(a))
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=1e-12 * scale.max() + 1e-13, err_msg=str(k))
+
+
+# -- mass and forces ---------------------------------------------------------------------------------------------------
+
+LENGTH, MASS, SLICES = 0.3, 0.7, (0.004, 0.008)
+
+
+def arc_on_a_moving_base(coordinates: ArcCoordinates, *, closed_form: bool) -> CompiledEngine:
+    """A free body that carries an arc: with its mass in closed form, or as 32 discs at Gauss points."""
+    builder = SystemBuilder()
+    builder.gravity([0.3, -0.2, -9.81])
+    builder.element(0, [(FREE, se3.identity(), [])])
+    builder.mass(1, 0.5, ca.DM([0.1, 0, 0]), 0.01 * ca.DM.eye(3), se3.identity())
+    place = (ca.DM([[0, 0, 1], [1, 0, 0], [0, 1, 0]]), ca.DM([0.1, 0.2, 0.3]))
+    constants = coordinates.constants(LENGTH, (0.0,) * 6, 0.02)
+    points, weights = np.polynomial.legendre.leggauss(32)
+    fractions = [1.0] if closed_form else [*((points + 1) / 2), 1.0]
+    index = builder.element(1, [(arc_motion(coordinates), place, [x, *constants]) for x in fractions])
+    element = builder.element_at(index)
+    if closed_form:
+        numbers = [*constants, MASS, *SLICES]
+        builder.inertia(arc_inertia(coordinates, rotary=True), [(1, place)], [element], numbers)
+    else:
+        disc = ca.diag(ca.DM([SLICES[0], SLICES[0], SLICES[1]]))
+        for node, weight in zip(element.nodes, weights / 2, strict=False):
+            builder.mass(node, weight * MASS, ca.DM.zeros(3), weight * disc, se3.identity())
+    builder.mass(element.nodes[-1], 0.2, ca.DM([0, 0, 0.05]), 0.001 * ca.DM.eye(3), se3.identity())
+    engine = CompiledEngine(builder.build(), InputPlan())
+    engine.theta[:] = engine.system.constants.numbers
+    return engine
+
+
+@pytest.fixture(scope="module", params=["bending", "muscles"])
+def engines(request: pytest.FixtureRequest) -> tuple[ArcCoordinates, CompiledEngine, CompiledEngine]:
+    """The same arc twice: in closed form, and by quadrature."""
+    coordinates = ArcCoordinates(request.param)
+    return coordinates, *(arc_on_a_moving_base(coordinates, closed_form=x) for x in (True, False))
+
+
+def state(coordinates: ArcCoordinates, bend: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A random motion of base and arc, the arc bent by that angle."""
+    rng = np.random.default_rng(seed)
+    turn = rng.normal(size=4)
+    direction = rng.uniform(0, 2 * np.pi)
+    constants = coordinates.constants(LENGTH, (0.0,) * 6, 0.02)
+    A = np.asarray(ca.DM(coordinates.matrix(constants)))
+    z = [bend * np.cos(direction), bend * np.sin(direction), rng.uniform(0.2, 0.4) - constants[0]]
+    own = np.linalg.solve(A, z)
+    q = np.concatenate([rng.normal(size=3), turn / np.linalg.norm(turn), own])
+    v = np.concatenate([rng.normal(size=6), np.linalg.solve(A, rng.normal(size=3) * [1, 1, 0.1])])
+    a = np.concatenate([rng.normal(size=6), np.linalg.solve(A, rng.normal(size=3))])
+    return q, v, a
+
+
+@pytest.mark.parametrize("bend", BENDS)
+def test_mass_and_bias_against_quadrature(engines: Any, bend: float) -> None:
+    coordinates, ours, reference = engines
+    q, v, a = state(coordinates, bend, 3)
+    M, exact = ours.mass_matrix(q).toarray(), reference.mass_matrix(q).toarray()
+    np.testing.assert_allclose(M, exact, rtol=0, atol=1e-10 * np.abs(exact).max())
+    h, wanted = (e.inverse(0.0, q, v, np.zeros_like(v)) for e in (ours, reference))
+    np.testing.assert_allclose(h, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+    x, y = (e.forward(0.0, q, v)[0] for e in (ours, reference))
+    np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9 * np.abs(y).max())
+    np.testing.assert_allclose(ours.energies(0.0, q, v), reference.energies(0.0, q, v), rtol=1e-11, atol=1e-12)
+    tangents, wanted = (e.linearized(0.0, q, v, a, np.zeros(0)) for e in (ours, reference))
+    for name in ("stiffness", "damping"):
+        exact = getattr(wanted, name).toarray()
+        np.testing.assert_allclose(getattr(tangents, name).toarray(), exact, rtol=0, atol=1e-10 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("bend", [*SMALL, 1.0, float(np.sqrt(SERIES_BELOW))])
+def test_tangents_are_derivatives(engines: Any, bend: float) -> None:
+    """Fourth-order differences of the forces, across the straight pose and across the switch of the functions."""
+    coordinates, engine, _ = engines
+    q, v, a = state(coordinates, bend, 5)
+    found = engine.linearized(0.0, q, v, a, np.zeros(0))
+    step = 1e-3 if coordinates.option == "bending" else 2e-5
+    for k in range(6, engine.nv):
+        unit = np.eye(engine.nv)[k]
+        for matrix, moved in (
+            (found.stiffness, lambda d, unit=unit: (engine.increment(q, d * unit), v)),
+            (found.damping, lambda d, unit=unit: (q, v + d * unit)),
+        ):
+            near, far = (
+                (engine.inverse(0.0, *moved(d), a) - engine.inverse(0.0, *moved(-d), a)) / (2 * d)
+                for d in (step, 2 * step)
+            )
+            scale = np.abs(matrix.toarray()).max()
+            np.testing.assert_allclose(matrix.toarray()[:, k], (4 * near - far) / 3, rtol=0, atol=1e-8 * scale)
+
+
+# -- rods --------------------------------------------------------------------------------------------------------------
+
+ROD = """
+pliant: 1
+world: {gravity: [0, 0, =-weight]}
+parameters: {moment: 0 N*m, weight: 0 m/s^2, push: {value: 0 N, input: true}}
+sections: {round: {shape: circle, radius: 15 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 200 kPa, poissons_ratio: 0.4}}
+rods:
+  arm:
+    rotation: [{axis: y, angle: 90 deg}]
+    length: 0.3 m
+    section: round
+    material: rubber
+    frames: {inside: 0.13 m}
+    chambers: {one: {CHAMBER, positions: [[6 mm, 2 mm]]}}
+    model: {kind: cc, sections: 2 OPTIONS}
+loads: {tip: {frame: arm.tip, moment: [0, =moment, 0]}}
+outputs: {angle: {rod: arm, section: 2}, plane: {rod: arm, quantity: plane}, radius: {rod: arm, quantity: radius},
+  length: {rod: arm, quantity: length}}
+"""
+
+
+def rod_text(options: str = "", chamber: str = "force: =push") -> str:
+    return ROD.replace("OPTIONS", f", {options}" if options else "").replace("CHAMBER", chamber)
+
+
+def test_a_tip_moment_makes_an_arc() -> None:
+    """Exact: the angle is moment times length over EI. A fine rod of another kind has the same tip."""
+    eqs = derive(load_text(rod_text()))
+    moment, bending = 0.05, 200e3 * np.pi / 4 * 0.015**4
+    found = equilibrium(eqs, parameters={"moment": moment})
+    theta = moment * 0.3 / bending
+    assert theta > 1.5
+    values = found.outputs
+    assert values["angle"] == pytest.approx(theta / 2, rel=1e-9)
+    assert values["radius"] == pytest.approx(bending / moment, rel=1e-9)
+    assert values["length"] == pytest.approx(0.15, rel=1e-9)
+    assert abs(values["plane"]) == pytest.approx(0.0, abs=1e-9)
+    fine = load_text(rod_text()).replace(outputs={})
+    other = equilibrium(derive(with_rod_model(fine, "arm", "eba:30")), parameters={"moment": moment})
+    assert found.frames["arm.tip"].position == pytest.approx(other.frames["arm.tip"].position, abs=1e-6)
+    assert found.frames["arm.inside"].position == pytest.approx(other.frames["arm.inside"].position, abs=1e-6)
+
+
+def test_gravity_is_not_a_circle() -> None:
+    """Under its own weight the true shape has a curvature that falls to zero at the tip; two arcs come near it."""
+    no_shear = rod_text().replace("    frames:", "    stiffness_factors: [1e5, 1e5, 1, 1, 1, 1]\n    frames:")
+    text = load_text(no_shear).replace(outputs={})
+    fine = equilibrium(derive(with_rod_model(text, "arm", "fe:10")), parameters={"weight": 1.0})
+    apart = []
+    for sections in (1, 2, 4, 8):
+        found = equilibrium(derive(with_rod_model(text, "arm", f"cc:{sections}")), parameters={"weight": 1.0})
+        apart.append(np.linalg.norm(found.frames["arm.tip"].position - fine.frames["arm.tip"].position) / 0.3)
+    # the best constant in each section, of a smooth curvature: second order, so that four times as many give a sixteenth
+    assert apart[0] > 1e-2
+    assert apart[3] < apart[1] / 8
+
+
+def test_every_choice_of_coordinates_is_the_same_arm() -> None:
+    options = ("", "coordinates: strains", "coordinates: muscles, muscle_radius: 12 mm")
+    found = []
+    for option in options:
+        eqs = derive(load_text(rod_text(option)))
+        rest = equilibrium(eqs, parameters={"weight": 1.0}, inputs={"push": 0.3})
+        q, v = rest.q, np.zeros(len(eqs.rates))
+        a, _ = eqs.forward_dynamics(q, v, parameters={"weight": 1.0})
+        engine = eqs.bind(None, {"weight": 1.0})
+        tip = eqs.model.frames["arm.tip"].node
+        found.append((rest.frames["arm.tip"].position, engine.node_accelerations(0.0, q, v, a)[tip]))
+    for position, acceleration in found[1:]:
+        np.testing.assert_allclose(position, found[0][0], atol=1e-9)
+        np.testing.assert_allclose(acceleration, found[0][1], rtol=1e-7, atol=1e-7)
+
+
+def test_a_force_is_a_pressure_on_an_area() -> None:
+    forces = []
+    for chamber in ("force: =push", "pressure: =push/2e-5 m^2, area: 2e-5 m^2", "pressure: =push/pi/1e-6 m^2, radius: 1 mm"):
+        eqs = derive(load_text(rod_text(chamber=chamber)))
+        q, v = eqs.initial_state()
+        forces.append(eqs.bias(q, v, inputs={"push": 0.3}))
+    np.testing.assert_allclose(forces[1], forces[0], rtol=1e-12)
+    np.testing.assert_allclose(forces[2], forces[0], rtol=1e-12)
+    assert np.abs(forces[0]).max() == pytest.approx(0.3)
+
+
+def test_laws_of_coordinates() -> None:
+    """Given per coordinate they act on a whole arc, and take the place of the section's."""
+    eqs = derive(load_text(rod_text("coordinates: muscles, muscle_radius: 12 mm, stiffness: [100, 200, 300], damping: 4")))
+    q, v = eqs.initial_state()
+    move = 1e-3 * np.arange(1.0, 7.0)
+    force = eqs.forces(q + move, v)["arm"]
+    np.testing.assert_allclose(force, -np.array([100, 200, 300] * 2) * move, rtol=1e-12)
+    np.testing.assert_allclose(eqs.forces(q, v + 1.0)["arm"], -4.0, rtol=1e-12)
+
+
+def test_an_arm_that_keeps_its_length() -> None:
+    eqs = derive(load_text(rod_text("extensible: false, initial: [0.3, 0.1], names: [u1, w1, u2, w2]")))
+    assert eqs.coordinates == ("u1", "w1", "u2", "w2")
+    q, _ = eqs.initial_state()
+    assert q == pytest.approx([0.3, 0.1, 0.3, 0.1])
+    engine = eqs.bind(None, {"weight": 1.0})
+    stiff = derive(load_text(rod_text("initial: [0.3, 0.1, 0.15], names: [u1, w1, x, u2, w2, y]"))).bind(None, {"weight": 1.0})
+    keep = [0, 1, 3, 4]
+    full = np.concatenate([q[:2], [0.15], q[2:], [0.15]])
+    np.testing.assert_allclose(
+        engine.mass_matrix(q).toarray(), stiff.mass_matrix(full).toarray()[np.ix_(keep, keep)], rtol=0, atol=1e-15
+    )
+
+
+SWING = """
+pliant: 1
+sections: {round: {shape: circle, radius: 12 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 300 kPa, poissons_ratio: 0.4}}
+bodies: {block: {mass: 0.5 kg, shape: {type: box, size: [10 cm, 10 cm, 10 cm]}}, weight: {mass: 20 g}}
+joints:
+  slide: {type: prismatic, child: block, axis: x, displacement: {spring: 40 N/m}}
+  hook: {type: weld, parent: branch.tip, child: weight}
+rods:
+  arm: {parent: block, rotation: [{axis: x, angle: 180 deg}], length: 0.2 m, section: round, material: rubber,
+    frames: {half: 0.1 m}, model: {kind: KIND, sections: 2, initial: [0.8, 0, 0.1]}}
+  branch: {parent: arm.half, rotation: [{axis: y, angle: 70 deg}], length: 0.1 m, section: round, material: rubber,
+    model: {kind: KIND, coordinates: strains}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["cc", "cog"])
+def test_swinging_through_straight_conserves_energy(kind: str) -> None:
+    """Rods on a moving base, with a body at the end of one that grows out of the other."""
+    eqs = derive(load_text(SWING.replace("KIND", kind)))
+    run = simulate(eqs, 1.0, rtol=1e-10, atol=1e-12)
+    lean = np.asarray(run["arm.b_x[2]"].value)
+    assert lean.min() < -0.05 and lean.max() > 0.05
+    total = np.asarray(run.energy["total"])
+    span = np.ptp(np.asarray(run.energy["kinetic"]))
+    assert np.abs(total - total[0]).max() < 1e-8 * span
+
+
+# -- the lumped model --------------------------------------------------------------------------------------------------
+
+
+def test_a_fresh_fit_finds_the_constants() -> None:
+    """Another seed and a twentieth of the samples: each constant within its statistical error, about 0.1 percent."""
+    constants, determination = fit(samples=10_000, seed=7)
+    np.testing.assert_allclose(constants, energy_constants(), rtol=5e-3)
+    assert determination.min() > 0.97
+    again, _ = fit()
+    np.testing.assert_allclose(again, energy_constants(), rtol=1e-10)
+
+
+def ten_sections(kind: str) -> Any:
+    text = """
+pliant: 1
+sections: {round: {shape: circle, radius: 12.5 mm}}
+materials: {muscle: {density: =0.1 kg/(0.15 m*pi*(12.5 mm)^2), youngs_modulus: 1 MPa, poissons_ratio: 0.4}}
+rods:
+  arm: {length: 1.5 m, section: round, material: muscle,
+    model: {kind: KIND, sections: 10, coordinates: muscles, muscle_radius: 12.5 mm}}
+"""
+    return derive(load_text(text.replace("KIND", kind)))
+
+
+def test_energy_of_the_lumped_model() -> None:
+    """Ten sections in random motion: the constants take out the bias, and leave a few percent per state."""
+    rng = np.random.default_rng(1)
+    q, v = rng.uniform(0, 0.07, (300, 30)), rng.uniform(-0.15, 0.15, (300, 30))
+    engines = [ten_sections(kind).bind(None, None) for kind in ("cc", "cog")]
+    exact, lumped = (np.array([e.energies(0.0, *x)[0] for x in zip(q, v, strict=True)]) for e in engines)
+    error = (lumped - exact) / exact.max()
+    assert abs(error.mean()) < 0.02
+    assert np.abs(error).mean() < 0.02
+    assert np.abs(error).max() < 0.1
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("coordinates: muscles", "need a muscle_radius"),
+        ("coordinates: muscles, muscle_radius: 1 cm, extensible: false", "change its length"),
+        ("initial: [0.1, 0.2]", "initial has 2 entries, expected 3 or 6"),
+        ("stiffness: [1, 2]", "stiffness has 2 entries, expected 1 or 3"),
+        ("names: [a, b, c]", "names has 3 entries, expected 6"),
+    ],
+)
+def test_faults_of_the_model(options: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        derive(load_text(rod_text(options)))
+
+
+def test_other_faults() -> None:
+    twisted = rod_text().replace("    frames:", "    rest: [0, 0, 0, 0, 0, 1]\n    frames:")
+    with pytest.raises(SpecError, match="neither shear nor twist"):
+        derive(load_text(twisted))
+    with pytest.raises(SpecError, match="no arc 2"):
+        derive(load_text(rod_text().replace("sections: 2", "sections: 1")))
+    with pytest.raises(SpecError, match="no circular arcs"):
+        derive(with_rod_model(load_text(rod_text()), "arm", "eba:3"))
+    with pytest.raises(SpecError, match="used twice"):
+        derive(load_text(rod_text("names: [a, b, c, d, f, a]")))
+    for chamber, message in (
+        ("force: 1 N, pressure: 1 kPa, area: 1 mm^2", "either a pressure or a force"),
+        ("pressure: 1 kPa", "needs a radius or an area"),
+        ("force: 1 N, radius: 1 mm", "needs no size"),
+    ):
+        with pytest.raises(SpecError, match=message):
+            derive(load_text(rod_text(chamber=chamber)))
