@@ -93,7 +93,9 @@ def test_series_and_closed_form_meet() -> None:
     below, above = (f(SERIES_BELOW * (1 + e)) for e in (-1e-15, 1e-15))
     for k, (a, b) in enumerate(zip(below, above, strict=True)):
         scale = np.abs(np.asarray(a))
-        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=1e-12 * scale.max() + 1e-13, err_msg=str(k))
+        np.testing.assert_allclose(
+            np.asarray(a), np.asarray(b), rtol=0, atol=1e-12 * scale.max() + 1e-13, err_msg=str(k)
+        )
 
 
 # -- mass and forces ---------------------------------------------------------------------------------------------------
@@ -263,7 +265,11 @@ def test_every_choice_of_coordinates_is_the_same_arm() -> None:
 
 def test_a_force_is_a_pressure_on_an_area() -> None:
     forces = []
-    for chamber in ("force: =push", "pressure: =push/2e-5 m^2, area: 2e-5 m^2", "pressure: =push/pi/1e-6 m^2, radius: 1 mm"):
+    for chamber in (
+        "force: =push",
+        "pressure: =push/2e-5 m^2, area: 2e-5 m^2",
+        "pressure: =push/pi/1e-6 m^2, radius: 1 mm",
+    ):
         eqs = derive(load_text(rod_text(chamber=chamber)))
         q, v = eqs.initial_state()
         forces.append(eqs.bias(q, v, inputs={"push": 0.3}))
@@ -274,7 +280,9 @@ def test_a_force_is_a_pressure_on_an_area() -> None:
 
 def test_laws_of_coordinates() -> None:
     """Given per coordinate they act on a whole arc, and take the place of the section's."""
-    eqs = derive(load_text(rod_text("coordinates: muscles, muscle_radius: 12 mm, stiffness: [100, 200, 300], damping: 4")))
+    eqs = derive(
+        load_text(rod_text("coordinates: muscles, muscle_radius: 12 mm, stiffness: [100, 200, 300], damping: 4"))
+    )
     q, v = eqs.initial_state()
     move = 1e-3 * np.arange(1.0, 7.0)
     force = eqs.forces(q + move, v)["arm"]
@@ -288,7 +296,9 @@ def test_an_arm_that_keeps_its_length() -> None:
     q, _ = eqs.initial_state()
     assert q == pytest.approx([0.3, 0.1, 0.3, 0.1])
     engine = eqs.bind(None, {"weight": 1.0})
-    stiff = derive(load_text(rod_text("initial: [0.3, 0.1, 0.15], names: [u1, w1, x, u2, w2, y]"))).bind(None, {"weight": 1.0})
+    stiff = derive(load_text(rod_text("initial: [0.3, 0.1, 0.15], names: [u1, w1, x, u2, w2, y]"))).bind(
+        None, {"weight": 1.0}
+    )
     keep = [0, 1, 3, 4]
     full = np.concatenate([q[:2], [0.15], q[2:], [0.15]])
     np.testing.assert_allclose(
@@ -318,7 +328,8 @@ def test_swinging_through_straight_conserves_energy(kind: str) -> None:
     eqs = derive(load_text(SWING.replace("KIND", kind)))
     run = simulate(eqs, 1.0, rtol=1e-10, atol=1e-12)
     lean = np.asarray(run["arm.b_x[2]"].value)
-    assert lean.min() < -0.05 and lean.max() > 0.05
+    assert lean.min() < -0.05
+    assert lean.max() > 0.05
     total = np.asarray(run.energy["total"])
     span = np.ptp(np.asarray(run.energy["kinetic"]))
     assert np.abs(total - total[0]).max() < 1e-8 * span

@@ -59,10 +59,10 @@ class ArcCoordinates:
         """SI unit of each."""
         return UNITS[self.option][: self.size]
 
-    def constants(self, length: Any, rest: Sequence[Any], radius: Any) -> list[Any]:
-        """The `CONSTANTS` of an arc of that undeformed length [m], six rest strains, muscles at that radius [m]."""
+    def constants(self, length: Any, start: Sequence[Any], radius: Any) -> list[Any]:
+        """The `CONSTANTS` of an arc of that undeformed length [m] with six strains at the start; muscles at a radius [m]."""
         offset = 0.0 if self.option == "bending" else length
-        return [offset if self.extensible else length * (1 + rest[2]), length, radius]
+        return [offset if self.extensible else length * (1 + start[2]), length, radius]
 
     def matrix(self, c: Any) -> Any:
         """A, 3 x size, from the `CONSTANTS`."""
@@ -82,9 +82,9 @@ class ArcCoordinates:
         z = self.matrix(c) @ q
         return z[0:2], c[0] + z[2]
 
-    def unstressed(self, length: Any, rest: Sequence[Any], radius: Any) -> list[Any]:
-        """Coordinates of an arc with six rest strains."""
-        stretch, bend_x, bend_y = rest[2:5]
+    def values(self, length: Any, strains: Sequence[Any], radius: Any) -> list[Any]:
+        """Coordinates of an arc with these six strains, of which shear and twist are zero."""
+        stretch, bend_x, bend_y = strains[2:5]
         lean = (length * bend_y, -length * bend_x)
         if self.option == "strains":
             return [bend_x, bend_y, stretch][: self.size]

@@ -79,6 +79,9 @@ class ArcModel(RodModelBase):
             if given is not None and len(given) not in allowed:
                 wanted = " or ".join(map(str, dict.fromkeys(allowed)))
                 yield (here, key), f"{key} has {len(given)} entries, expected {wanted}", ""
+        if rod.shape is not None:
+            hint = "remove `shape` and give `initial` coordinates of the arcs, or choose another rod model"
+            yield ("shape",), "circular arcs cannot follow a given shape", hint
         if any(value(rod.rest[k]) for k in (0, 1, 5)):
             hint = "set those rest strains to zero, or choose another rod model"
             yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
@@ -100,7 +103,9 @@ class ArcModel(RodModelBase):
         """Add the arcs to the system."""
         radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
         length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, self.extensible)
-        arc = _Arc(kind, kind.constants(length, rod.rest, radius), kind.unstressed(length, rod.rest, radius))
+        start = rod.rest if rod.stress_free else (0.0,) * 6
+        unstressed, started = (kind.values(length, strains, radius) for strains in (rod.rest, start))
+        arc = _Arc(kind, kind.constants(length, start, radius), unstressed, started)
         motion, inertia = arc_motion(kind), self.inertia(kind)
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
@@ -120,7 +125,7 @@ class ArcModel(RodModelBase):
         build.name_frame(f"{rod.name}.tip", node, placement)
 
     def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:
-        start, size = arc.unstressed, arc.kind.size
+        start, size = arc.started, arc.kind.size
         if self.initial is not None:
             first = k * size if len(self.initial) > size else 0
             start = [build.value(x) for x in self.initial[first : first + size]]
@@ -138,17 +143,18 @@ class ArcModel(RodModelBase):
                 constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
         else:
             force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), actuated=actuated)
-            constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x)]
+            constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
         build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
 
 @dataclass(frozen=True)
 class _Arc:
-    """An arc in numbers or expressions: its coordinates, their constants, and their values without stress."""
+    """An arc in numbers or expressions: its coordinates, their constants, their values without stress and at the start."""
 
     kind: ArcCoordinates
     constants: list[Any]
     unstressed: list[Any]
+    started: list[Any]
 
 
 def _is_viscous(rod: RodProperties) -> bool:
