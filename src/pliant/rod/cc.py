@@ -44,7 +44,7 @@ def arc_inertia(coordinates: ArcCoordinates, *, rotary: bool) -> Inertia:
     Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter and about the tangent [kg m^2].
     """
 
-    def mass(u: Any, z: Any, c: Any) -> Any:
+    def mass(pose: Any, z: Any, c: Any) -> Any:
         m, *slices = (c[CONSTANTS + k] for k in range(3))
         return arc_mass(z[0:2], c[0] + z[2], m, *(slices if rotary else (0, 0)))
 

@@ -68,7 +68,7 @@ def energy_constants() -> tuple[float, ...]:
 def lumped_inertia(coordinates: ArcCoordinates) -> Inertia:
     """Mass of an arc on its base and coordinates; constants as those of `cc.arc_inertia`."""
 
-    def mass(u: Any, z: Any, c: Any) -> Any:
+    def mass(pose: Any, z: Any, c: Any) -> Any:
         return lumped_factors(z[0:2], c[0] + z[2], c[CONSTANTS], c[CONSTANTS + 1], energy_constants())
 
     name = f"lumped_arc_{coordinates.name}"
