@@ -266,7 +266,7 @@ class _Context:
         jacobian = world_jacobian(deformation, symbols)
         where = [x for pair in symbols for x in pair]
         poses = [self.tree.poses[n] for n in f.nodes]
-        into = [x for pair in poses for x in pair]
+        into = [ca.densify(x) for pair in poses for x in pair]  # the world's pose has zeros
         value, G = ca.substitute([ca.SX(deformation), jacobian], where, into)
         if spec.quantity in ("length", "deformation"):
             return value

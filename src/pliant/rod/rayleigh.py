@@ -105,7 +105,10 @@ def _clamped_frequencies(build: Build, rod: Rod, name: str, count: int) -> list[
 def add_drag(build: Build, rod: RodProperties, alpha: Any) -> None:
     """Forces `alpha` times mass against velocities relative to the base section, on all pieces of the rod."""
     base = build.pose_entries(rod.placement)
-    for piece in build.rod_pieces.get(rod.name, ()):
+    pieces = build.rod_pieces.get(rod.name, ())
+    if not pieces:
+        raise ValueError(f"the model of the rod '{rod.name}' has no pieces of mass for Rayleigh damping by mass (alpha)")
+    for piece in pieces:
         if piece.node == rod.node:
             continue
         weight = alpha * piece.length * rod.section(piece.x).mass

@@ -109,7 +109,7 @@ class Statics:
     def polish(self, q: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A solution with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
         free, self._free = self._free, True
-        for _ in range(3):
+        for _ in range(6):
             at = self.linearized(q, multipliers)
             force, phi = at.residual - self._load, (at.phi - self._gap) * self.engine.row_active
             found = self._step(q, at, force, phi, 0.0)
@@ -119,7 +119,7 @@ class Statics:
             q_new, multipliers_new = self.engine.increment(q, step[0]), multipliers + step[1]
             now, closure = self._residual(q_new, multipliers_new)
             near = np.linalg.norm(step[0]) < 1e-3 and np.abs(closure).max(initial=0.0) <= 1e-11
-            if not near or not np.abs(now).max(initial=0.0) < 0.5 * np.abs(force).max(initial=0.0):
+            if not near or not np.abs(now).max(initial=0.0) < 0.9 * np.abs(force).max(initial=0.0):
                 break
             q, multipliers = q_new, multipliers_new
         self._free = free

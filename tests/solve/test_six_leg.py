@@ -1,0 +1,59 @@
+"""The bundled platform on six legs: posture under pretension, modes, a push, and docking at an angle."""
+
+import numpy as np
+import pytest
+
+import pliant
+
+STEPS = pliant.GeneralizedAlpha(step=1e-3, spectral_radius=0.8)
+
+
+@pytest.fixture(scope="module")
+def posture():
+    eqs = pliant.derive("six_leg")
+    return eqs, pliant.equilibrium(eqs)
+
+
+def test_the_pretensioned_posture_is_balanced_stable_and_symmetric(posture):
+    eqs, rest = posture
+    assert rest.status == "converged"
+    assert rest.stable is True
+    # round-off: a leaf spring's element of 140 MN/m turns the last digit of a position into some 1e-8 N
+    assert rest.residual < 5e-8
+    assert rest.outputs["position"][:2] == pytest.approx([0, 0], abs=1e-7)
+    assert rest.outputs["turn"] == pytest.approx([0, 0, 0], abs=1e-7)
+    # a pair of equal and opposite forces along each chord: the spring's and the tendon's
+    chords = [np.linalg.norm(rest.outputs[f"leg{k}/tip"]) for k in range(1, 7)]
+    assert np.ptp(chords) < 1e-8
+    tension = 10e3 * (chords[0] - 0.4)
+    assert 52.53 < tension < 60.0
+
+
+def test_the_first_ten_modes_are_stable(posture):
+    eqs, rest = posture
+    modes = pliant.modes(eqs, at=rest.state, count=10)
+    assert modes.stable
+    assert modes.frequencies[0] > 1.0
+    assert modes.frequencies[0] == pytest.approx(modes.frequencies[1], rel=1e-4)  # sideways motions come in pairs
+
+
+def test_a_push_moves_the_platform_by_its_stiffness():
+    eqs = pliant.derive(pliant.load("six_leg", variant="pushed"))
+    rest = pliant.equilibrium(eqs)
+    run = pliant.simulate(eqs, 0.2, start=rest, method=STEPS, save=pliant.Every(0.02))
+    assert run.constraint_error.max() < 1e-10
+    settled = pliant.equilibrium(eqs, start=run.final, inputs={"push": 5.0})
+    moved = run["position"].values[-1, 0] - rest.outputs["position"][0]
+    goal = settled.outputs["position"][0] - rest.outputs["position"][0]
+    assert 0.5 * goal < moved < 1.05 * goal  # overdamped by the tendons, on its way
+
+
+def test_docking_at_an_angle_ends_with_the_port_pressed():
+    eqs = pliant.derive(pliant.load("six_leg", variant="docking"))
+    run = pliant.simulate(eqs, 0.3, start=pliant.equilibrium(eqs), method=STEPS, save=pliant.Every(1e-3))
+    assert run.status == "completed"
+    contact = -run["contact"].values
+    assert contact[run.time < 0.05].max() == pytest.approx(0.0, abs=1e-9)
+    assert 20 < contact.max() < 100
+    # the inclined face pushes the probe aside
+    assert run["position"].values[-1, 0] < -5e-4
