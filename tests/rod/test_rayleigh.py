@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import SpecError, derive, load_text, modes
+from pliant.equations.kernel import frame_force_kernels
+from pliant.rod.fe_mass import DRAG
 
 ROD = """
 pliant: 1
@@ -23,7 +25,9 @@ def rod(kind, rayleigh, joint=CLAMPED):
     return derive(load_text(ROD.replace("KIND", kind).replace("RAYLEIGH", rayleigh).replace("JOINT", joint)))
 
 
-@pytest.mark.parametrize("kind", ["fe, elements: 6, plane: yz", "ebr, elements: 6"])
+@pytest.mark.parametrize(
+    "kind", ["fe, elements: 6, plane: yz", "ebr, elements: 6", "timoshenko, elements: 6, plane: yz"]
+)
 def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
     found = modes(rod(kind, "{ratio: 0.02, modes: [1, 2]}"), count=3)
     assert found.damping_ratios[:2] == pytest.approx([0.02, 0.02], rel=1e-4)
@@ -35,8 +39,11 @@ def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
     np.testing.assert_allclose(given.damping_ratios, found.damping_ratios, rtol=1e-6)
 
 
-def test_alpha_and_beta_act_by_themselves():
-    kind = "fe, elements: 6, plane: yz"
+@pytest.mark.parametrize(
+    "kind",
+    ["fe, elements: 4", "fe, elements: 6, plane: yz, mass: lumped", "timoshenko, elements: 4, plane: yz, mass: linear"],
+)
+def test_alpha_and_beta_act_by_themselves(kind):
     by_mass, by_stiffness = modes(rod(kind, "{alpha: =alpha}"), count=3), modes(rod(kind, "{beta: 1 ms}"), count=3)
     w = 2 * np.pi * by_mass.frequencies
     # the rotary inertia of sections has no part in alpha
@@ -52,6 +59,21 @@ def test_turning_of_the_whole_rod_is_not_damped():
     assert eqs.energy(q, v).dissipation == pytest.approx(0.0, abs=1e-15)
     v[next(k for k, name in enumerate(eqs.rates) if "bend_x" in name)] = 1.0
     assert eqs.energy(q, v).dissipation > 1e-6
+
+
+def test_drag_of_elements_knows_no_common_motion():
+    value = frame_force_kernels(DRAG).functions[0]
+    rng = np.random.default_rng(0)
+    poses = np.concatenate(
+        [np.concatenate([np.linalg.qr(rng.normal(size=(3, 3)))[0].ravel(), rng.normal(size=3)]) for _ in range(3)]
+    )
+    constants = np.concatenate([poses[:24], rng.uniform(0.1, 1, 7)])
+    twist = rng.normal(size=6)
+    wrench, powers = value(poses, np.tile(twist, 3), constants, [])
+    assert np.abs(np.asarray(wrench)).max() < 1e-13
+    wrench, powers = value(poses, rng.normal(size=18), constants, [])
+    assert np.asarray(wrench).reshape(3, 6).sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-12)
+    assert float(powers[1]) > 1e-3
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ class RodModelBase(Part):
     fineness: ClassVar[str] = "elements"
     """The field that says how fine the model is: the N of `KIND:N`."""
 
+    @property
+    def has_own_drag(self) -> bool:
+        """Whether `apply` adds the drag of `rod.mass_damping` itself, by its own mass; otherwise it acts on its pieces."""
+        return False
+
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """What this model cannot do for a rod; paths start at the rod."""
         yield from ()

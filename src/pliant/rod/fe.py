@@ -78,6 +78,11 @@ rods:
     order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second
     order)."""
 
+    @property
+    def has_own_drag(self) -> bool:
+        """Drag by mass acts where consistent mass is."""
+        return self.mass == "consistent"
+
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):

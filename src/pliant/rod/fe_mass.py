@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from pliant.geometry import so3
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import Effect, FrameForce
 from pliant.interaction.inertia import Inertia
 from pliant.rod.absolute import Mesh, Place
 from pliant.rod.lumped import lumped_pieces
@@ -62,6 +64,32 @@ ELEMENT = Inertia("rod_fe", 2, (), 11, _mass)
 the element about x, y, z and its xy entry [kg m^2]."""
 
 
+def _drag(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
+    near, far = (
+        se3.compose(pose, (ca.reshape(c[12 * i : 12 * i + 9], 3, 3), c[12 * i + 9 : 12 * i + 12]))
+        for i, pose in enumerate(poses[1:])
+    )
+    length, tangent = c[24], c[25:28]
+    t_near, t_far = near[0] @ tangent, far[0] @ tangent
+    wrenches, dissipation = [ca.SX.zeros(6) for _ in poses], 0
+    for k, x in enumerate(POINTS):
+        bubble = length * x * (1 - x) / 2
+        arms = ((1 - x) * near[1] + bubble * t_near, x * far[1] - bubble * t_far)
+        # what each frame's twist (v, w) moves the point by: share v + w x arm; the base's is taken away
+        moved = ((-arms[0] - arms[1], -1), (arms[0], 1 - x), (arms[1], x))
+        velocity = sum(share * V[0:3] + ca.cross(V[3:6], arm) for (arm, share), V in zip(moved, twists, strict=True))
+        force = -c[28 + k] * velocity
+        dissipation += -ca.dot(force, velocity)
+        for i, (arm, share) in enumerate(moved):
+            wrenches[i] += ca.vertcat(share * force, ca.cross(arm, force))
+    return Effect(ca.vertcat(*wrenches), 0.0, dissipation)
+
+
+DRAG = FrameForce("rod_fe_drag", 3, 31, 0, _drag)
+"""Drag of the element's mass against velocities seen from the rod's base section, the first frame. Constants: placements
+of both ends, length, tangent (3), drag coefficient at each Gauss point [N s/m]."""
+
+
 def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, places: Sequence[Place]) -> None:
     """Mass of every element between neighbouring sections, and where loads along the rod act."""
     for k in range(len(places) - 1):
@@ -74,6 +102,11 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         rotary = [length * x for x in rod.section(stations.fraction(k, 0.5)).rotary]
         tangent = (started[0], started[1], 1 + started[2])
         build.inertia(ELEMENT, places[k : k + 2], (), [length, *tangent, *masses, *rotary])
+        if rod.has_drag:
+            (near, near_end), (far, far_end) = places[k : k + 2]
+            constants = [*build.pose_entries(near_end), *build.pose_entries(far_end), length, *tangent]
+            constants += [rod.mass_damping * mass for mass in masses]
+            build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # loads that are spread along the rod act at the nodes
     for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
         build.rod_piece(rod.name, *piece)

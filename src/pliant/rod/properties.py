@@ -53,6 +53,7 @@ class RodProperties:
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         actuation: index of the first of six signals that act along the strains, or None.
         nominal: value of an expression at the model's own parameter values.
+        mass_damping: drag against velocities relative to the base section, over the mass [1/s].
         stiffness_damping: damping of the strain rates over the stiffness of the strains [s].
     """
 
@@ -72,7 +73,13 @@ class RodProperties:
     attachments: dict[str, Any]
     actuation: int | None
     nominal: Callable[[Any], float]
+    mass_damping: Any = 0.0
     stiffness_damping: Any = 0.0
+
+    @property
+    def has_drag(self) -> bool:
+        """Whether there is drag by mass, for some values of the parameters at least."""
+        return not (isinstance(self.mass_damping, int | float) and self.mass_damping == 0)
 
     def section(self, x: float) -> SectionProperties:
         """The section at fraction x of the length (at the model's own parameter values), interpolated between stations."""

@@ -102,8 +102,8 @@ def _clamped_frequencies(build: Build, rod: Rod, name: str, count: int) -> list[
     return [float(x) for x in found]
 
 
-def add_drag(build: Build, rod: RodProperties, alpha: Any) -> None:
-    """Forces `alpha` times mass against velocities relative to the base section, on all pieces of the rod."""
+def add_drag(build: Build, rod: RodProperties) -> None:
+    """Forces `mass_damping` times mass against velocities relative to the base section, on all pieces of the rod."""
     base = build.pose_entries(rod.placement)
     pieces = build.rod_pieces.get(rod.name, ())
     if not pieces:
@@ -111,7 +111,7 @@ def add_drag(build: Build, rod: RodProperties, alpha: Any) -> None:
     for piece in pieces:
         if piece.node == rod.node:
             continue
-        weight = alpha * piece.length * rod.section(piece.x).mass
+        weight = rod.mass_damping * piece.length * rod.section(piece.x).mass
         constants = [*base, *build.pose_entries(piece.placement), weight]
         build.system.frame_force(relative_drag(), [rod.node, piece.node], constants, 0, rod.name)
 

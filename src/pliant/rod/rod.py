@@ -154,10 +154,9 @@ joints:
         """Add the rod to the system in its model."""
         build.start_coordinates(name, self.initial, self.rates)
         properties = rod_properties(self, name, build)
-        alpha: Any = 0.0
         if self.rayleigh is not None:
             alpha, beta = self.rayleigh.factors(build, self, name)
-            properties = replace(properties, stiffness_damping=beta)
+            properties = replace(properties, mass_damping=alpha, stiffness_damping=beta)
         self.model.apply(build, properties)
-        if not (isinstance(alpha, int | float) and alpha == 0):
-            add_drag(build, properties, alpha)
+        if properties.has_drag and not self.model.has_own_drag:
+            add_drag(build, properties)

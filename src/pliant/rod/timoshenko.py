@@ -93,6 +93,11 @@ rods:
     """Whether weight acts as on the mass's shape functions (`consistent`), or at nodes without moments, as linear ones
     have it, whatever the mass (`nodal`)."""
 
+    @property
+    def has_own_drag(self) -> bool:
+        """Drag by mass acts on coordinates, as textbooks have it; lumped mass stands at the nodes."""
+        return self.mass != "lumped"
+
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """A straight linear rod, with mass in every coordinate."""
         if rod.law != "linear":
@@ -157,7 +162,11 @@ rods:
                 section = rod.section(stations.fraction(k, x))
                 constants += [weight * length * i for i in (section.mass, *(turning * j for j in section.rotary))]
             kind = element_inertia(self.plane, self.mass, self.weight, clamped=k == 0)
-            build.inertia(kind, [(rod.node, rod.placement)], elements[max(k - 1, 0) : k + 1], constants)
+            moved = elements[max(k - 1, 0) : k + 1]
+            build.inertia(kind, [(rod.node, rod.placement)], moved, constants)
+            if rod.has_drag:
+                drag, at = element_drag(kind), [rod.mass_damping, *constants]
+                build.system.coordinate_force(drag, moved[0].q_at, moved[0].v_at, at, 0, rod.name)
         # loads that are spread along the rod act at the nodes
         for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
             build.rod_piece(rod.name, *piece)
@@ -233,6 +242,19 @@ def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clam
 
     name = "_".join(["timoshenko", plane or "space", shapes, weight, *["clamped"] * clamped])
     return Inertia(name, 1, MOTION_OF[plane].parts * (1 if clamped else 2), 2 + 5 * len(GAUSS_POINTS), mass)
+
+
+@cache
+def element_drag(kind: Inertia) -> CoordinateForce:
+    """Drag by mass on the coordinates of an element. Constants: factor on the mass [1/s], those of the inertia."""
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        J, G = kind.mass(None, q, c[1:])
+        rates = J[:, 6:] @ v
+        momentum = G @ rates
+        return Effect(-c[0] * (J[:, 6:].T @ momentum), 0.0, c[0] * ca.dot(rates, momentum))
+
+    return CoordinateForce(f"drag_{kind.name}", kind.parts, 1 + kind.constants, 0, effect)
 
 
 def _interpolated(ends: Any, x: float, length: Any, shapes: Shapes) -> tuple[Any, Any]:
