@@ -1,4 +1,4 @@
-"""The command `export`: a robot as source code for use elsewhere."""
+"""The command `export`: a robot as source code, or its motion as a scene, for use elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Model, Set, Variant, load_model, print_json
+from pliant.cli.common import CommandError, Folder, Json, Set, Variant, load_model, print_json
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
@@ -19,10 +19,15 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    model: Model,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL|RESULT", help="A model; for --gltf also a saved result (.nc), which moves.")
+    ],
     c: Annotated[
         str | None,
         typer.Option("--c", metavar="DIR", help="Write standalone C into this new or empty folder."),
+    ] = None,
+    gltf: Annotated[
+        str | None, typer.Option("--gltf", metavar="FILE", help="Write shapes and motion into this file (.glb).")
     ] = None,
     method: Annotated[
         str, typer.Option("--method", help="semi_implicit, generalized_alpha, newmark, explicit or implicit.")
@@ -39,12 +44,16 @@ def export(
     folder: Folder = None,
     json: Json = False,
 ) -> int:
-    """Export a robot as standalone C.
+    """Export a robot as standalone C, or a motion as glTF.
 
-    Its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
+    C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     """
+    if gltf is not None:
+        if c is not None:
+            raise CommandError("--c and --gltf are two exports", "call the command twice")
+        return _export_gltf(model, gltf, set, variant, folder, json)
     if c is None:
-        raise CommandError("nothing to export", "name a folder: pliant export MODEL --c DIR")
+        raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
     spec = load_model(model, settings=set, variant=variant, folders=folder)
 
     from pliant.equations.compiled import EvaluationError
@@ -84,3 +93,32 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     if not isinstance(found, StateFeedback):
         raise CommandError(f"the controller '{name}' solves the model at every sample", "export one of type lqr")
     return found
+
+
+def _export_gltf(
+    model: str, file: str, set: list[str] | None, variant: str | None, folder: list[str] | None, json: bool
+) -> int:
+    from pliant.cli.answers import answering
+    from pliant.cli.subject import open_subject
+    from pliant.view.clips import Clip, run_clip, start_clip
+    from pliant.view.gltf import export_gltf
+    from pliant.view.stage import make_stage
+
+    if not file.endswith(".glb"):
+        raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
+    subject = open_subject(model, settings=set, variant=variant, folders=folder)
+    run = subject.run
+
+    def work() -> Clip:
+        return start_clip(subject.equations) if run is None else run_clip(subject.equations, run)
+
+    clip: Clip = answering(work)
+    try:
+        export_gltf(make_stage(clip.scenes), clip.times, file)
+    except OSError as reason:
+        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+    if json:
+        print_json({"model": model, "status": "ok", "file": file, "frames": len(clip.times)})
+    else:
+        print(f"{len(clip.times)} frame{'s' if len(clip.times) > 1 else ''} in {file}")
+    return 0

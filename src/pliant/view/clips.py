@@ -95,6 +95,14 @@ def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
     return np.unique(np.clip(np.searchsorted(times, wanted - 1e-12 * abs(times[-1])), 0, len(times) - 1))
 
 
+def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
+    """The initial pose, moved onto its constraints."""
+    from pliant.solve.state import assemble
+
+    q, v = eqs.initial_state()
+    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(assemble(eqs, eqs.bind(), 0.0, q, v).q),))
+
+
 def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
     """A pose at rest."""
     maker = SceneMaker(eqs, pose.parameters, inputs=pose.inputs)

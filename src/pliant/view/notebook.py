@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pliant.spec.faults import SpecError
-from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip
+from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
 from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
-from pliant.view.scene import SceneMaker
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -72,7 +69,7 @@ def result_html(run: Result) -> str:
 def _start(eqs: Equations) -> Clip:
     if len(eqs.coordinates) > MOST_PARTS:
         raise ValueError(f"more than {MOST_PARTS} coordinates")
-    return Clip("start", np.zeros(1), (SceneMaker(eqs).at(eqs.initial_state()[0]),))
+    return start_clip(eqs)
 
 
 def _view(title: str, clips: Callable[[], Sequence[Clip]]) -> str:

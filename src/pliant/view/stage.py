@@ -112,7 +112,9 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     # a planar robot that would be seen face-on is turned a little, so that its depth shows
     camera = look_from(flat.toward + 0.3 * flat.right + 0.25 * flat.up, gravity)
     down = float(np.linalg.norm(gravity))
-    up = -gravity / down if down > 0 else flat.up
+    # without gravity, the axis of the world that is upright in the drawing
+    nearest = int(np.argmax(np.abs(flat.up)))
+    up = -gravity / down if down > 0 else np.sign(flat.up[nearest]) * np.eye(3)[nearest]
     see_through = any(scene.tendons for scene in scenes)
     return Stage(tuple(batches), tuple(labels), low, high, camera, up, curvature, size, force, see_through)
 
