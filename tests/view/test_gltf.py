@@ -19,15 +19,22 @@ def document(file):
     return json.loads(raw[20 : 20 + size]), raw[28 + size :]
 
 
+BOX = """
+pliant: 1
+bodies: {box: {mass: 1 kg, shape: {type: box, size: [30 cm, 20 cm, 10 cm]}}}
+joints: {fixed: {type: weld, child: box, position: [1 m, 2 m, 3 m]}}
+"""
+
+
 def test_another_library_reads_the_robot_in_its_place(tmp_path):
     trimesh = pytest.importorskip("trimesh", reason="trimesh is not installed")
-    file = tmp_path / "robot.glb"
-    assert command(["export", "tumbling_body", "--gltf", str(file)]) == 0
+    (tmp_path / "box.yaml").write_text(BOX)
+    file = tmp_path / "box.glb"
+    assert command(["export", str(tmp_path / "box.yaml"), "--gltf", str(file)]) == 0
     low, high = trimesh.load(file).bounds
-    eqs = pliant.derive("tumbling_body")
-    x, y, z = (float(eqs.model.environment.value(v)) for v in eqs.model.spec.bodies["box"].shape.size)
     # y points up there: what was z is y, what was y is -z
-    np.testing.assert_allclose(high - low, [x, z, y], rtol=1e-5)
+    np.testing.assert_allclose(high - low, [0.3, 0.1, 0.2], rtol=1e-5)
+    np.testing.assert_allclose(0.5 * (high + low), [1, 3, -2], rtol=1e-5)
 
 
 def test_a_run_moves_as_simulated(tmp_path, capsys):
