@@ -89,18 +89,20 @@ def test_three_seconds_after_release_the_loop_is_closed(released):
     assert max(np.abs(strains(eqs, q)[0]).max() for q in run.q[::20]) < 1e-3
 
 
-def test_energy_is_balanced_with_the_damper_and_elements_do_not_matter(released):
+def test_energy_is_balanced_with_the_damper_counted(released):
     eqs, rest = released
+    run = pliant.simulate(eqs, 0.1, start=rest, method=pliant.GeneralizedAlpha(step=1e-4, spectral_radius=0.8))
+    energy = run.energy
+    balance = energy["total"] - energy["total"][0] - energy["supplied"] + energy["dissipated"]
+    assert np.abs(balance).max() < 1e-6 * energy["kinetic"].max()
+    assert energy["dissipated"][-1] > 1e-3
+
+
+def test_twice_as_many_elements_move_the_same(released):
     runs = []
-    for model, start in ((eqs, rest), (fine := leg("released", 20), pliant.equilibrium(fine))):
-        run = pliant.simulate(
-            model, 0.3, start=start, method=pliant.Rosenbrock(rtol=1e-5, atol=1e-7), save=pliant.Every(0.01)
-        )
-        energy = run.energy
-        balance = energy["total"] - energy["total"][0] - energy["supplied"] + energy["dissipated"]
-        assert np.abs(balance).max() < 1e-6 * energy["kinetic"].max()
-        assert energy["dissipated"][-1] > 1e-3
-        runs.append(run)
+    for model, start in (released, (fine := leg("released", 20), pliant.equilibrium(fine))):
+        method = pliant.GeneralizedAlpha(step=1e-3, spectral_radius=0.8)
+        runs.append(pliant.simulate(model, 0.3, start=start, method=method, save=pliant.Every(0.01)))
     travel = np.ptp(runs[0]["q1"].value)
     assert np.abs(runs[0]["q1"].value - runs[1]["q1"].value).max() < 0.01 * travel
     middle = runs[0]["middle"].values, runs[1]["middle"].values
