@@ -127,6 +127,7 @@ class Build:
         self._moving: dict[str, Any] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
+        self._quaternions: dict[tuple[float, ...], list[Any]] = {}
         self._initial_q: list[Any] = []
         self._initial_v: list[Any] = []
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
@@ -174,8 +175,7 @@ class Build:
     @staticmethod
     def entries(matrix: Any) -> list[Any]:
         """Entries of a small matrix, column-major."""
-        flat = ca.reshape(ca.densify(matrix), -1, 1)
-        return [flat[i] for i in range(flat.numel())]
+        return list(ca.densify(matrix).elements())
 
     def pose_entries(self, pose: Pose) -> list[Any]:
         """The twelve numbers of a pose."""
@@ -346,8 +346,17 @@ class Build:
         """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
         is_matrix = initial.shape == (3, 3)
-        self._initial_q.extend(self.entries(so3.matrix_quaternion(initial) if is_matrix else initial))
+        self._initial_q.extend(self._quaternion(initial) if is_matrix else self.entries(initial))
         self._initial_v.extend([0.0] * Quaternion().v_size)
+
+    def _quaternion(self, R: Any) -> list[Any]:
+        """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
+        if not isinstance(R, ca.DM):
+            return self.entries(so3.matrix_quaternion(R))
+        key = tuple(self.entries(R))
+        if key not in self._quaternions:
+            self._quaternions[key] = self.entries(so3.matrix_quaternion(R))
+        return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""

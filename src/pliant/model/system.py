@@ -231,7 +231,7 @@ class SystemBuilder:
     _values: list[Any] = field(default_factory=list)
     _elements: list[Element] = field(default_factory=list)
     _nodes: list[Node | None] = field(default_factory=lambda: [None])
-    _masses: dict[int, list[Any]] = field(default_factory=dict)
+    _masses: dict[int, Any] = field(default_factory=dict)
     _inertias: list[Inert] = field(default_factory=list)
     _on_coordinates: list[OnCoordinates] = field(default_factory=list)
     _applied: list[Applied] = field(default_factory=list)
@@ -292,10 +292,8 @@ class SystemBuilder:
         c = p + R @ com
         about_origin = R @ inertia @ R.T + mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
         at = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-        values = [mass, *_entries(mass * c), *(about_origin[i, j] for i, j in at)]
-        if node in self._masses:
-            values = [a + b for a, b in zip(self._masses[node], values, strict=True)]
-        self._masses[node] = values
+        values = ca.vertcat(mass, mass * c, *(about_origin[i, j] for i, j in at))
+        self._masses[node] = self._masses[node] + values if node in self._masses else values
 
     def inertia(
         self,
@@ -377,7 +375,7 @@ class SystemBuilder:
 
     def build(self) -> System:
         """Freeze."""
-        masses = {node: self.constants(values) for node, values in sorted(self._masses.items())}
+        masses = {node: self.constants(_entries(values)) for node, values in sorted(self._masses.items())}
         return System(
             tuple(self._elements),
             tuple(self._nodes),
@@ -415,6 +413,4 @@ class SystemBuilder:
 
 def _entries(matrix: Any) -> list[Any]:
     """The entries of a small matrix, column-major, as scalars."""
-    dense = ca.densify(matrix)
-    flat = ca.reshape(dense, -1, 1)
-    return [flat[i] for i in range(flat.numel())]
+    return list(ca.densify(matrix).elements())

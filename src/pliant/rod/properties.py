@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -83,9 +84,27 @@ class RodProperties:
 
     def section(self, x: float) -> SectionProperties:
         """The section at fraction x of the length (at the model's own parameter values), interpolated between stations."""
-        material = MaterialValues(*self._along(self.materials, x, lambda given: given)) if self.materials else None
-        found = self._along(self.sections, x, lambda section: section(material).entries())
+        if len(self.sections) == 1 and len(self.materials) <= 1:
+            return self._uniform_section
+        if len(self.materials) <= 1:
+            found = self._along(self._stations_of_one_material, x, lambda entries: entries)
+        else:
+            material = MaterialValues(*self._along(self.materials, x, lambda given: given))
+            found = self._along(self.sections, x, lambda section: section(material).entries())
         return SectionProperties.from_entries(found).scaled(self.stiffness_factors)
+
+    # Expressions of a rod with hundreds of pieces take seconds to write down: what is the same for all is written once.
+
+    @cached_property
+    def _stations_of_one_material(self) -> Stations:
+        """The sections as numbers, where the rod is of one material or the sections bring their own."""
+        material = MaterialValues(*self.materials[0].what) if self.materials else None
+        return tuple(replace(station, what=station.what(material).entries()) for station in self.sections)
+
+    @cached_property
+    def _uniform_section(self) -> SectionProperties:
+        entries = self._stations_of_one_material[0].what
+        return SectionProperties.from_entries(entries).scaled(self.stiffness_factors)
 
     def damping(self, x: float) -> tuple[Any, ...]:
         """Damping of the six strain rates at fraction x of the length."""
