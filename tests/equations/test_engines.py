@@ -110,6 +110,7 @@ def test_linearized(sample: Any) -> None:
     for x, y in pairs:
         close(x, y)
     close(sample.compiled.input_tangent(*state[:3]), sample.interpreted.input_tangent(*state[:3]))
+    close(sample.compiled.rate_tangent(*state[:3]), sample.interpreted.rate_tangent(*state[:3]))
 
 
 def test_results_belong_to_the_caller(sample: Any) -> None:
@@ -183,6 +184,13 @@ def test_tangents_are_derivatives(sample: Any) -> None:
         by_a = residual(q, v, a + step) - residual(q, v, a - step)
         for exact, difference in ((exact_q, by_q), (exact_v, by_v), (exact_a, by_a)):
             close(exact[:, k], difference / (2 * STEP), 3e-7)
+
+
+def test_time_enters_by_signals_and_their_rates(sample: Any) -> None:
+    engine, t, q, v, a = sample.compiled, sample.t, sample.q, sample.v, sample.a
+    difference = (engine.inverse(t + STEP, q, v, a) - engine.inverse(t - STEP, q, v, a)) / (2 * STEP)
+    exact = engine.input_tangent(t, q, v) @ engine.signal_rates(t)[0] + engine.rate_tangent(t, q, v)
+    close(exact, difference, 3e-7)
 
 
 def _acceleration(engine: Any, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:

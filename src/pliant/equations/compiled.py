@@ -119,6 +119,7 @@ class CompiledEngine:
             "pl_constraints": [p, p, p],
             "pl_energies": [p, d, p, p, p],
             "pl_input_tangent": [p, p, p, p],
+            "pl_route_time_tangent": [p, p],
             "pl_constraint_acceleration_tangent": [p, p, p],
             "pl_increment": [p, p, p, p],
             "pl_rates": [p, p, p, p],
@@ -211,6 +212,14 @@ class CompiledEngine:
         if self.system.signal_count:
             self._kinematics(t, q, v)
             self.library.pl_input_tangent(self._work, self._q.address, self._v.address, out.ctypes.data)
+        return out
+
+    def rate_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """d(M a + h)/d(signal rates) times the signals' accelerations [nv]."""
+        out = np.zeros(self.nv)
+        if self.system.routes and self.system.signal_count:
+            self._kinematics(t, q, v)
+            self.library.pl_route_time_tangent(self._work, out.ctypes.data)
         return out
 
     def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:

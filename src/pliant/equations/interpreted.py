@@ -75,6 +75,12 @@ class InterpretedEngine:
         return self._function("input_tangent", [ca.jacobian(x.residual, x.signals)])
 
     @cached_property
+    def _rate_tangent(self) -> ca.Function:
+        x = self.expressions
+        change = ca.jacobian(x.residual, x.signal_rates) @ x.signal_accelerations
+        return self._function("rate_tangent", [change])
+
+    @cached_property
     def _scalars(self) -> ca.Function:
         x = self.expressions
         return self._function("scalars", [ca.vertcat(x.kinetic, x.potential, x.dissipation, x.supply), x.phi])
@@ -186,6 +192,12 @@ class InterpretedEngine:
     def input_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """d(M a + h)/d(signal), nv x signals."""
         return np.asarray(ca.densify(self._call(self._inputs_tangent, t, q, v)[0])).reshape(self.nv, -1)
+
+    def rate_tangent(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """d(M a + h)/d(signal rates) times the signals' accelerations [nv]."""
+        if not self.system.routes or not self.system.signal_count:
+            return np.zeros(self.nv)
+        return _flat(self._call(self._rate_tangent, t, q, v)[0])
 
     def mass_matrix(self, q: np.ndarray) -> sp.csc_matrix:
         """M(q), sparse."""

@@ -255,7 +255,7 @@ def route_kernels(kind: RouteForce) -> Kernels:
     """Kernels of a routed line's law (s signals); its geometry is the assembled system's.
 
     value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
-    tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s
+    tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s, d tension/d signal rates 1 x s
     """
     length, rate = ca.SX.sym("l"), ca.SX.sym("r")
     theta = _zero_to_empty(kind.constants, "c")
@@ -263,7 +263,7 @@ def route_kernels(kind: RouteForce) -> Kernels:
     effect = kind.law(length, rate, theta, signal, signal_rate)
     inputs = [length, rate, theta, signal, signal_rate]
     tension = ca.SX(effect.force)
-    tangent = [ca.jacobian(tension, x) for x in (length, rate, signal)]
+    tangent = [ca.jacobian(tension, x) for x in (length, rate, signal, signal_rate)]
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
     name = f"route_{kind.name}"
     return Kernels(

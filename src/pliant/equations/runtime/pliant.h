@@ -131,10 +131,11 @@ void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);
 void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
 void pl_constraint_product(const pl_work *, const double *x, double *y);
 
-/* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent */
+/* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent, the last by integrators */
 void pl_route_forces(pl_work *);
 void pl_route_tangent(pl_work *);
 void pl_route_input_tangent(pl_work *, double *r_signal);
+void pl_route_time_tangent(pl_work *, double *r_time);
 
 /* system.c: evaluations of the whole system */
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);

@@ -63,7 +63,9 @@ static int time_derivatives(pl_run *r, double h, double *f, double *g) {
   if (!T->n_signal) return 0;
   pl_input_tangent(w, r->q, r->v, r->dense);
   for (int j = 0; j < T->n_signal; ++j)
-    for (int i = 0; i < T->nv; ++i) f[i] -= r->dense[(size_t)T->nv * j + i] * w->signal_rate[j];
+    for (int i = 0; i < T->nv; ++i) f[i] += r->dense[(size_t)T->nv * j + i] * w->signal_rate[j];
+  pl_route_time_tangent(w, f);
+  for (int i = 0; i < T->nv; ++i) f[i] = -f[i];
   int driven = 0;
   for (int i = 0; i < T->m; ++i)
     if (T->row_signal[i] >= 0) g[i] = w->signal_acceleration[T->row_signal[i]], driven = 1;

@@ -23,7 +23,7 @@ static const double SMALLEST_SQUARE = 1e-24; /* as in interaction/route.py */
 
 typedef struct law {
   double length, rate, tension, scalars[3];
-  double by_length, by_rate, by_signal[PL_MAX_SIGNALS];
+  double by_length, by_rate, by_signal[PL_MAX_SIGNALS], by_signal_rate[PL_MAX_SIGNALS];
 } law;
 
 static double *point_at(const pl_work *w, int n) { return w->route_point + PL_ROUTE_POINT * n; }
@@ -56,7 +56,8 @@ static void answer(pl_work *w, int i, law *l, int derivatives) {
   const pl_tables *T = w->T;
   const double *arg[5] = {&l->length, &l->rate, w->theta + T->route_law[i], w->signal + T->route_signal[i],
                           w->signal_rate + T->route_signal[i]};
-  double *value[2] = {&l->tension, l->scalars}, *tangent[3] = {&l->by_length, &l->by_rate, l->by_signal};
+  double *value[2] = {&l->tension, l->scalars}, *tangent[4] = {&l->by_length, &l->by_rate, l->by_signal,
+                                                               l->by_signal_rate};
   T->route_value[T->route_kind[i]](arg, value, w->kernel_iw, w->kernel_w, 0);
   if (derivatives) T->route_tangent[T->route_kind[i]](arg, tangent, w->kernel_iw, w->kernel_w, 0);
 }
@@ -196,5 +197,24 @@ void pl_route_input_tangent(pl_work *w, double *out) {
       for (int v = T->elem_v[T->relem[n]]; v < T->elem_v[T->relem[n]] + T->elem_k[T->relem[n]]; ++v)
         for (int s = 0; s < T->route_signals[i]; ++s)
           out[(size_t)T->nv * (T->route_signal[i] + s) + v] += w->route_gradient[v] * l.by_signal[s];
+  }
+}
+
+/* r_time (nv) += what r changes by in time as the rates of signals change */
+void pl_route_time_tangent(pl_work *w, double *out) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < T->n_route; ++i) {
+    if (!T->route_signals[i]) continue;
+    law l;
+    measure(w, i, &l);
+    answer(w, i, &l, 1);
+    double change = 0;
+    for (int s = 0; s < T->route_signals[i]; ++s)
+      change += l.by_signal_rate[s] * w->signal_acceleration[T->route_signal[i] + s];
+    if (change == 0) continue;
+    gradients(w, i);
+    for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n)
+      for (int v = T->elem_v[T->relem[n]]; v < T->elem_v[T->relem[n]] + T->elem_k[T->relem[n]]; ++v)
+        out[v] += w->route_gradient[v] * change;
   }
 }

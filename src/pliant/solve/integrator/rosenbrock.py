@@ -112,7 +112,7 @@ def _time_derivatives(run: PythonRun, h: float) -> tuple[np.ndarray, np.ndarray]
     if engine.system.signal_count:
         now = run.input_time(run.t)
         rates, accelerations = engine.signal_rates(now)
-        f = -engine.input_tangent(now, run.q, run.v) @ rates
+        f = -engine.input_tangent(now, run.q, run.v) @ rates - engine.rate_tangent(now, run.q, run.v)
         rows = run.driven_rows
         if len(rows):
             later = run.input_time(run.t + 1e-5 * h)
