@@ -291,14 +291,14 @@ def test_laws_of_coordinates() -> None:
 
 
 def test_an_arm_that_keeps_its_length() -> None:
-    eqs = derive(load_text(rod_text("extensible: false, initial: [0.3, 0.1], names: [u1, w1, u2, w2]")))
-    assert eqs.coordinates == ("u1", "w1", "u2", "w2")
+    start = "initial: {u1: 0.3, w1: 0.1, u2: 0.3, w2: 0.1}\n    frames:"
+    named = rod_text("extensible: false, names: [u1, w1, u2, w2]").replace("frames:", start)
+    eqs = derive(load_text(named))
+    assert eqs.coordinates == ("arm.u1", "arm.w1", "arm.u2", "arm.w2")
     q, _ = eqs.initial_state()
     assert q == pytest.approx([0.3, 0.1, 0.3, 0.1])
     engine = eqs.bind(None, {"weight": 1.0})
-    stiff = derive(load_text(rod_text("initial: [0.3, 0.1, 0.15], names: [u1, w1, x, u2, w2, y]"))).bind(
-        None, {"weight": 1.0}
-    )
+    stiff = derive(load_text(rod_text())).bind(None, {"weight": 1.0})
     keep = [0, 1, 3, 4]
     full = np.concatenate([q[:2], [0.15], q[2:], [0.15]])
     np.testing.assert_allclose(
@@ -316,7 +316,7 @@ joints:
   hook: {type: weld, parent: branch.tip, child: weight}
 rods:
   arm: {parent: block, rotation: [{axis: x, angle: 180 deg}], length: 0.2 m, section: round, material: rubber,
-    frames: {half: 0.1 m}, model: {kind: KIND, sections: 2, initial: [0.8, 0, 0.1]}}
+    frames: {half: 0.1 m}, model: {kind: KIND, sections: 2}, initial: {"b_x[1]": 0.8, "b_x[2]": 0.8}}
   branch: {parent: arm.half, rotation: [{axis: y, angle: 70 deg}], length: 0.1 m, section: round, material: rubber,
     model: {kind: KIND, coordinates: strains}}
 """
@@ -379,7 +379,6 @@ def test_energy_of_the_lumped_model() -> None:
     [
         ("coordinates: muscles", "need a muscle_radius"),
         ("coordinates: muscles, muscle_radius: 1 cm, extensible: false", "change its length"),
-        ("initial: [0.1, 0.2]", "initial has 2 entries, expected 3 or 6"),
         ("stiffness: [1, 2]", "stiffness has 2 entries, expected 1 or 3"),
         ("names: [a, b, c]", "names has 3 entries, expected 6"),
     ],

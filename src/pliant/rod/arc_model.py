@@ -54,10 +54,8 @@ class ArcModel(RodModelBase):
     what section and material say, and stands for a whole arc, not for a length of it."""
     damping: Values | None = None
     """Damping of each coordinate of an arc in the same way [N s/m, ...]."""
-    initial: Values | None = None
-    """Coordinates at the start: of one arc for all, or of each arc in turn. Otherwise it starts unstressed."""
     names: Annotated[tuple[Name, ...], OneOrList()] | None = None
-    """Names of all coordinates in order, instead of such as `rod.l1[1]`."""
+    """Names of all coordinates of the rod in order, instead of such as `l1[1]`."""
 
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Muscles need a place and a length that changes; lists have an entry per coordinate; no shear, no twist."""
@@ -72,23 +70,21 @@ class ArcModel(RodModelBase):
         for key, allowed in (
             ("stiffness", (1, size)),
             ("damping", (1, size)),
-            ("initial", (size, size * self.sections)),
             ("names", (size * self.sections,)),
         ):
             given = getattr(self, key)
             if given is not None and len(given) not in allowed:
                 wanted = " or ".join(map(str, dict.fromkeys(allowed)))
                 yield (here, key), f"{key} has {len(given)} entries, expected {wanted}", ""
+        if self.names is not None and len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            yield (here, "names"), f"the coordinate name '{twice}' is used twice", ""
         if rod.shape is not None:
-            hint = "remove `shape` and give `initial` coordinates of the arcs, or choose another rod model"
+            hint = "remove `shape` and give `initial` values of the arcs' coordinates, or choose another rod model"
             yield ("shape",), "circular arcs cannot follow a given shape", hint
         if any(value(rod.rest[k]) for k in (0, 1, 5)):
             hint = "set those rest strains to zero, or choose another rod model"
             yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
-
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Names given by `names`."""
-        return self.names or ()
 
     def arcs(self) -> int:
         """Every section is an arc."""
@@ -125,13 +121,9 @@ class ArcModel(RodModelBase):
         build.name_frame(f"{rod.name}.tip", node, placement)
 
     def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:
-        start, size = arc.started, arc.kind.size
-        if self.initial is not None:
-            first = k * size if len(self.initial) > size else 0
-            start = [build.value(x) for x in self.initial[first : first + size]]
         for j, (label, unit) in enumerate(zip(arc.kind.labels, arc.kind.units, strict=True)):
-            name = f"{rod.name}.{label}[{k + 1}]" if self.names is None else self.names[k * size + j]
-            build.coordinate(name, element.q_at + j, element.v_at + j, start[j], unit=unit)
+            own = f"{label}[{k + 1}]" if self.names is None else self.names[k * arc.kind.size + j]
+            build.coordinate(f"{rod.name}.{own}", element.q_at + j, element.v_at + j, arc.started[j], unit=unit)
         build.add_arc(rod.name, element.nodes[-1], arc.kind)
 
     def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:

@@ -29,10 +29,6 @@ class RodModelBase(Part):
         """What this model cannot do for a rod; paths start at the rod."""
         yield from ()
 
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Names that the model file gives to coordinates; others are named by the rod model."""
-        return ()
-
     def arcs(self) -> int:
         """Number of circular arcs that the rod is made of; 0 for models without."""
         return 0

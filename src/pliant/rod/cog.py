@@ -48,7 +48,7 @@ rods:
     material: silicone
     chambers:
       first: {force: 1 N, positions: [[10 mm, 0]]}
-    model: {kind: cog, coordinates: muscles, muscle_radius: 10 mm, names: [l1, l2, l3]}
+    model: {kind: cog, coordinates: muscles, muscle_radius: 10 mm, names: [l11, l12, l13]}
 """
 
     kind: Literal["cog"] = "cog"

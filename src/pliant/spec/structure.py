@@ -73,8 +73,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
     flat = checked.flat
     known: dict[str, set[str]] = {
         "frame": frame_names(checked),
-        "coordinate": {entry.name for entry in coordinate_table(flat)}
-        | {name for rod in flat.rods.values() for name in rod.model.coordinate_names()},
+        "coordinate": {entry.name for entry in coordinate_table(flat)},
         "rod": set(flat.rods),
         "link": set(flat.links),
         "tendon": set(flat.tendons),
@@ -198,13 +197,6 @@ def _coordinates(checked: Checked) -> Iterator[Finding]:
             message = f"the coordinate name '{entry.name}' is used twice"
             yield "joints", entry.joint, entry.path, message, f"also in joint '{by_name[entry.name].joint}'"
         by_name.setdefault(entry.name, entry)
-    given: dict[str, str] = {entry.name: f"joint '{entry.joint}'" for entry in table}
-    for rod_name, rod in checked.flat.rods.items():
-        for index, name in enumerate(rod.model.coordinate_names()):
-            if name in given:
-                message = f"the coordinate name '{name}' is used twice"
-                yield "rods", rod_name, ("model", "names", index), message, f"also in {given[name]}"
-            given.setdefault(name, f"rod '{rod_name}'")
     for entry in table:
         coordinate = entry.coordinate
         if isinstance(coordinate, Orientation):
