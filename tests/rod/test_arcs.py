@@ -360,15 +360,15 @@ rods:
 
 
 def test_energy_of_the_lumped_model() -> None:
-    """Ten sections in random motion: the constants take out the bias, and leave a few percent per state."""
+    """Ten sections in random motion: differences are small beside the largest energy that occurs."""
     rng = np.random.default_rng(1)
     q, v = rng.uniform(0, 0.07, (300, 30)), rng.uniform(-0.15, 0.15, (300, 30))
     engines = [ten_sections(kind).bind(None, None) for kind in ("cc", "cog")]
     exact, lumped = (np.array([e.energies(0.0, *x)[0] for x in zip(q, v, strict=True)]) for e in engines)
     error = (lumped - exact) / exact.max()
-    assert abs(error.mean()) < 0.02
-    assert np.abs(error).mean() < 0.02
-    assert np.abs(error).max() < 0.1
+    assert abs(error.mean()) < 1e-3
+    assert np.abs(error).mean() < 1e-3
+    assert np.abs(error).max() < 1e-2
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

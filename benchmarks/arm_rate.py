@@ -1,0 +1,217 @@
+"""Arms of circular arcs: rate of their forward dynamics, its growth with the number of sections, and experiments.
+
+    python benchmarks/arm_rate.py              tables
+    python benchmarks/arm_rate.py --json       one JSON object
+    python benchmarks/arm_rate.py --states N   random states of the comparison of energies (1,000,000; 0 leaves it out)
+
+Forward dynamics are those of the compiled engine in a loop in C, one thread, over random states, without calls from Python.
+The fastest of many short rounds counts, because other work on the machine only ever adds time. "cc" is the exact mass in closed
+form, "cog" the lumped mass, "quadrature" the same arc with its mass at five Gauss points. Experiments are the three published
+ones of `three_section_arm`, simulated as they stand in the model file; the fastest of several runs counts.
+
+Energies compare `cog` with `cc` for an arm of ten sections: the difference of kinetic energies in random states, over the largest
+energy that occurs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+import pliant
+from pliant.equations.compile import KERNEL_FLAGS, build_library
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.tables import InputPlan
+from pliant.geometry import se3
+from pliant.model.system import SystemBuilder
+from pliant.rod import Cog
+from pliant.rod.arc import arc_motion
+from pliant.rod.arc_coordinates import ArcCoordinates
+from pliant.rod.switch import with_rod_model
+
+RODS = ("s1", "s2", "s3")
+COUNTS = (1, 2, 3, 5, 10, 20)
+ROUNDS, STATES, REPEATS = 400, 50, 2
+EXPERIMENTS = {"experiment_1": 9.5, "experiment_2": 7.5, "experiment_3": 8.0}
+RUNS = 7
+
+LOOP = """
+typedef int (*forward)(void *, double, const double *, const double *, double *);
+double loop(forward f, void *work, int states, int repeats, int n, const double *q, const double *v, double *a) {
+  double sum = 0;
+  for (int r = 0; r < repeats; ++r)
+    for (int i = 0; i < states; ++i) f(work, 0, q + n * i, v + n * i, a), sum += a[0];
+  return sum;
+}
+"""
+
+CHAIN = """
+pliant: 1
+sections: {{bundle: {{shape: circle, radius: 12.5 mm}}}}
+materials: {{muscle: {{density: "=0.1 kg/(0.15 m*pi*(12.5 mm)^2)", youngs_modulus: 1.56 MPa, poissons_ratio: 0.5}}}}
+rods:
+  arm: {{length: {length} m, section: bundle, material: muscle, damping: [12, 12, 36, 0.0028, 0.0028, 0.0014],
+    model: {{kind: {kind}, sections: {count}, coordinates: muscles, muscle_radius: 12.5 mm}}}}
+"""
+
+
+def published_arm(kind: str, variant: str = "") -> Any:
+    """Equations of `three_section_arm` with that rod model, its coordinates and names kept."""
+    spec = pliant.load("three_section_arm" + variant)
+    if kind == "cog":
+        for rod in RODS:
+            given = spec.rods[rod].model.model_dump(include={"coordinates", "muscle_radius", "names"})
+            spec = with_rod_model(spec, rod, Cog(**given))
+    return pliant.derive(spec)
+
+
+def chain(kind: str, count: int) -> CompiledEngine:
+    """An arm of so many sections, ready to evaluate."""
+    if kind != "quadrature":
+        text = CHAIN.format(length=0.15 * count, kind=kind, count=count)
+        engine = pliant.derive(pliant.load_text(text)).bind(None, None)
+        assert isinstance(engine, CompiledEngine), "this benchmark needs a C compiler"
+        return engine
+    builder, node = SystemBuilder(), 0
+    builder.gravity([0, 0, -9.81])
+    coordinates = ArcCoordinates("muscles")
+    points, weights = np.polynomial.legendre.leggauss(5)
+    disc = 0.1 * 0.0125**2 / 4 * ca.diag(ca.DM([1, 1, 2]))
+    for _ in range(count):
+        constants = coordinates.constants(0.15, (0.0,) * 6, 0.0125)
+        fractions = [*((points + 1) / 2), 1.0]
+        index = builder.element(node, [(arc_motion(coordinates), se3.identity(), [x, *constants]) for x in fractions])
+        nodes = builder.element_at(index).nodes
+        for number, weight in zip(nodes, weights / 2, strict=False):
+            builder.mass(number, weight * 0.1, ca.DM.zeros(3), weight * disc, se3.identity())
+        node = nodes[-1]
+    engine = CompiledEngine(builder.build(), InputPlan())
+    engine.theta[:] = engine.system.constants.numbers
+    return engine
+
+
+def microseconds(engine: CompiledEngine) -> float:
+    """One evaluation of the forward dynamics, in a loop in C."""
+    library = ctypes.CDLL(str(build_library("arm_rate", {"loop.c": LOOP}, ["loop.c"], KERNEL_FLAGS)))
+    library.loop.restype = ctypes.c_double
+    rng = np.random.default_rng(0)
+    q, v = rng.uniform(0, 0.07, (STATES, engine.nq)), rng.uniform(-0.15, 0.15, (STATES, engine.nv))
+    a, forward = np.zeros(engine.nv), ctypes.cast(engine.library.pl_forward, ctypes.c_void_p)
+    best = np.inf
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        library.loop(
+            forward,
+            ctypes.c_void_p(engine._work),
+            STATES,
+            REPEATS,
+            engine.nq,
+            ctypes.c_void_p(q.ctypes.data),
+            ctypes.c_void_p(v.ctypes.data),
+            ctypes.c_void_p(a.ctypes.data),
+        )
+        best = min(best, (time.perf_counter() - start) / (STATES * REPEATS))
+    return 1e6 * best
+
+
+def experiment_seconds(kind: str) -> dict[str, float]:
+    """Fastest simulation of each experiment."""
+    out = {}
+    for name, until in EXPERIMENTS.items():
+        eqs = published_arm(kind, f"@{name}")
+        pliant.simulate(eqs, 0.01)
+        out[name] = min(pliant.simulate(eqs, until).timing.run_s for _ in range(RUNS))
+    return out
+
+
+def energy_errors(states: int) -> dict[str, float]:
+    """Kinetic energy of `cog` against `cc`, ten sections: mean, mean absolute and worst difference over the largest."""
+    rng = np.random.default_rng(0)
+    engines = [chain(kind, 10) for kind in ("cc", "cog")]
+    exact, lumped = np.empty(states), np.empty(states)
+    for i in range(states):
+        q, v = rng.uniform(0, 0.07, 30), rng.uniform(-0.15, 0.15, 30)
+        exact[i], lumped[i] = (engine.energies(0.0, q, v)[0] for engine in engines)
+    error = (lumped - exact) / exact.max()
+    return {
+        "states": states,
+        "mean": float(error.mean()),
+        "mean_absolute": float(np.abs(error).mean()),
+        "worst": float(np.abs(error).max()),
+    }
+
+
+def cold_seconds(kind: str, count: int) -> float:
+    """Derive and compile in a new process with an empty cache folder, without the time to import packages."""
+    text = CHAIN.format(length=0.15 * count, kind=kind, count=count)
+    code = (
+        "import sys, time, pliant; text = sys.stdin.read(); start = time.perf_counter(); "
+        "pliant.derive(pliant.load_text(text)).bind(None, None); print(time.perf_counter() - start)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PLIANT_CACHE": folder}
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=text, env=environment, capture_output=True, text=True, check=True
+        )
+    return float(done.stdout)
+
+
+def measure(states: int) -> dict[str, Any]:
+    """Everything, as the JSON object."""
+    rates = {kind: microseconds(published_arm(kind).bind(None, None)) for kind in ("cc", "cog")}
+    growth = {
+        kind: {str(count): microseconds(chain(kind, count)) for count in COUNTS} for kind in ("cc", "cog", "quadrature")
+    }
+    found: dict[str, Any] = {
+        "cc_khz": 1e3 / rates["cc"],
+        "cog_khz": 1e3 / rates["cog"],
+        "growth": growth,
+        "experiment_run_s": {kind: experiment_seconds(kind) for kind in ("cc", "cog")},
+        "cold_s": {kind: {str(count): cold_seconds(kind, count) for count in (3, 20)} for kind in ("cc", "cog")},
+    }
+    if states:
+        found["energy_error"] = energy_errors(states)
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """The numbers for people."""
+    lines = [f"three_section_arm: {found['cc_khz']:.0f} kHz as cc, {found['cog_khz']:.0f} kHz as cog", ""]
+    lines += ["sections    " + "".join(f"{count:>9}" for count in COUNTS)]
+    for kind, times in found["growth"].items():
+        lines.append(f"{kind:<12}" + "".join(f"{x:>6.2f} us" for x in times.values()))
+    lines += ["", "experiments [s]"]
+    for kind, runs in found["experiment_run_s"].items():
+        lines.append(f"{kind:<12}" + "  ".join(f"{x:.3f}" for x in runs.values()))
+    lines += ["", "derive and compile, empty cache [s]"]
+    for kind, cold in found["cold_s"].items():
+        lines.append(f"{kind:<12}" + "  ".join(f"{count} sections: {x:.1f}" for count, x in cold.items()))
+    if "energy_error" in found:
+        e = found["energy_error"]
+        text = f"mean {e['mean']:.1e}, mean absolute {e['mean_absolute']:.1e}, worst {e['worst']:.1e}"
+        lines += ["", f"energy of cog against cc, ten sections, {e['states']} states: {text}"]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--states", type=int, default=1_000_000, help="random states of the comparison of energies")
+    arguments = parser.parse_args()
+    found = measure(arguments.states)
+    print(json.dumps(found) if arguments.json else table(found))
+
+
+if __name__ == "__main__":
+    main()
