@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load
+from pliant.rod.switch import with_rod_model
 from pliant.solve.compare import compare
+from pliant.solve.fit import cycles, fit
 from pliant.solve.recording import RecordingError, drive, plateaus, read_recording
 
 FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -45,6 +47,42 @@ def test_every_rod_model_follows_the_recording_without_fitting(recording):
         assert row.mean_error_mm < 2.2, row.rod
         assert row.static_mean_error_mm < 2.2, row.rod
         assert row.mean_error_percent < 4.0, row.rod
+
+
+# near the ends of the pressure steps [s], where the tip's position [mm] was read off the recording independently
+RESTS = {
+    8.70: (0.04, -9.25, 59.57),
+    15.15: (7.73, 4.18, 58.75),
+    21.70: (-5.12, 3.08, 59.15),
+    26.20: (0.55, -23.55, 56.87),
+    31.10: (19.12, 10.38, 55.07),
+    35.10: (-17.42, 10.00, 56.98),
+    39.20: (-0.67, -35.18, 50.00),
+    44.60: (29.40, 16.73, 45.79),
+    50.90: (-28.03, 17.75, 49.47),
+}
+
+
+def test_nine_points_at_rest(recording):
+    rows = compare(load("stiff_flop"), "arm", ["eba:3", "srl:3"], recording, window=(7.0, 54.0), static_at=list(RESTS))
+    for row in rows:
+        read = 1e-3 * np.array(list(RESTS.values()))
+        expected = np.linalg.norm(row.static_path - read, axis=1).mean()
+        # positions were read to 0.01 mm
+        assert row.static_mean_error_mm == pytest.approx(1e3 * expected, abs=0.02)
+        assert row.static_mean_error_mm < 2.2
+
+
+def test_a_fit_on_odd_cycles_holds_on_even_ones(recording):
+    eqs = derive(with_rod_model(load("stiff_flop"), "arm", "eba:3"))
+    odd = cycles(recording, ["p1", "p2", "p3"]) % 2 == 1
+    names = ["youngs_modulus", "damping_time", "chamber_offset"]
+    found = fit(eqs, names, recording, use=odd, window=(7.0, 54.0))
+    assert found.derivatives == "exact"
+    assert found.after_test_mm < 1.8 < found.before_test_mm
+    # the chambers end where the wall would become too thin; a fit without that bound would put them through it
+    assert found.at_bounds == ("chamber_offset",)
+    load("stiff_flop", set=dict(found.parameters))
 
 
 def test_the_nine_loaded_rests_are_found(recording):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,12 +121,5 @@ def inverse_dynamics(
 
 def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
     """The `minimum` and `maximum` that the model gives the parameters behind these inputs."""
-    value = eqs.model.environment.value
-    sides: tuple[dict[str, float], dict[str, float]] = {}, {}
-    specs: Mapping[str, Any] = eqs.model.spec.parameters
-    for name in names:
-        for side, bound in zip(sides, ("minimum", "maximum"), strict=True):
-            limit = getattr(specs.get(name), bound, None)
-            if limit is not None:
-                side[name] = float(value(limit))
-    return Limits(*sides)
+    bounds = {name: eqs.declared_bounds(name) for name in names}
+    return Limits({name: low for name, (low, _) in bounds.items()}, {name: high for name, (_, high) in bounds.items()})

@@ -186,6 +186,12 @@ class Equations:
         defaults = self.model.environment.values
         return np.array([float((inputs or {}).get(name, defaults[name])) for name in self.inputs])
 
+    def declared_bounds(self, name: str) -> tuple[float, float]:
+        """`minimum` and `maximum` that the model gives a parameter or input (SI units); infinite where it gives none."""
+        spec, value = self.model.spec.parameters[name], self.model.environment.value
+        low, high = (getattr(spec, bound, None) for bound in ("minimum", "maximum"))
+        return (-np.inf if low is None else float(value(low))), (np.inf if high is None else float(value(high)))
+
     # -- states ------------------------------------------------------------------------------------------------------
 
     def initial_state(self, parameters: Values | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -77,8 +77,8 @@ def fit(
     """Fit parameters so that an output follows the recording.
 
     use: which samples to fit (True) and which to hold out (False); all by default. rest_at: times [s] under whose inputs states at
-    rest are fitted to the recording there, instead of the motion. bounds: per parameter, a tenth to ten times its start value by
-    default.
+    rest are fitted to the recording there, instead of the motion. bounds: per parameter; by default the model's `minimum` and
+    `maximum`, and where it has none, a tenth of and ten times the start value.
     """
     for name in parameters:
         if name not in eqs.parameters:
@@ -102,7 +102,7 @@ def fit(
     problem = _Problem(
         kind(driven, output, times, method or DEFAULT_METHOD), parameters, start, measured, chosen, progress
     )
-    limits = [(bounds or {}).get(name, (0.1 * x, 10 * x)) for name, x in zip(parameters, start, strict=True)]
+    limits = [(bounds or {}).get(name) or _bounds(eqs, name) for name in parameters]
     low, high = (np.array([limit[k] for limit in limits]) / start for k in (0, 1))
     first = problem.values(np.ones(len(start)))
     found = least_squares(
@@ -137,6 +137,13 @@ def fit(
         derivatives=problem.source.reason or "exact",
         message=str(found.message),
     )
+
+
+def _bounds(eqs: Equations, name: str) -> tuple[float, float]:
+    start, declared = eqs.parameters[name], eqs.declared_bounds(name)
+    usual = sorted((0.1 * start, 10 * start))
+    low, high = (d if np.isfinite(d) else u for d, u in zip(declared, usual, strict=True))
+    return low, high
 
 
 class _Source(Protocol):

@@ -1,0 +1,173 @@
+"""Soft rods: speed on a recording, real-time factors, time to prepare, and growth with the number of elements.
+
+    python benchmarks/rods.py [--json] [--data FOLDER] [--only PART ...]
+
+Parts: recording, realtime, preparation, growth, undamped. The recording is `stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in
+../shared/data beside the checkout; without it the module is driven by pressures of the same size and pace. Wall times are the
+least of a few repeats; `cpu_s` is the processor time of that run, which a busy machine disturbs less. Cold preparation compiles
+into an empty cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pliant
+from pliant.rod.switch import with_rod_model
+from pliant.solve.compare import DEFAULT_METHOD
+from pliant.solve.recording import Recording, drive, read_recording
+
+RECORDED = ("eba:3", "ebr:3", "rom:3", "srl:3", "fe:3")
+REALTIME = tuple(f"{kind}:{n}" for kind in ("ebr", "eba", "srl", "fe") for n in (3, 5, 10)) + (
+    "rom:1",
+    "rom:3",
+    "rom:5",
+)
+PREPARED = (3, 10, 100)
+GROWTH = (10, 20, 50, 100, 200, 500)
+PARTS = ("recording", "realtime", "preparation", "growth", "undamped")
+
+
+def recording(folder: Path) -> Recording:
+    """The module's recording, or pressures like it."""
+    file = folder / "stiff_flop_free.csv"
+    if file.is_file():
+        return read_recording(file)
+    t = np.arange(0, 54.65, 0.05)
+    push = [np.clip(4 * np.sin(2 * np.pi * (t / 18 - k / 3)) - 2.5, 0, 1) * (30e3 + 1.5e3 * t) for k in range(3)]
+    return Recording("made up", t, {f"p{k + 1}": x for k, x in enumerate(push)})
+
+
+def drive_module(kind: str, against: Recording) -> dict[str, object]:
+    """The module under the recording's pressures."""
+    eqs, _ = drive(pliant.derive(with_rod_model(pliant.load("stiff_flop"), "arm", kind)), against)
+    span = float(against.time[0]), float(against.time[-1])
+    save = pliant.At(against.time.tolist(), stops=False)
+    pliant.simulate(eqs, span, method=DEFAULT_METHOD, save=save)  # compile and warm up
+    loops = []
+    for _ in range(3):
+        used = time.process_time()
+        run = pliant.simulate(eqs, span, method=DEFAULT_METHOD, save=save)
+        loops.append((run.timing.run_s, time.process_time() - used))
+    wall = min(loop[0] for loop in loops)
+    return {
+        "run_s": wall,
+        "cpu_s": min(loop[1] for loop in loops),
+        "realtime_factor": (span[1] - span[0]) / wall,
+        "steps": run.timing.steps,
+        "status": run.status,
+    }
+
+
+CHILD = """
+import json, os, sys, time
+import pliant
+from pliant.rod.switch import with_rod_model
+start, before = time.perf_counter(), os.times()
+eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", sys.argv[1]))
+eqs.bind()
+wall, used = time.perf_counter() - start, os.times()
+print(json.dumps({"s": wall, "cpu_s": sum(used[:4]) - sum(before[:4])}))
+"""
+
+
+def prepare(kind: str) -> dict[str, float]:
+    """Derive and compile in a process of its own: with an empty cache, and again from the cache that this leaves."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PLIANT_CACHE": folder}
+        times = []
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", CHILD, kind], env=environment, capture_output=True, text=True, check=True
+            )
+            times.append(json.loads(done.stdout))
+    return {"cold_s": times[0]["s"], "cold_cpu_s": times[0]["cpu_s"], "cached_s": times[1]["s"]}
+
+
+def grow(kind: str, n: int) -> dict[str, float]:
+    """Cost per implicit step of a hanging rod that is let go."""
+    eqs = pliant.derive(with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", f"{kind}:{n}"))
+    method = pliant.Rosenbrock(step=1e-3)
+    steps = max(20, 2000 // n)
+    pliant.simulate(eqs, 2e-3, method=method, save=pliant.At([2e-3]))
+    runs = [pliant.simulate(eqs, steps * 1e-3, method=method, save=pliant.At([steps * 1e-3])) for _ in range(3)]
+    per_step = min(run.timing.run_s for run in runs) / steps
+    return {"us_per_step": 1e6 * per_step, "us_per_step_and_element": 1e6 * per_step / n}
+
+
+def undamped(kind: str) -> dict[str, object]:
+    """The module let go under pressure with nothing to damp it: it must neither blow up nor gain energy."""
+    eqs = pliant.derive(with_rod_model(pliant.load("stiff_flop"), "arm", kind))
+    run = pliant.simulate(eqs, 2.0, inputs={"p1": 60e3}, parameters={"damping_time": 1e-12}, rtol=1e-6)
+    energy = run.energy["total"].values - run.energy["supplied"].values + run.energy["dissipated"].values
+    swing = float(np.ptp(run.energy["kinetic"].values))
+    return {"status": run.status, "steps": run.timing.steps, "energy_drift": float(np.ptp(energy)) / swing}
+
+
+def measure(parts: tuple[str, ...], folder: Path) -> dict[str, object]:
+    """All figures of the chosen parts, by name."""
+    against = recording(folder)
+    out: dict[str, object] = {"recording_file": against.file, "duration_s": float(against.time[-1] - against.time[0])}
+    if "recording" in parts:
+        out["recording"] = {kind: drive_module(kind, against) for kind in RECORDED}
+    if "realtime" in parts:
+        out["realtime"] = {kind: _factors(drive_module(kind, against), against) for kind in REALTIME}
+    if "preparation" in parts:
+        kinds = {kind: {n: prepare(f"{kind}:{n}") for n in PREPARED} for kind in ("ebr", "eba", "srl", "fe")}
+        out["preparation"] = kinds | {"rom": {n: prepare(f"rom:{n}") for n in (3, 5)}}
+    if "growth" in parts:
+        out["growth"] = {kind: {n: grow(kind, n) for n in GROWTH} for kind in ("eba", "fe")}
+    if "undamped" in parts:
+        out["undamped"] = {kind: undamped(kind) for kind in ("ebr:3", "eba:3", "srl:3", "rom:3")}
+    return out
+
+
+def _factors(run: dict[str, object], against: Recording) -> dict[str, float]:
+    duration = float(against.time[-1] - against.time[0])
+    return {"realtime_factor": run["realtime_factor"], "by_cpu": duration / run["cpu_s"]}
+
+
+def table(found: dict[str, object]) -> None:
+    """Print the figures for people."""
+    for part, rows in found.items():
+        if not isinstance(rows, dict):
+            print(f"{part}: {rows}")
+            continue
+        print(f"\n{part}")
+        for name, row in rows.items():
+            cells = row.items() if isinstance(row, dict) else [("", row)]
+            words = []
+            for key, value in cells:
+                inner = value.items() if isinstance(value, dict) else [("", value)]
+                numbers = ", ".join(
+                    f"{k} {v:.3g}".strip() if isinstance(v, float) else f"{k} {v}".strip() for k, v in inner
+                )
+                words.append(f"{key}: {numbers}" if key != "" else numbers)
+            print(f"  {name:8s} " + "   ".join(words))
+
+
+def main() -> None:
+    """Print a table, or one JSON object."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("PLIANT_DATA", beside)), help="folder of the recording"
+    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts to measure")
+    given = parser.parse_args()
+    found = measure(tuple(given.only), given.data)
+    print(json.dumps(found, indent=2)) if given.json else table(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""Make the pictures and tables of docs/validation.md again.
+
+    python docs/make_validation.py [convergence] [recording] [--data FOLDER]
+
+`convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
+(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit. Tables are
+printed and put between their marks in the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import pliant
+from pliant import plot
+from pliant.plot.style import COLOURS, style
+from pliant.rod.switch import with_rod_model
+from pliant.solve.compare import compare
+from pliant.solve.fit import cycles, fit
+from pliant.solve.recording import drive, read_recording
+
+HERE = Path(__file__).parent
+PAGE, PICTURES = HERE / "validation.md", HERE / "pictures"
+SIZES, ORDERS = (3, 6, 12, 24, 48), (1, 2, 3, 4, 5)
+MAPS = (
+    ("ebr", {"map": "exponential"}, "ebr", 2),
+    ("ebr", {"map": "published"}, "ebr, published map", 1),
+    ("eba", {"map": "logarithm"}, "eba", 2),
+    ("eba", {"map": "midpoint"}, "eba, midpoint", 2),
+    ("eba", {"map": "published"}, "eba, published map", 1),
+    ("srl", {"map": "midpoint"}, "srl", 1),
+    ("srl", {"map": "published"}, "srl, published map", 1),
+    ("fe", {}, "fe", 2),  # 4 for loads at its nodes, but its weight is lumped there
+)
+POLYNOMIALS = (
+    ({}, "rom"),
+    ({"orientation": "three"}, "rom, three polynomials"),
+    ({"map": "published"}, "rom, published"),
+)
+# of the module: where it rests in the recording [s], and what is compared and fitted
+RESTS = (8.70, 15.15, 21.70, 26.20, 31.10, 35.10, 39.20, 44.60, 50.90)
+KINDS = ("ebr:3", "eba:3", "srl:3", "rom:3")
+WINDOW = (7.0, 54.0)
+FITTED = ("youngs_modulus", "damping_time", "chamber_offset")
+
+
+def convergence() -> str:
+    """Errors of every rod model against the continuous rod, drawn, and as a table."""
+    sys.path.insert(0, str(HERE.parent / "tests" / "validation"))
+    from rod_cases import LOADS, arm, continuous_arm, static
+
+    exact = continuous_arm(0.5)
+
+    def error(word: str, options: dict[str, str]) -> float:
+        eqs = arm(word, **options)
+        position = eqs.frame("arm.tip", static(eqs, {}, LOADS), parameters=LOADS).position
+        return float(np.linalg.norm(position - exact))
+
+    rows = [
+        "| rod model | " + " | ".join(map(str, SIZES)) + " | order at the end | in theory |",
+        "|---|" + "---|" * (len(SIZES) + 2),
+    ]
+    lines = {}
+    for kind, options, words, order in MAPS:
+        errors = np.array([error(f"{kind}:{n}", options) for n in SIZES])
+        lines[words] = errors
+        last = float(np.log2(errors[-2] / errors[-1]))
+        rows.append(f"| {words} | " + " | ".join(f"{1e3 * e:.2g}" for e in errors) + f" | {last:.2f} | {order} |")
+    more = ["| rod model | " + " | ".join(f"order {n}" for n in ORDERS) + " |", "|---|" + "---|" * len(ORDERS)]
+    curves = {}
+    for options, words in POLYNOMIALS:
+        curves[words] = np.array([error(f"rom:{n}", options) for n in ORDERS])
+        more.append(f"| {words} | " + " | ".join(f"{1e3 * e:.2g}" for e in curves[words]) + " |")
+    draw(lines, curves)
+    return "\n".join([*rows, "", *more])
+
+
+def draw(lines: dict[str, np.ndarray], curves: dict[str, np.ndarray]) -> None:
+    """Errors over the number of elements, and over the order of the polynomials."""
+    with style() as plt:
+        _, (left, right) = plt.subplots(1, 2, figsize=(7.1, 3.2), layout="constrained", sharey=True)
+        for ax, series, x in ((left, lines, SIZES), (right, curves, ORDERS)):
+            for k, (words, errors) in enumerate(series.items()):
+                ax.plot(
+                    x, 1e3 * errors, marker="os^vD<>P"[k], color=COLOURS[k % len(COLOURS)], label=words, markersize=3.5
+                )
+            ax.set_yscale("log")
+            ax.legend(loc="best", fontsize=6)
+        left.set_xscale("log")
+        left.set_xticks(SIZES, SIZES)
+        left.minorticks_off()
+        left.set_xlabel("elements")
+        right.set_xticks(ORDERS)
+        right.set_xlabel("order of the polynomials")
+        left.set_ylabel("error of the tip [mm]")
+        plot.save(left, PICTURES / "convergence.png")
+
+
+def recording(folder: Path) -> str:
+    """The module against its recording: unfitted, and fitted on odd cycles and tested on even ones."""
+    file = folder / "stiff_flop_free.csv"
+    if not file.is_file():
+        sys.exit(f"there is no recording at {file}; say where it is with --data or PLIANT_DATA")
+    measured, robot = read_recording(file), pliant.load("stiff_flop")
+    before = compare(robot, "arm", KINDS, measured, window=WINDOW, static_at=RESTS)
+    plot.save(plot.compare(before), PICTURES / "stiff_flop_compare.png")
+    rows = [
+        "| rod model | unfitted: at rest | in motion | fitted: at rest | in motion | on held-out cycles | "
+        "E [kPa] | damping time [ms] | offset [mm] |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in before:
+        eqs = pliant.derive(with_rod_model(robot, "arm", row.rod))
+        _, driven = drive(eqs, measured)
+        odd = cycles(measured, driven) % 2 == 1
+        found = fit(eqs, FITTED, measured, use=odd, window=WINDOW)
+        fitted = pliant.load("stiff_flop", set=dict(found.parameters))
+        (after,) = compare(fitted, "arm", [row.rod], measured, window=WINDOW, static_at=RESTS)
+        E, damping, offset = found.parameters.values()
+        cells = (
+            row.static_mean_error_mm,
+            row.mean_error_mm,
+            after.static_mean_error_mm,
+            after.mean_error_mm,
+            found.after_test_mm,
+        )
+        rows.append(
+            f"| `{row.rod}` | "
+            + " | ".join(f"{x:.2f} mm" for x in cells)
+            + f" | {E / 1e3:.0f} | {1e3 * damping:.2g} | {1e3 * offset:.1f} |"
+        )
+        print(rows[-1], flush=True)
+    return "\n".join(rows)
+
+
+def put(name: str, text: str) -> None:
+    """Put a table between its marks in the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    if not marks.search(page):
+        sys.exit(f"{PAGE} has no place for '{name}'")
+    PAGE.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page), encoding="utf-8")
+    print(text)
+
+
+def main() -> None:
+    """Make the parts that are asked for, or all."""
+    beside = HERE.parents[1] / "shared" / "data"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="convergence, recording; both by default")
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("PLIANT_DATA", beside)), help="folder of the recording"
+    )
+    given = parser.parse_args()
+    for part in given.parts or ("convergence", "recording"):
+        if part not in ("convergence", "recording"):
+            parser.error(f"unknown part '{part}'")
+        put(part, convergence() if part == "convergence" else recording(given.data))
+
+
+if __name__ == "__main__":
+    main()
