@@ -1,9 +1,12 @@
 """Scenes and stages: everything stands where the equations put it, whatever draws it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pliant
+from pliant.view.marks import MeshMark
 from pliant.view.scene import SceneMaker, make_scene
 from pliant.view.shapes import unit_shape
 from pliant.view.stage import carried_turns, make_stage
@@ -100,6 +103,21 @@ def test_a_rod_is_a_closed_tube_along_its_curve():
     tip, base = eqs.frame("arm.tip", rest.q).rotation[:, 2], eqs.frame("arm", rest.q).rotation[:, 2]
     length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
     assert rod.curvature.mean() == pytest.approx(np.arccos(tip @ base) / length, rel=0.05)
+
+
+def test_nets_are_edges_between_their_nodes():
+    eqs = pliant.derive("pendulum")
+    nodes = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5]])
+    mesh = MeshMark("net", nodes, np.array([[0, 1], [1, 2], [2, 3]]))
+    scene = replace(make_scene(eqs, eqs.initial_state()[0]), meshes=(mesh,))
+    stage = make_stage([scene])
+    tubes = next(b for b in stage.batches if b.shape == "cylinder" and b.layer == "robot")
+    for edge in mesh.edges:
+        middle, length = nodes[edge].mean(axis=0), np.linalg.norm(np.diff(nodes[edge], axis=0))
+        (k,) = np.nonzero(np.linalg.norm(tubes.positions[0] - middle, axis=1) < 1e-12)[0]
+        assert tubes.sizes[0, k, 2] == pytest.approx(length)
+    assert [label.text for label in stage.labels if label.layer == "nodes"] == ["n1", "n2", "n3", "n4"]
+    np.testing.assert_array_equal([label.positions[0] for label in stage.labels if label.layer == "nodes"], nodes)
 
 
 def test_turns_follow_directions_without_jumps():

@@ -107,7 +107,9 @@ def add_drag(build: Build, rod: RodProperties) -> None:
     base = build.pose_entries(rod.placement)
     pieces = build.rod_pieces.get(rod.name, ())
     if not pieces:
-        raise ValueError(f"the model of the rod '{rod.name}' has no pieces of mass for Rayleigh damping by mass (alpha)")
+        raise ValueError(
+            f"the model of the rod '{rod.name}' has no pieces of mass for Rayleigh damping by mass (alpha)"
+        )
     for piece in pieces:
         if piece.node == rod.node:
             continue

@@ -73,6 +73,15 @@ class TendonMark:
 
 
 @dataclass(frozen=True)
+class MeshMark:
+    """A net: its nodes (n x 3) [m], and the pairs of nodes that edges join (m x 2)."""
+
+    name: str
+    nodes: np.ndarray
+    edges: np.ndarray
+
+
+@dataclass(frozen=True)
 class LoadMark:
     """An external load: where it acts [m], its force [N] and moment [N m] now, in world axes."""
 
@@ -97,13 +106,14 @@ class Scene:
     gravity: np.ndarray
     turns: tuple[np.ndarray, ...]
     slides: tuple[np.ndarray, ...]
+    meshes: tuple[MeshMark, ...] = ()
 
     def plane_points(self) -> np.ndarray:
         """Points that have to lie in one plane for the mechanism to be planar, whatever its bodies' widths (n x 3)."""
         parts = [s.center[None] for s in self.solids]
         parts += [np.stack([j.place, j.child]) for j in self.joints]
         parts += [r.points for r in self.rods] + [m.ends for m in self.links] + list(self.constraints)
-        parts += [m.points for m in self.tendons]
+        parts += [m.points for m in self.tendons] + [m.nodes for m in self.meshes]
         parts += [p[None] for _, p in self.frames.values()]
         return np.concatenate(parts) if parts else np.zeros((1, 3))
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.view.colours import AXES, HELD, INK, PALE, group_colours, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
+from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, rgb, scale_colours
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
 from pliant.view.rod_curve import RodCurve
 
 COILS, PER_COIL = 7, 8
 DASHES = 9
 LABELS_UP_TO = 40
 """Robots with more parts than this are shown without names."""
+
+BEADS_UP_TO, NUMBERS_UP_TO = 1000, 400
+"""Nets with more nodes than this are drawn by their edges alone, or without numbers."""
 
 Colour = tuple[float, float, float]
 
@@ -35,10 +38,10 @@ class Copies:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Copies by layer and shape, and words with their places."""
+    """Copies by layer and shape, and words with their places and sorts (`labels` or `nodes`)."""
 
     copies: dict[tuple[str, str], list[Copies]] = field(default_factory=lambda: defaultdict(list))
-    labels: list[tuple[str, np.ndarray]] = field(default_factory=list)
+    labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
 
 
 def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> Pieces:
@@ -58,6 +61,8 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> P
         maker.link(link)
     for tendon in scene.tendons:
         maker.tendon(tendon)
+    for mesh in scene.meshes:
+        maker.mesh(mesh)
     for ends in scene.constraints:
         maker.line(ends, 0.003, _bytes(HELD))
         for end in ends:
@@ -139,6 +144,15 @@ class _Maker:
             return joint.base
         return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
 
+    def mesh(self, mesh: MeshMark) -> None:
+        """Edges as threads and nodes as beads, thinner the more there are; few nodes have their numbers."""
+        share = float(np.clip(0.06 / np.sqrt(len(mesh.nodes)), 0.0012, 0.006))
+        self.line(mesh.nodes[mesh.edges], share, _bytes(SOFT))
+        if len(mesh.nodes) <= BEADS_UP_TO:
+            self._at("ball", mesh.nodes, (1.8 * share * self.size,) * 3, _bytes(INK))
+        if len(mesh.nodes) <= NUMBERS_UP_TO:
+            self.pieces.labels.extend((f"n{k + 1}", place, "nodes") for k, place in enumerate(mesh.nodes))
+
     def tendon(self, tendon: TendonMark) -> None:
         pairs = np.stack([tendon.points[:-1], tendon.points[1:]], axis=1)
         if tendon.slack:  # every other half of a span left out
@@ -178,9 +192,9 @@ class _Maker:
     def labels(self, scene: Scene) -> None:
         for solid in scene.solids:
             if solid.form != "none":
-                self.pieces.labels.append((solid.name, solid.center))
+                self.pieces.labels.append((solid.name, solid.center, "labels"))
         for rod in scene.rods:
-            self.pieces.labels.append((rod.name, rod.points[len(rod.points) // 2]))
+            self.pieces.labels.append((rod.name, rod.points[len(rod.points) // 2], "labels"))
 
     # -- shapes ------------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,10 @@ def player_data(stage: Stage, title: str, clips: Sequence[Clip]) -> dict[str, An
         "quantum": {"low": low.tolist(), "span": span.tolist(), "size": largest},
         "shapes": {name: _shape(name) for name in sorted({batch.shape for batch in stage.batches})},
         "batches": [_batch(batch, low, span, largest) for batch in stage.batches],
-        "labels": [{"text": x.text, "positions": _packed(_still(x.positions).astype("<f4"))} for x in stage.labels],
+        "labels": [
+            {"text": x.text, "layer": x.layer, "positions": _packed(_still(x.positions).astype("<f4"))}
+            for x in stage.labels
+        ],
         "clips": [
             {
                 "name": clip.name,

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
 
@@ -163,6 +163,8 @@ class Drawing:
                 self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
         for link in scene.links:
             self._link(link, self.camera.project(link.ends))
+        for mesh in scene.meshes:
+            self._mesh(mesh)
         for tendon in scene.tendons:
             self._tendon(tendon, self.camera.project(tendon.points))
         strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
@@ -298,6 +300,19 @@ class Drawing:
             self._line(ends, "white", 2.0, 601)
         for end in ends:
             self._marker(end, "o", 3.5, 602, INK)
+
+    def _mesh(self, mesh: MeshMark) -> None:
+        """A net as one drawing of lines: there may be thousands of edges."""
+        points = self.camera.project(mesh.nodes)
+        self._include(points)
+        width = float(np.clip(12 / np.sqrt(len(points)), 0.4, 1.6))
+
+        def paint(ax: Any, zorder: float) -> None:
+            from matplotlib.collections import LineCollection
+
+            ax.add_collection(LineCollection(points[mesh.edges], colors=darker(SOFT), linewidths=width, zorder=zorder))
+
+        self.todo.append((603, paint))
 
     def _tendon(self, tendon: TendonMark, points: np.ndarray) -> None:
         """A line with a dot at each point; dotted and without them where it is slack."""

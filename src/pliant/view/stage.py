@@ -51,10 +51,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Label:
-    """A word that stays with a point, n x 3 [m]."""
+    """A word that stays with a point, n x 3 [m]: the name of a body or rod (`labels`), or the number of a node (`nodes`)."""
 
     text: str
     positions: np.ndarray
+    layer: str = "labels"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     pieces = [scene_pieces(scene, size, curvature, force) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
-        Label(text, np.stack([frame.labels[k][1] for frame in pieces])) for k, (text, _) in enumerate(pieces[0].labels)
+        Label(text, np.stack([frame.labels[k][1] for frame in pieces]), layer)
+        for k, (text, _, layer) in enumerate(pieces[0].labels)
     ]
     gravity = scenes[0].gravity
     flat = front_view(*scenes[:: max(1, len(scenes) // 20)])

@@ -25,8 +25,9 @@ class Drawing:
         self.api, self.root, self.ghost = scene_api, root, ghost
         self.handles: dict[tuple[str, str], Any] = {}
         self.labels: list[Any] = []
+        self.label_layers: list[str] = []
         self.scales = {"curvature": 0.0, "size": 0.0, "force": 0.0}
-        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost}
+        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost, "nodes": False}
 
     def draw(self, scene: Scene) -> Stage:
         """Show a scene; returns its stage."""
@@ -56,14 +57,16 @@ class Drawing:
     def show(self, layer: str, visible: bool) -> None:
         """Show or hide a layer, or the labels."""
         self.shown[layer] = visible
-        for handle in self.labels if layer == "labels" else [h for key, h in self.handles.items() if key[0] == layer]:
+        handles = [h for key, h in self.handles.items() if key[0] == layer]
+        handles += [h for h, sort in zip(self.labels, self.label_layers, strict=True) if sort == layer]
+        for handle in handles:
             handle.visible = visible
 
     def remove(self) -> None:
         """Take everything away."""
         for handle in (*self.handles.values(), *self.labels):
             handle.remove()
-        self.handles, self.labels = {}, []
+        self.handles, self.labels, self.label_layers = {}, [], []
 
     def _opacity(self, layer: str, stage: Stage) -> float | None:
         if self.ghost:
@@ -81,10 +84,11 @@ class Drawing:
         if not self.labels:
             self.labels = [
                 self.api.add_label(
-                    f"{self.root}/labels/{k}", label.text, visible=self.shown["labels"], anchor="top-center"
+                    f"{self.root}/labels/{k}", label.text, visible=self.shown[label.layer], anchor="top-center"
                 )
                 for k, label in enumerate(stage.labels)
             ]
+            self.label_layers = [label.layer for label in stage.labels]
         for handle, label in zip(self.labels, stage.labels, strict=True):
             handle.position = label.positions[0]
 

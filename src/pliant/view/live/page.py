@@ -80,7 +80,10 @@ class LivePage:
                     hint = "Draws the robot with this model of the rod over the one shown"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):
-            for layer, words in (("labels", "Names"), ("loads", "Loads"), ("frames", "Frames")):
+            layers = {"labels": "Names", "loads": "Loads", "frames": "Frames", "nodes": "Node numbers"}
+            for layer, words in layers.items():
+                if layer == "nodes" and "nodes" not in self.drawing.label_layers:
+                    continue
                 box = gui.add_checkbox(words, self.drawing.shown[layer])
                 box.on_update(lambda _, layer=layer, box=box: self.drawing.show(layer, box.value))
 

@@ -71,7 +71,7 @@
   class Player {
     constructor(host, data) {
       this.host = host; this.data = data; this.clip = data.clips[0]; this.time = 0; this.speed = 1;
-      this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, labels: true };
+      this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, labels: true, nodes: false };
       this.canvas = make("canvas", host, { tabindex: "0", role: "img", "aria-label": data.title +
         ", three-dimensional view. Arrow keys turn it, plus and minus zoom, space plays." });
       // without a graphics card, smooth edges would cost more than the whole picture
@@ -85,7 +85,7 @@
       this.reset();
       this.upload();
       this.controls();
-      this.names = data.labels.map((label) => make("span", this.over, { class: "name" }, label.text));
+      this.names = data.labels.map((label) => make("span", this.over, { class: "name " + label.layer }, label.text));
       this.letters = ["x", "y", "z"].map((letter) => make("span", this.over, { class: "axis " + letter }, letter));
       this.mouse();
       new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -102,7 +102,7 @@
       const reach = (axis) => Math.abs(axis[0] * half[0]) + Math.abs(axis[1] * half[1]) + Math.abs(axis[2] * half[2]);
       const aspect = this.canvas.clientWidth / this.canvas.clientHeight || 1;
       const wanted = Math.max(reach(above), reach(right) / aspect, 0.25 * this.radius);
-      this.distance = 1.25 * wanted / Math.tan(FIELD_OF_VIEW / 2) + reach(ahead);
+      this.distance = 1.1 * wanted / Math.tan(FIELD_OF_VIEW / 2) + reach(ahead);
     }
 
     upload() {
@@ -177,9 +177,9 @@
         speed.value = "1";
         speed.onchange = () => { this.speed = Number(speed.value); };
       }
-      const layers = { frames: "frames", loads: "loads", labels: "names" };
+      const layers = { frames: "frames", loads: "loads", labels: "names", nodes: "node numbers" };
       for (const [layer, word] of Object.entries(layers)) {
-        if (layer !== "labels" && !this.data.batches.some((batch) => batch.layer === layer)) continue;
+        if (![...this.data.batches, ...this.data.labels].some((thing) => thing.layer === layer)) continue;
         const label = make("label", bar), box = make("input", label, { type: "checkbox", class: layer });
         label.append(" " + word);
         box.checked = this.shown[layer];
@@ -398,7 +398,7 @@
         const p = [0, 1, 2].map((k) => moves
           ? (1 - share) * label.positions[3 * a + k] + share * label.positions[3 * b + k] : label.positions[k]);
         const clip = [0, 1, 3].map((r) => view[r] * p[0] + view[4 + r] * p[1] + view[8 + r] * p[2] + view[12 + r]);
-        const visible = this.shown.labels && clip[2] > 0;
+        const visible = this.shown[label.layer] && clip[2] > 0;
         name.style.display = visible ? "" : "none";
         name.style.left = width * (0.5 + 0.5 * clip[0] / clip[2]) + "px";
         name.style.top = height * (0.5 - 0.5 * clip[1] / clip[2]) + "px";
