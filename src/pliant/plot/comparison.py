@@ -89,18 +89,20 @@ def _paths(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
                 label=row.rod if component == 0 else None,
             )  # fmt: skip
         if rows[0].measured.shape[1] == 3:
-            _letter(ax, "xyz"[component], rows[0].time, factor * rows[0].measured[:, component])
+            _letter(ax, component, rows[0].time, factor * rows[0].measured)
     ax.set_xlabel("time [s]")
     ax.set_ylabel(label("position", unit) if rows[0].measured.shape[1] == 3 else "output [SI]")
-    ax.margins(x=0.02)
+    ax.margins(x=0.02, y=0.12)
     key(ax)
 
 
-def _letter(ax: Any, letter: str, time: np.ndarray, values: np.ndarray) -> None:
-    """The name of a component where it is furthest from its start."""
-    at = int(np.argmax(np.abs(values - values[0])))
-    beyond = 1 if values[at] >= values[0] else -1
+def _letter(ax: Any, component: int, time: np.ndarray, values: np.ndarray) -> None:
+    """The name of a component where it is furthest from the others."""
+    others = np.delete(values, component, axis=1)
+    at = int(np.argmax(np.min(np.abs(others - values[:, [component]]), axis=1)))
+    here = values[at, component]
+    beyond = 1 if here >= others[at].mean() else -1
     ax.annotate(
-        letter, (time[at], values[at]), xytext=(0, 3 * beyond), textcoords="offset points", ha="center",
+        "xyz"[component], (time[at], here), xytext=(0, 3 * beyond), textcoords="offset points", ha="center",
         va="bottom" if beyond > 0 else "top",
     )  # fmt: skip
