@@ -19,6 +19,9 @@ from pliant.joint.chain import (
 )
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
+from pliant.mesh import Membrane, Shell
+from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.sets import BoxSet, NearestSet, NumberedSet, PlaneSet
 from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.rayleigh import Rayleigh
@@ -97,8 +100,10 @@ __all__ = [
     "AxisRotation",
     "AxisTurn",
     "Beam",
+    "BlockDrawing",
     "Body",
     "Box",
+    "BoxSet",
     "Cc",
     "Chain",
     "Chamber",
@@ -122,6 +127,7 @@ __all__ = [
     "EquilibriumSettings",
     "EulerRotation",
     "Fe",
+    "FileDrawing",
     "FrameOutput",
     "FramePoint",
     "Frames",
@@ -142,8 +148,11 @@ __all__ = [
     "LinkOutput",
     "LqrController",
     "Material",
+    "Membrane",
     "ModesAnalysis",
     "ModesSettings",
+    "NearestSet",
+    "NumberedSet",
     "Orientation",
     "OutputWeight",
     "ParallelStretch",
@@ -152,6 +161,7 @@ __all__ = [
     "PiecewiseInput",
     "Placement",
     "Planar",
+    "PlaneSet",
     "PointStretch",
     "Points",
     "Polygon",
@@ -166,6 +176,7 @@ __all__ = [
     "RampInput",
     "Rayleigh",
     "Rectangle",
+    "RectangleDrawing",
     "Revolute",
     "RobotSpec",
     "Rod",
@@ -177,6 +188,7 @@ __all__ = [
     "Sensor",
     "Series",
     "SeriesInput",
+    "Shell",
     "SimulateAnalysis",
     "SimulateSettings",
     "Sine",
@@ -198,6 +210,7 @@ __all__ = [
     "Universal",
     "VectorRotation",
     "VectorTurn",
+    "WebDrawing",
     "Weld",
     "World",
     "Wrench",

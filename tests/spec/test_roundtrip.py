@@ -23,7 +23,7 @@ from pliant.spec.parameter import Parameter
 from pliant.spec.placement import AxisRotation, Placement
 from pliant.spec.reader import load, load_text
 from pliant.spec.robot import RobotSpec
-from pliant.spec.source import bundled
+from pliant.spec.source import MODEL_FOLDER, bundled
 from pliant.spec.writer import dump, save
 
 relaxed = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
@@ -53,7 +53,7 @@ def test_a_generated_robot_shows_and_evaluates(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", bundled())
 def test_a_bundled_robot_writes_back(name: str) -> None:
     spec = load(name)
-    assert load_text(dump(spec)) == spec
+    assert load_text(dump(spec), folder=MODEL_FOLDER) == spec
 
 
 PYTHON = RobotSpec(

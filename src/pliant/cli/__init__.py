@@ -11,6 +11,7 @@ from typing import Any
 
 COMMAND_MODULES = (
     "pliant.cli.models",
+    "pliant.cli.mesh",
     "pliant.cli.analyses",
     "pliant.cli.path",
     "pliant.cli.recordings",

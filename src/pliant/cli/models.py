@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pliant.cli.common import (
+    CommandError,
     Folder,
     Json,
     Model,
@@ -19,7 +20,11 @@ from pliant.cli.common import (
     print_faults,
     print_json,
     read_settings,
+    say,
 )
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +56,16 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
 
 
 def show(
-    model: Model, set: Set = None, rod: Rod = None, variant: Variant = None, folder: Folder = None, json: Json = False
+    model: Model,
+    mesh: Annotated[
+        str | None,
+        typer.Option("--mesh", metavar="PICTURE", help="Picture of the meshes with numbers and sets of nodes."),
+    ] = None,
+    set: Set = None,
+    rod: Rod = None,
+    variant: Variant = None,
+    folder: Folder = None,
+    json: Json = False,
 ) -> int:
     """Show a robot as tables.
 
@@ -60,6 +74,8 @@ def show(
     from pliant.spec.tables import overview, print_tables
 
     spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
+    if mesh is not None:
+        return _show_meshes(model, spec, mesh, json)
     if json:
         shown = overview(spec)
         tables = {
@@ -78,6 +94,29 @@ def show(
         )
     else:
         print_tables(spec, console())
+    return 0
+
+
+def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
+    """The picture of the meshes, and a table of what was read."""
+    from pliant.view.mesh_picture import draw_meshes, mesh_rows
+    from pliant.view.sketch import save
+
+    rows = mesh_rows(spec)
+    try:
+        save(draw_meshes(spec).axes[0], picture)
+    except ImportError:
+        raise CommandError("pictures need the package matplotlib", "install pliant[plot]") from None
+    except (OSError, ValueError) as reason:
+        raise CommandError(str(reason)) from None
+    if json:
+        print_json({"model": model, "status": "ok", "picture": picture, "meshes": rows})
+        return 0
+    for row in rows:
+        sets = ", ".join(f"{key} {count}" for key, count in row.pop("sets").items())
+        print(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
+        print(f"  nodes in sets: {sets}")
+    say(f"wrote {picture}")
     return 0
 
 

@@ -212,9 +212,9 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
     p = ca.SX.sym("p", len(model.parameter_names))
     given = {name: p[i] for i, name in enumerate(model.parameter_names)}
     values = model.environment.with_values(given).values
-    symbolic = model.system.constants.symbolic
+    symbolic, which = model.system.constants.symbolic, model.system.constants.symbolic_which.tolist()
     expressions: dict[str, list[ca.SX]] = {
-        "constants": [symbolic(p) if symbolic is not None else ca.SX(0, 1)],
+        "constants": [symbolic(p)[which] if symbolic is not None else ca.SX(0, 1)],
         "start": list(model.initial(p)),
         "inputs": [ca.vertcat(ca.SX(0, 1), *(values[name] for name in model.input_names))],
         "switches": [model.switches(p)],

@@ -130,3 +130,28 @@ def axial_force(*, with_input: bool) -> FrameForce:
     return force_from_deformation(
         name, frames=2, constants=12, signals=int(with_input), deformation=axial_length, law=law
     )
+
+
+@cache
+def rope_force() -> FrameForce:
+    """A rope that never pushes: its tension is `stiffness (length - rest + time rate)` where that is above zero.
+
+    Spring and damper go slack together, so the tension grows with the length and with its rate everywhere, and Newton's
+    method has one state to find however many ropes go slack in a step. From slack the tension rises as a parabola, and
+    at twice the width it has its full slope.
+
+    Constants: point in the first frame (3), point in the second (3), stiffness, rest length, damping time, direction (0
+    for one that does push), width.
+    """
+
+    def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        stretch = length - c[7] - ca.if_else(c[9] == 0, 0.0, c[10])
+        still, half_square, _ = one_sided(stretch, c[9], c[10])
+        moving, _, _ = one_sided(stretch + c[8] * rate, c[9], c[10])
+        return Effect(
+            force=-c[6] * moving,
+            energy=c[6] * half_square,
+            dissipation=c[6] * (moving - still) * rate,
+        )
+
+    return force_from_deformation("rope", frames=2, constants=11, signals=0, deformation=axial_length, law=law)

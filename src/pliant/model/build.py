@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -119,6 +120,7 @@ class Build:
         self.link_forces: dict[str, int] = {}
         self.routes: dict[str, int] = {}
         self.arcs: dict[str, list[ArcEntry]] = {}
+        self.point_sets: dict[str, list[tuple[int, Pose]]] = {}
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
         self.rod_pieces: dict[str, list[RodPiece]] = {}
@@ -294,6 +296,10 @@ class Build:
         """The value of an expression at the model's own parameter values."""
         return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(self._nominal_parameters))
 
+    def nominals(self, matrix: Any) -> np.ndarray:
+        """A matrix at the model's own parameter values."""
+        return np.array(ca.Function("nominals", [self.parameters], [ca.SX(matrix)])(self._nominal_parameters))
+
     @cached_property
     def _nominal_parameters(self) -> list[float]:
         values = Environment(self.robot)
@@ -323,6 +329,29 @@ class Build:
         for number, plan in zip(element.nodes, nodes, strict=True):
             self._motions[number] = (base, plan, element.q_at)
         return element
+
+    def free_nodes(
+        self, motion: Motion, names: Sequence[str], places: Sequence[Sequence[Any]], rotation: Any
+    ) -> list[int]:
+        """Add many nodes on the world that move by TRANSLATION or FREE, at rest at `places`; returns them.
+
+        Coordinates are called `name.x`, `name.y`, `name.z` and, with a `rotation` at the start, `name.orientation`.
+        """
+        nodes = self.system.free_elements(motion, len(names))
+        plan = NodePlan(motion, se3.identity())
+        turned = [] if rotation is None else self.entries(so3.matrix_quaternion(rotation))
+        q_at, v_at = len(self._initial_q), len(self._initial_v)
+        for node, name, place in zip(nodes, names, places, strict=True):
+            self._motions[node] = (0, plan, q_at)
+            for k, axis in enumerate("xyz"):
+                self.coordinates[f"{name}.{axis}"] = CoordinateEntry(f"{name}.{axis}", q_at + k, v_at + k, False)
+            if turned:
+                whole = f"{name}.orientation"
+                self.coordinates[whole] = CoordinateEntry(whole, q_at + 3, v_at + 3, True)
+            self._initial_q.extend([*place, *turned])
+            self._initial_v.extend([0.0] * motion.v_size)
+            q_at, v_at = q_at + motion.q_size, v_at + motion.v_size
+        return nodes
 
     def coordinate(self, name: str, q_at: int, v_at: int, initial: Any, rate: Any = 0.0, *, unit: str = "") -> None:
         """Name a plain coordinate of the element added last and give its start, and its SI unit ("-" for a pure number)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -64,12 +65,12 @@ class Model:
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
 
-    @property
+    @cached_property
     def q_names(self) -> tuple[str, ...]:
         """Names of the numbers in q."""
         return tuple(name for c in self.coordinates for name in c.q_names)
 
-    @property
+    @cached_property
     def v_names(self) -> tuple[str, ...]:
         """Names of the numbers in v."""
         return tuple(name for c in self.coordinates for name in c.v_names)
@@ -110,6 +111,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
     for name in tree_order(flat):
         if name in flat.rods:
             flat.rods[name].apply(build, name)
+        elif name in flat.meshes:
+            flat.meshes[name].apply(build, name)
         else:
             build.add_joint(name)
     for name, link in flat.links.items():
@@ -121,10 +124,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
     for name, constraint in flat.constraints.items():
         constraint.apply(build, name)
     build.tie_coordinates()
-    frames = {
-        name: FrameEntry(node, build.system.constants(build.pose_entries(pose)))
-        for name, (node, pose) in build.frames.items()
-    }
+    frames = _frames(build)
     system, q, v = build.finish()
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
@@ -148,20 +148,41 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
     )
 
 
-def tree_order(flat: RobotSpec) -> list[str]:
-    """Joints and rods so that what each hangs on comes before it; siblings as they stand in the file.
+def _frames(build: Build) -> dict[str, FrameEntry]:
+    """All named frames. Placements that are one and the same object, as those of the nodes of a mesh, are stored once."""
+    stored: dict[int, int] = {}
+    for _, pose in build.frames.values():
+        if id(pose) not in stored:
+            stored[id(pose)] = build.system.constants(build.pose_entries(pose))
+    return {name: FrameEntry(node, stored[id(pose)]) for name, (node, pose) in build.frames.items()}
 
-    Depth first, so that the coordinates of a chain are neighbours.
+
+def tree_order(flat: RobotSpec) -> list[str]:
+    """Joints, rods and meshes so that what each hangs on comes before it; siblings as they stand in the file.
+
+    Depth first, so that the coordinates of a chain are neighbours; meshes wait until the rest is there, as any frame may
+    hold their nodes.
     """
     carries = {name: joint.child.partition(".")[0] for name, joint in flat.joints.items()}
-    carries |= {name: name for name in flat.rods}
+    carries |= {name: name for name in (*flat.rods, *flat.meshes)}
     on: dict[str, list[str]] = {}
     for name, thing in (*flat.joints.items(), *flat.rods.items()):
         on.setdefault(thing.parent.partition(".")[0], []).append(name)
     order: list[str] = []
-    waiting = list(reversed(on.get("world", [])))
-    while waiting:
+    meshes = list(flat.meshes)
+    waiting, there = list(reversed(on.get("world", []))), {"world"}
+    while waiting or meshes:
+        if not waiting:
+            held_by = {
+                name: {
+                    frame.partition(".")[0] for frame in (flat.meshes[name].parent, *flat.meshes[name].held.values())
+                }
+                for name in meshes
+            }
+            waiting.append(next(name for name in meshes if held_by[name] <= there))
+            meshes.remove(waiting[-1])
         name = waiting.pop()
         order.append(name)
+        there.add(carries[name])
         waiting.extend(reversed(on.get(carries[name], [])))
     return order

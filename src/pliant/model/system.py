@@ -142,17 +142,21 @@ class LinearConstraint:
 
 @dataclass(frozen=True)
 class Constants:
-    """The numbers of all elements, some of them expressions of the parameters."""
+    """The numbers of all elements, some of them expressions of the parameters.
+
+    Number `symbolic_at[k]` is entry `symbolic_which[k]` of `symbolic(parameters)`: equal parts share their expressions.
+    """
 
     numbers: np.ndarray
     symbolic_at: np.ndarray
+    symbolic_which: np.ndarray
     symbolic: ca.Function | None
 
     def values(self, parameters: np.ndarray) -> np.ndarray:
         """All constants at the given parameter values."""
         out = self.numbers.copy()
         if self.symbolic is not None:
-            out[self.symbolic_at] = np.asarray(self.symbolic(parameters)).ravel()
+            out[self.symbolic_at] = np.asarray(self.symbolic(parameters)).ravel()[self.symbolic_which]
         return out
 
     def expression(self, parameters: Any) -> Any:
@@ -160,7 +164,7 @@ class Constants:
         if self.symbolic is None:
             return ca.DM(self.numbers)
         out = type(parameters)(ca.DM(self.numbers))
-        out[self.symbolic_at.tolist()] = self.symbolic(parameters)
+        out[self.symbolic_at.tolist()] = self.symbolic(parameters)[self.symbolic_which.tolist()]
         return out
 
 
@@ -278,6 +282,18 @@ class SystemBuilder:
         self.v_size += self._elements[-1].v_size
         return index
 
+    def free_elements(self, motion: Motion, count: int) -> list[int]:
+        """Add many elements on the world that move by a motion without constants; returns their nodes."""
+        placement = self.constants([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        q_size, v_size, first = motion.q_size, motion.v_size, len(self._nodes)
+        for k in range(count):
+            index = len(self._elements)
+            self._nodes.append(Node(index, motion, placement))
+            self._elements.append(Element(0, self.q_size, self.v_size, motion.parts, (first + k,)))
+            self.q_size += q_size
+            self.v_size += v_size
+        return list(range(first, first + count))
+
     def last_node(self) -> int:
         """The node added last."""
         return len(self._nodes) - 1
@@ -292,8 +308,14 @@ class SystemBuilder:
         c = p + R @ com
         about_origin = R @ inertia @ R.T + mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
         at = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-        values = ca.vertcat(mass, mass * c, *(about_origin[i, j] for i, j in at))
-        self._masses[node] = self._masses[node] + values if node in self._masses else values
+        self.mass_numbers(node, ca.vertcat(mass, mass * c, *(about_origin[i, j] for i, j in at)))
+
+    def mass_numbers(self, node: int, values: Any) -> None:
+        """Add a rigid mass to a node: mass [kg], first moment [kg m] (3), and inertia about the node's origin [kg m^2] as
+        xx, yy, zz, xy, xz, yz of its matrix, in the node's axes; a vector, or a list of ten."""
+        if node in self._masses:
+            values = sum(ca.vertcat(*x) if isinstance(x, list) else x for x in (self._masses[node], values))
+        self._masses[node] = values
 
     def inertia(
         self,
@@ -311,6 +333,13 @@ class SystemBuilder:
         moved = [self._nodes[element.nodes[0]] for element in elements]
         owners = tuple(node.element for node in moved if node is not None)
         self._inertias.append(Inert(kind, tuple(node for node, _ in frames), owners, at))
+
+    def rigid(self, node: int, values: list[Any], placement: Pose) -> None:
+        """The same for a mass given in a frame placed on the node."""
+        mass, c = values[0], ca.vertcat(*values[1:4]) / values[0]
+        xx, yy, zz, xy, xz, yz = values[4:]
+        about_origin = ca.blockcat([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        self.mass(node, mass, c, about_origin - mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T), placement)
 
     def frame_force(
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
@@ -375,7 +404,10 @@ class SystemBuilder:
 
     def build(self) -> System:
         """Freeze."""
-        masses = {node: self.constants(_entries(values)) for node, values in sorted(self._masses.items())}
+        masses = {
+            node: self.constants(values if isinstance(values, list) else _entries(values))
+            for node, values in sorted(self._masses.items())
+        }
         return System(
             tuple(self._elements),
             tuple(self._nodes),
@@ -395,20 +427,27 @@ class SystemBuilder:
 
     def _freeze_constants(self) -> Constants:
         numbers = np.zeros(len(self._values))
-        where, expressions = [], []
+        where, which, expressions = list[int](), list[int](), list[Any]()
+        known, fixed = dict[int, int](), dict[int, float]()
         for i, value in enumerate(self._values):
-            if isinstance(value, ca.SX | ca.DM):
-                if value.is_constant():
-                    numbers[i] = float(ca.DM(value))
-                else:
-                    where.append(i)
-                    expressions.append(value)
-            else:
+            if isinstance(value, float):
+                numbers[i] = value
+            elif not isinstance(value, ca.SX | ca.DM):
                 numbers[i] = float(value)
+            elif id(value) in fixed:
+                numbers[i] = fixed[id(value)]
+            elif id(value) not in known and value.is_constant():
+                numbers[i] = fixed[id(value)] = float(ca.DM(value))
+            else:
+                if id(value) not in known:
+                    known[id(value)] = len(expressions)
+                    expressions.append(value)
+                where.append(i)
+                which.append(known[id(value)])
         function = None
         if expressions:
             function = ca.Function("constants", [self.parameters], [ca.vertcat(*expressions)])
-        return Constants(numbers, np.array(where, dtype=int), function)
+        return Constants(numbers, np.array(where, dtype=int), np.array(which, dtype=int), function)
 
 
 def _entries(matrix: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -20,6 +20,9 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from pliant.spec.dimension import Dimension
 from pliant.spec.words import Path, describe, nearest, suggestion, with_article
+
+if TYPE_CHECKING:
+    from pliant.spec.source import Source
 
 Problem: TypeAlias = tuple[Path, str, str]
 """Something wrong with a part: the path in the part, a message and a hint."""
@@ -117,6 +120,14 @@ class Framed(Part):
     @abstractmethod
     def frame_names(self) -> tuple[str, ...]:
         """Names of its frames besides its own."""
+
+
+class FromFiles(Part):
+    """A part that files, or values of parameters, say more about than stands in the model: known once it is flat."""
+
+    @abstractmethod
+    def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
+        """The part with what its files say; raises FileProblem. `value` evaluates one of its values."""
 
 
 class Choice(ABC):

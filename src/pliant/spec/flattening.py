@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
-from pliant.spec.base import Part
+from pliant.spec.base import FromFiles, Part
 from pliant.spec.body import Body
 from pliant.spec.collection import collections
 from pliant.spec.environment import in_order, parameter_dimensions, to_node
@@ -24,7 +24,7 @@ from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 from pliant.spec.names import NameMarker, Reference
 from pliant.spec.outputs import EnergyOutput
 from pliant.spec.parameter import Parameter
-from pliant.spec.scalar import Each, Quantity, Scalar
+from pliant.spec.scalar import CountMarker, Each, Quantity, Scalar
 from pliant.spec.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
 from pliant.spec.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.spec.walk import Leaf, map_leaves
@@ -146,10 +146,29 @@ class _Level:
         path = (collection, name)
         if isinstance(thing, Part):
             thing = map_leaves(thing, self._change(instance), path)
+            if isinstance(thing, FromFiles):
+                thing = self._with_files(thing, path)
+                if thing is None:
+                    return
         elif isinstance(thing, (str, float, int, Each)):
             thing = self._scalar(thing, path, instance)
         full_name = f"{self.prefix}{name}{instance.suffix}"
         self.flat.add(collection, full_name, thing, Origin(self.source, path, instance.index))
+
+    def _with_files(self, thing: FromFiles, path: Path) -> FromFiles | None:
+        """The part with what its files say; a fault is noted where they cannot be read."""
+
+        def value(scalar: Scalar) -> float:
+            return float(evaluate(to_node(scalar), self.flat.values))
+
+        try:
+            return thing.with_files(self.source, value)
+        except FileProblem as problem:
+            self.flat.fault(self.source, (*path, *problem.path), str(problem), problem.hint)
+        except (ExpressionError, OverflowError):
+            pass  # reported where the value stands
+        self.flat.unread |= {path}
+        return None
 
     def _repeat(self, collection: str, name: str, thing: Any, count: int | None) -> None:
         if count is None:
@@ -187,6 +206,8 @@ class _Level:
         def change(leaf: Leaf) -> Any:
             if isinstance(leaf.marker, Quantity):
                 return self._scalar(leaf.value, leaf.path, instance)
+            if isinstance(leaf.marker, CountMarker) and leaf.field != ("count",):
+                return self._count(leaf.value, leaf.path)
             if isinstance(leaf.marker, Reference):
                 return self._reference(leaf.marker.kind, leaf.value, leaf.path, instance)
             if isinstance(leaf.marker, NameMarker) and (self.prefix or instance.index is not None):

@@ -12,6 +12,7 @@ from pliant.controller import Control
 from pliant.external_load import Load
 from pliant.joint import Joint
 from pliant.link import Link
+from pliant.mesh import Mesh
 from pliant.rod.rod import Rod
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
@@ -55,6 +56,8 @@ class RobotSpec(Part):
     """Joints by name; every body is the child of exactly one."""
     rods: dict[Name, Rod] = Field(default_factory=dict)
     """Soft slender parts by name, each in one of several models."""
+    meshes: dict[Name, Mesh] = Field(default_factory=dict)
+    """Nets, fabrics and blocks by name: nodes and edges from a drawing."""
     links: dict[Name, Link] = Field(default_factory=dict)
     """Force elements between two frames, by name."""
     tendons: dict[Name, Tendon] = Field(default_factory=dict)

@@ -61,11 +61,11 @@ class Source:
 
 
 class FileProblem(ValueError):
-    """A file that cannot be used; `hint` says what to do."""
+    """A file that cannot be used; `hint` says what to do, `path` which key of the part that names it is to blame."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", path: Path = ()) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint, self.path = hint, path
 
 
 def bundled() -> list[str]:

@@ -13,6 +13,7 @@ from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.spec.environment import is_finite
 from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
+from pliant.spec.meshes import mesh_problems
 from pliant.spec.names import Reference
 from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
@@ -33,8 +34,8 @@ Finding: TypeAlias = tuple[str, str, Path, str, str]
 
 def structure_problems(checked: Checked) -> Iterator[Finding]:
     """Everything that does not fit together."""
-    if not any(framed(checked)) and not checked.lacks("bodies", "rods", "attach"):
-        yield "bodies", "", (), "the model has no bodies", "add `bodies` or `rods`, or `attach` another model"
+    if not any(framed(checked)) and not checked.lacks("bodies", "rods", "meshes", "attach"):
+        yield "bodies", "", (), "the model has no bodies", "add `bodies`, `rods` or `meshes`, or `attach` another model"
     yield from _references(checked)
     yield from _tree(checked)
     yield from _coordinates(checked)
@@ -46,6 +47,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _masses(checked)
     yield from rod_problems(checked)
     yield from rod_coordinate_problems(checked)
+    yield from mesh_problems(checked)
 
 
 def framed(checked: Checked) -> Iterator[tuple[str, str, Framed]]:
@@ -100,7 +102,7 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     kind = leaf.marker.kind
     target = leaf.value.partition(".")[0].partition("[")[0]
     homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
-    if leaf.value in names or checked.lacks("attach"):
+    if leaf.value in names or checked.lacks("attach") or (kind == "frame" and checked.lacks("meshes")):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
         return False  # looked up when everything else is right

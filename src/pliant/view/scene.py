@@ -26,7 +26,7 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, TendonMark, outline
 from pliant.view.rod_curve import rod_curve
 
 if TYPE_CHECKING:
@@ -106,14 +106,19 @@ class SceneMaker:
             frames={
                 name: pose
                 for name, pose in self.pose.items()
-                if "." in name.rpartition("/")[2] and not _is_ground(name)
+                if "." in name.rpartition("/")[2] and not _is_ground(name) and _owner(name) not in spec.meshes
             },
             gravity=np.array([self.value(x) for x in spec.world.gravity]),
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
+            meshes=tuple(self.mesh(name, mesh) for name, mesh in spec.meshes.items()),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
+
+    def mesh(self, name: str, mesh: Any) -> MeshMark:
+        nodes = np.stack([self.pose[f"{name}.n{i + 1}"][1] for i in range(len(mesh.lattice.shares))])
+        return MeshMark(name, nodes, mesh.lattice.edges)
 
     def joint(self, joint: Any) -> JointMark:
         rotation, place = self.compose(self.pose[joint.parent], joint)

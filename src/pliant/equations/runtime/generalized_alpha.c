@@ -12,9 +12,21 @@
 
 #include "integrate.h"
 
-#define MAX_ITERATIONS 20
+#define MAX_ITERATIONS 40
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define CONSTRAINT_TOLERANCE 1e-11
+#define KEEP_BELOW 0.1
+#define SHORTEST 0.02 /* share of a Newton step below which shortening it further is given up */
+
+/* Moves the unknowns by a share of a Newton step: change of x, then of the multipliers. */
+static void move(pl_run *r, double share, double s, double to_v, const double *change, double *x) {
+  const int nv = r->w->T->nv, m = r->w->T->m;
+  for (int i = 0; i < nv; ++i) {
+    const double d = share * change[i];
+    x[i] += d, r->v1[i] += to_v * d, r->a1[i] += d / s;
+  }
+  for (int i = 0; i < m; ++i) r->lambda1[i] += share * change[nv + i] / s;
+}
 
 /* B(x) - 1 on rotations, column by column */
 static void turn_blocks(const pl_tables *T, const double *x, double *blocks, double *unit, double *column) {
@@ -131,7 +143,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const double am = r->option[0], af = r->option[1], beta = r->option[2], gamma = r->option[3];
   const double s = h * h * beta * (1 - af) / (1 - am), to_v = gamma / (h * beta);
   double *x = r->buffer + 8 * (T->nq + nv + m), *blocks = x + nv, *unit = blocks + 3 * nv, *column = unit + nv,
-         *turned = column + nv, *errors = turned + nv;
+         *turned = column + nv, *errors = turned + nv, *past = errors + 2 * nv;
   const double t = pl_time(r, r->t + h);
   /* start Newton from an unchanged acceleration */
   for (int i = 0; i < nv; ++i) {
@@ -141,8 +153,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     r->a1[i] = r->a[i];
   }
   memcpy(r->lambda1, r->lambda, m * sizeof(double));
-  double last = INFINITY;
-  for (int iteration = 0, converged = 0;; ++iteration) {
+  double last = INFINITY, last_residual = INFINITY, last_size = INFINITY, share = 1;
+  for (int iteration = 0, converged = 0, keep = 0;; ++iteration) {
     pl_increment(T, r->q, x, r->q1);
     if (converged) {
       if (!m) break;
@@ -150,25 +162,41 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       if (largest_violation(w) <= CONSTRAINT_TOLERANCE) break;
     }
     if (iteration == MAX_ITERATIONS) return PL_NO_CONVERGENCE;
-    pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
-    pl_assemble(w, 1, s * to_v, s);
-    turn_blocks(T, x, blocks, unit, column);
-    pl_turn_columns(w, 1, s * to_v, blocks);
-    w->factorizations++, r->newton++;
-    if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
-    for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
+    r->newton++;
+    if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->lambda1);
+    else {
+      pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+      pl_assemble(w, 1, s * to_v, s);
+      turn_blocks(T, x, blocks, unit, column);
+      pl_turn_columns(w, 1, s * to_v, blocks);
+      w->factorizations++;
+      if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+    }
+    double residual = 0;
+    for (int i = 0; i < nv; ++i) residual = fmax(residual, fabs(w->rhs[i])), w->rhs[i] *= -s;
     for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
     pl_linear_solve(w->linear, w->rhs);
     pl_increment_rate(T, x, w->rhs, turned);
     double norm = 0, round_off = 0;
     for (int i = 0; i < nv; ++i) {
       const double d = turned[i];
-      x[i] += d, r->v1[i] += to_v * d, r->a1[i] += d / s;
-      norm = fmax(norm, fabs(d) / (h * h * (1 + fabs(r->a1[i]))));
+      norm = fmax(norm, fabs(d) / (h * h * (1 + fabs(r->a1[i] + d / s))));
       round_off = fmax(round_off, fabs(d));
     }
-    for (int i = 0; i < m; ++i) r->lambda1[i] += w->rhs[nv + i] / s;
-    if (!isfinite(norm) || (iteration > 4 && norm > 2 * last)) return PL_NO_CONVERGENCE;
+    if (!isfinite(norm)) return PL_NO_CONVERGENCE;
+    if (round_off > 0.5 * last_size && residual > 2 * last_residual) {
+      /* the step before led away from the solution, as where ropes go slack or beams buckle: take half of it back */
+      if (share < SHORTEST) return PL_NO_CONVERGENCE;
+      share /= 2, keep = 0;
+      move(r, -share, s, to_v, past, x);
+      continue;
+    }
+    memcpy(past, turned, nv * sizeof(double));
+    memcpy(past + nv, w->rhs + nv, m * sizeof(double));
+    /* factors of a large matrix are worth keeping while they still bring so much per iteration */
+    keep = !T->kkt_dense && round_off < KEEP_BELOW * last_size && last_size < INFINITY;
+    share = 1, last_residual = residual, last_size = round_off;
+    move(r, 1, s, to_v, past, x);
     /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
     const double rate = iteration ? norm / last : 1;
     converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < NEWTON_TOLERANCE) ||

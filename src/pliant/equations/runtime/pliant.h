@@ -141,6 +141,7 @@ void pl_route_time_tangent(pl_work *, double *r_time);
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
+void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);

@@ -143,14 +143,19 @@ int pl_inverse(pl_work *w, double t, const double *q, const double *v, const dou
   return PL_OK;
 }
 
-/* r (in w->rhs, multipliers included), constraints, and K, C, M, J at the state. */
-int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
+/* r (in w->rhs, multipliers included) and constraints at the state. */
+void pl_unbalanced(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_evaluate(w, t, q, v);
   if (w->T->m) {
     pl_constraints(w, q, v);
     pl_constraint_wrenches(w, lambda);
   }
   pl_residual(w, v, a, w->rhs);
+}
+
+/* The same, and K, C, M, J. */
+int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_unbalanced(w, t, q, v, a, lambda);
   pl_tangent(w, q, v, a);
   pl_inertia_tangent(w, q, a);
   pl_force_tangent(w, q, v);

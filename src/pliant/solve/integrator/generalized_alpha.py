@@ -15,9 +15,10 @@ from pliant.solve.integrator.status import Status
 if TYPE_CHECKING:
     from pliant.solve.integrator.driver import PythonRun
 
-MAX_ITERATIONS = 20
+MAX_ITERATIONS = 40
 NEWTON_TOLERANCE = 1e-8  # of the acceleration, relative to 1 + |a|
 CONSTRAINT_TOLERANCE = 1e-11
+SHORTEST = 0.02  # share of a Newton step below which shortening it further is given up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,8 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
     v = run.v + h * ((1 - gamma) * average + gamma * after)
     # dx/da and dv/dx; the equations are scaled by the former so that all blocks stay of order one for small steps
     s, to_v = h * h * beta * (1 - alpha_f) / (1 - alpha_m), gamma / (h * beta)
-    last, converged, iteration = np.inf, False, 0
+    last, last_residual, last_size, converged, iteration, share = np.inf, np.inf, np.inf, False, 0, 1.0
+    past, past_multipliers = np.zeros(nv), np.zeros(engine.m)
     while True:
         q = group.increment(run.q, x)
         if converged and (not engine.m or run.violation(t, q) <= CONSTRAINT_TOLERANCE):
@@ -99,17 +101,32 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
         solve = saddle_point((M + s * to_v * C) @ group.increment_matrix(x) + s * K, J, engine.row_active)
         found = solve(-np.concatenate([s * at.residual, at.phi]))
         change = group.increment_rate(x, found[:nv])
-        x, v, a = x + change, v + to_v * change, a + change / s
-        multipliers = multipliers + found[nv:] / s
-        norm = float(np.max(np.abs(change) / (h * h * (1 + np.abs(a))), initial=0.0))
-        if not np.isfinite(norm) or (iteration > 4 and norm > 2 * last):
+        norm = float(np.max(np.abs(change) / (h * h * (1 + np.abs(a + change / s))), initial=0.0))
+        size = float(np.max(np.abs(change), initial=0.0))
+        if not np.isfinite(norm):
             raise StepFailure(Status.NO_CONVERGENCE)
+        residual = float(np.max(np.abs(at.residual), initial=0.0))
+        away = size > 0.5 * last_size and residual > 2 * last_residual
+        if away:
+            # the step before led away from the solution, as where ropes go slack or beams buckle: take half of it back
+            if share < SHORTEST:
+                raise StepFailure(Status.NO_CONVERGENCE)
+            share /= 2
+        else:
+            past, past_multipliers, share = change, found[nv:], 1.0
+            last_residual, last_size = residual, size
+        part = -share if away else 1.0
+        x, v, a = x + part * past, v + part * to_v * past, a + part * past / s
+        multipliers = multipliers + part * past_multipliers / s
+        if away:
+            iteration += 1
+            continue
         # what is left is smaller by the rate of convergence; or nothing but round-off is left
         rate = norm / last if iteration else 1.0
         converged = (
             norm < 1e-3 * NEWTON_TOLERANCE
             or (rate < 1 and rate / (1 - rate) * norm < NEWTON_TOLERANCE)
-            or (iteration > 1 and rate > 0.3 and float(np.max(np.abs(change), initial=0.0)) < 1e-12)
+            or (iteration > 1 and rate > 0.3 and size < 1e-12)
         )
         last, iteration = norm, iteration + 1
     errors: list[np.ndarray] = []

@@ -1,0 +1,70 @@
+"""The command about mesh files: mesh."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from pliant.cli.common import CommandError, Json, print_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mesh")(mesh)
+
+
+def mesh(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A mesh file: IGES, DXF, STL, OBJ, PLY, or what meshio reads.")
+    ],
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", metavar="METRES", help="Ends of lines nearer than this are one node.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", metavar="UNIT", help="Unit of the file's numbers, such as mm.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Read a mesh file and say what is in it: nodes, edges, size, and what was merged."""
+    from pliant.io.mesh import MeshProblem, read_mesh
+
+    try:
+        found = read_mesh(file, tolerance=tolerance, unit=unit)
+    except MeshProblem as problem:
+        raise CommandError(str(problem), problem.hint) from None
+    degree = found.degree
+    answer: dict[str, Any] = {
+        "nodes": len(found.nodes),
+        "edges": len(found.edges),
+        "bounds_m": found.bounds,
+        "merged": found.merged,
+        "orphans": found.orphans,
+        "ends": int((degree == 1).sum()),
+        "lines": found.lines,
+        "repeated": found.repeated,
+        "short": found.short,
+        "unit": found.unit,
+        "unit_assumed": found.assumed,
+        "tolerance_m": found.tolerance,
+        "ignored": found.ignored,
+    }
+    if json:
+        print_json({"model": file, "status": "ok", **answer})
+        return 0
+    low, high = found.bounds
+    unit_text = f"{found.unit} (assumed: the file does not say)" if found.assumed else found.unit
+    rows = {
+        "nodes": f"{len(found.nodes)}, of which {answer['ends']} have one edge",
+        "edges": f"{len(found.edges)}",
+        "from": "  ".join(f"{x:.6g}" for x in low) + " m",
+        "to": "  ".join(f"{x:.6g}" for x in high) + " m",
+        "unit of the file": unit_text,
+        "lines in the file": f"{found.lines}, {found.repeated} of them repeated, {found.short} without length",
+        "ends merged": f"{found.merged}, within {found.tolerance:.3g} m",
+        "nodes without edges": f"{found.orphans}",
+        "not read": ", ".join(f"{count} x {kind}" for kind, count in found.ignored.items()) or "nothing",
+    }
+    for name, value in rows.items():
+        print(f"{name:<20} {value}")
+    return 0

@@ -1,0 +1,74 @@
+"""Meshes from files: wireframes of nodes and edges, one format per file. A new format is one more reader here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pliant.io.mesh.dxf import read_dxf
+from pliant.io.mesh.iges import read_iges
+from pliant.io.mesh.stl import read_stl
+from pliant.io.mesh.surface import read_surface
+from pliant.io.mesh.volume import read_volume
+from pliant.io.mesh.wireframe import Drawing, MeshProblem, Wireframe, join
+from pliant.spec.dimension import LENGTH
+from pliant.spec.units import UnitError, parse_unit
+
+MAX_BYTES = 50_000_000
+TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf}
+SURFACES = {".obj": "obj", ".ply": "ply"}
+VOLUMES = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".nas", ".bdf", ".med", ".off")
+UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
+
+__all__ = ["Drawing", "MeshProblem", "Wireframe", "read_mesh"]
+
+
+def read_mesh(path: Path | str, *, tolerance: float | None = None, unit: str | None = None) -> Wireframe:
+    """The wireframe of a mesh file in metres; raises MeshProblem that says what is wrong with it.
+
+    `tolerance` [m]: ends of lines nearer than this are one node; by default a millionth of the drawing's size. `unit`: the
+    unit of the file's numbers, where the file does not say it (otherwise metres are assumed) or says it wrongly.
+    """
+    path = Path(path)
+    if tolerance is not None and not 0 <= tolerance < float("inf"):
+        raise MeshProblem(f"the tolerance must be a length from 0 on, not {tolerance:g}")
+    drawing = _read(path)
+    name = unit or drawing.unit or "m"
+    return join(drawing, metres(name), name, tolerance, path.name)
+
+
+def metres(unit: str) -> float:
+    """One unit of length in metres."""
+    if unit in UNIT_METRES:
+        return UNIT_METRES[unit]
+    try:
+        parsed = parse_unit(unit)
+    except UnitError as error:
+        raise MeshProblem(str(error), error.hint) from None
+    if parsed.dimension != LENGTH:
+        raise MeshProblem(f"{unit} is not a unit of length", "such as mm, cm, m or inch")
+    return float(parsed.factor)
+
+
+def _read(path: Path) -> Drawing:
+    suffix, what = path.suffix.lower(), path.name
+    if suffix not in (*TEXT, *SURFACES, *VOLUMES, ".stl"):
+        known = ", ".join((*TEXT, ".stl", *SURFACES, *VOLUMES))
+        raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
+    try:
+        size = path.stat().st_size
+        if size == 0:
+            raise MeshProblem(f"{what} is empty")
+        if size > MAX_BYTES:
+            raise MeshProblem(f"{what} is too large ({size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB")
+        if suffix in VOLUMES:
+            return read_volume(path, what)
+        data = path.read_bytes()
+    except OSError as error:
+        raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
+    if suffix == ".stl":
+        return read_stl(data, what)
+    if suffix in SURFACES:
+        return read_surface(data, SURFACES[suffix], what)
+    if b"\0" in data:
+        raise MeshProblem(f"{what} is a binary file", "export it as text")
+    return TEXT[suffix](data.decode("latin-1"), what)

@@ -1,0 +1,132 @@
+"""DXF drawings (text): lines, polylines and faces, in the unit of the header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from pliant.io.mesh.wireframe import Drawing, MeshProblem
+
+UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "uin", 9: "mil", 10: "yd", 12: "nm",
+         13: "um", 14: "dm"}  # fmt: skip
+"""Unit flags `$INSUNITS`; others say nothing of lengths used here."""
+
+Group = tuple[int, str]
+
+
+def read_dxf(text: str, what: str) -> Drawing:
+    """The lines of a DXF file. Blocks and curves are left out, and counted."""
+    if text.startswith("AutoCAD Binary DXF"):
+        raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
+    groups = list(_groups(text, what))
+    chains: list[np.ndarray] = []
+    loose: list[np.ndarray] = []
+    ignored: dict[str, int] = {}
+    polyline: list[list[float]] | None = None
+    closed = False
+    for kind, data in _entities(groups, what):
+        if kind == "VERTEX" and polyline is not None:
+            polyline.append(_point(data, 0, what))
+        elif kind == "SEQEND" and polyline is not None:
+            chains.append(_closed(np.reshape(polyline, (-1, 3)), closed))
+            polyline = None
+        elif kind == "POLYLINE":
+            polyline, closed = [], bool(_integer(data, 70) & 1)
+        elif kind == "LINE":
+            chains.append(np.array([_point(data, 0, what), _point(data, 1, what)]))
+        elif kind == "LWPOLYLINE":
+            chains.append(_closed(_light_polyline(data, what), bool(_integer(data, 70) & 1)))
+        elif kind in ("3DFACE", "SOLID", "TRACE"):
+            corners = np.array([_point(data, k, what) for k in range(4)])
+            chains.append(_closed(corners if kind == "3DFACE" else corners[[0, 1, 3, 2]], True))
+        elif kind == "POINT":
+            loose.append(np.array(_point(data, 0, what)))
+        else:
+            ignored[kind] = ignored.get(kind, 0) + 1
+    chains = [chain for chain in chains if len(chain) > 1]
+    starts = np.cumsum([0] + [len(chain) for chain in chains])
+    lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
+    return Drawing(
+        np.concatenate(chains) if chains else np.zeros((0, 3)),
+        np.concatenate(lines) if lines else np.zeros((0, 2), dtype=int),
+        np.reshape(loose, (-1, 3)),
+        UNITS.get(_header_unit(groups), ""),
+        ignored,
+    )
+
+
+def _groups(text: str, what: str) -> Iterator[Group]:
+    """Group codes and values, from pairs of lines."""
+    lines = text.splitlines()
+    for k in range(0, len(lines) - 1, 2):
+        try:
+            yield int(lines[k]), lines[k + 1].strip()
+        except ValueError:
+            raise MeshProblem(f"{what} is not a DXF file: line {k + 1} is no group code") from None
+
+
+def _entities(groups: list[Group], what: str) -> Iterator[tuple[str, list[Group]]]:
+    """Kind and groups of everything in the section ENTITIES."""
+    inside, kind, data = False, "", list[Group]()
+    found = False
+    for k, (code, value) in enumerate(groups):
+        if code == 0:
+            if inside and kind:
+                yield kind, data
+            kind, data = value, []
+            if value == "ENDSEC":
+                inside, kind = False, ""
+            elif value == "SECTION":
+                kind = ""
+                inside = k + 1 < len(groups) and groups[k + 1] == (2, "ENTITIES")
+                found |= inside
+        elif inside:
+            data.append((code, value))
+    if inside and kind:
+        yield kind, data
+    if not found:
+        raise MeshProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
+
+
+def _number(value: str, what: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise MeshProblem(f"{what} has '{value[:30]}' where a number is needed") from None
+
+
+def _point(data: list[Group], index: int, what: str) -> list[float]:
+    """Point number `index` of an entity: groups 10 + index, 20 + index, 30 + index."""
+    found = dict(reversed(data))
+    return [_number(found.get(code + index, "0"), what) for code in (10, 20, 30)]
+
+
+def _integer(data: list[Group], code: int) -> int:
+    try:
+        return int(dict(reversed(data)).get(code, "0"))
+    except ValueError:
+        return 0
+
+
+def _light_polyline(data: list[Group], what: str) -> np.ndarray:
+    x = [_number(value, what) for code, value in data if code == 10]
+    y = [_number(value, what) for code, value in data if code == 20]
+    if len(x) != len(y):
+        raise MeshProblem(f"a polyline of {what} is incomplete")
+    elevation = next((_number(value, what) for code, value in data if code == 38), 0.0)
+    return np.column_stack([x, y, np.full(len(x), elevation)])
+
+
+def _closed(chain: np.ndarray, closed: bool) -> np.ndarray:
+    return np.vstack([chain, chain[:1]]) if closed and len(chain) > 2 else chain
+
+
+def _header_unit(groups: list[Group]) -> int:
+    for (code, value), (_, flag) in pairwise(groups):
+        if code == 9 and value == "$INSUNITS":
+            return int(flag) if flag.lstrip("-").isdigit() else 0
+        if code == 2 and value == "ENTITIES":
+            break
+    return 0

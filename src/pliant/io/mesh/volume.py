@@ -1,0 +1,55 @@
+"""Volume and other meshes that meshio reads: the wireframe of their cells. They have no unit."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import numpy as np
+
+from pliant.io.mesh.wireframe import Drawing, MeshProblem
+
+EDGES = {
+    "line": [(0, 1)],
+    "triangle": [(0, 1), (1, 2), (2, 0)],
+    "quad": [(0, 1), (1, 2), (2, 3), (3, 0)],
+    "tetra": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
+    "pyramid": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)],
+    "wedge": [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)],
+    "hexahedron": [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)],
+}
+"""Edges of each kind of cell; those of second order have the same corners first and are taken as straight."""
+SECOND_ORDER = {"line3": "line", "triangle6": "triangle", "quad8": "quad", "quad9": "quad", "tetra10": "tetra"}
+
+
+def read_volume(path: Path, what: str) -> Drawing:
+    """The edges of all cells."""
+    try:
+        import meshio
+    except ImportError:
+        raise MeshProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            mesh = meshio.read(path)
+        points = np.asarray(mesh.points, dtype=float)
+        blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
+    except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
+        raise MeshProblem(f"{what} cannot be read: {str(error)[:100] or type(error).__name__}") from None
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise MeshProblem(f"{what} has points that are not in space")
+    points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
+    lines, ignored = [np.zeros((0, 2), dtype=int)], dict[str, int]()
+    for kind, cells in blocks:
+        edges = EDGES.get(SECOND_ORDER.get(kind, kind))
+        if edges is None:
+            ignored[kind] = ignored.get(kind, 0) + len(cells)
+        elif len(cells):
+            lines.append(cells[:, np.array(edges)].reshape(-1, 2))
+    found = np.concatenate(lines)
+    # neighbours share edges: each is taken once, as in a drawing
+    _, first = np.unique(np.sort(found, axis=1), axis=0, return_index=True)
+    found = found[np.sort(first)]
+    if len(found) and not (found.min() >= 0 and found.max() < len(points)):
+        raise MeshProblem(f"{what} has cells with corners that it does not have")
+    return Drawing(points, found, ignored=ignored)

@@ -1,0 +1,175 @@
+"""Wireframes: nodes and edges as a file drew them, brought together where ends meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+MAX_NODES = 200_000
+MAX_EDGES = 600_000
+DEFAULT_TOLERANCE = 1e-6
+"""Ends nearer than this share of the drawing's size are one node, unless a tolerance is given."""
+LARGEST = 1e9
+"""Larger coordinates [m] are refused: their differences would be lost in rounding."""
+CROWDED = 50
+"""Neighbours within the tolerance that the average point may have before the tolerance is refused."""
+
+
+class MeshProblem(ValueError):
+    """A mesh file that cannot be used; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a file holds, as it stands there.
+
+    Attributes:
+        points: k x 3, in the file's unit.
+        lines: m x 2 indices of points.
+        loose: j x 3, points drawn by themselves.
+        unit: the file's own unit ("mm", "inch", ...), empty where it has none.
+        ignored: kinds of things that are no lines, and how many of each.
+    """
+
+    points: np.ndarray
+    lines: np.ndarray
+    loose: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    unit: str = ""
+    ignored: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wireframe:
+    """Nodes and edges in metres, and what was done to the drawing to get them.
+
+    Attributes:
+        nodes: n x 3 [m], in the order in which the file first uses them.
+        edges: m x 2 indices of nodes, each pair once, in the order of the file.
+        unit: what one unit of the file was taken for.
+        assumed: whether the file itself says nothing of its unit.
+        lines: how many lines (or sides of faces) the file has.
+        merged: ends of lines that became part of a node already there.
+        repeated: lines drawn more than once; only the first counts.
+        short: lines whose two ends are one node; they are left out.
+        orphans: nodes (last in `nodes`) that no edge uses.
+        tolerance: ends nearer than this were merged [m].
+        ignored: kinds of things in the file that are no lines, and how many of each.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    unit: str
+    assumed: bool
+    lines: int
+    merged: int
+    repeated: int
+    short: int
+    orphans: int
+    tolerance: float
+    ignored: dict[str, int]
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Smallest and largest coordinates, 2 x 3 [m]."""
+        return np.array([self.nodes.min(axis=0), self.nodes.max(axis=0)])
+
+    @property
+    def degree(self) -> np.ndarray:
+        """Number of edges at every node."""
+        return np.bincount(self.edges.ravel(), minlength=len(self.nodes))
+
+
+def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, what: str) -> Wireframe:
+    """The wireframe of a drawing whose unit is `scale` metres; `tolerance` [m] by default a millionth of its size."""
+    check_counts(len(drawing.points), len(drawing.lines), what)
+    if not len(drawing.lines):
+        kinds = ", ".join(f"{count} x {kind}" for kind, count in drawing.ignored.items())
+        raise MeshProblem(f"{what} has no lines" + (f" (only {kinds})" if kinds else ""), "export it as a wireframe")
+    points = np.concatenate([drawing.points, drawing.loose])
+    if not np.all(np.abs(points) * min(scale, 1.0) < LARGEST / max(scale, 1.0)):
+        raise MeshProblem(f"{what} has a coordinate that is not a finite number, or none that could be meant")
+    points = scale * points
+    used = np.unique(drawing.lines.ravel())
+    loose = np.setdiff1d(np.arange(len(points)), used)
+    # nodes are numbered as the lines come, points without lines after them
+    order = np.concatenate([_in_order(drawing.lines.ravel()), loose])
+    place = np.empty(len(points), dtype=int)
+    place[order] = np.arange(len(order))
+    points = points[order]
+    size = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+    if size == 0:
+        raise MeshProblem(f"all points of {what} are the same")
+    within = DEFAULT_TOLERANCE * size if tolerance is None else tolerance
+    node_of, firsts = _clusters(points, within, what)
+    lines = node_of[place[drawing.lines]]
+    short = lines[:, 0] == lines[:, 1]
+    kept = lines[~short]
+    _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
+    edges = kept[np.sort(first)]
+    if not len(edges):
+        raise MeshProblem(f"with a tolerance of {within:g} m nothing is left of {what}", "use a smaller tolerance")
+    orphans = len(firsts) - len(np.unique(edges))
+    return Wireframe(
+        nodes=points[firsts],
+        edges=edges,
+        unit=unit,
+        assumed=not drawing.unit,
+        lines=len(drawing.lines),
+        merged=len(points) - len(firsts),
+        repeated=len(kept) - len(edges),
+        short=int(short.sum()),
+        orphans=orphans,
+        tolerance=within,
+        ignored=drawing.ignored,
+    )
+
+
+def check_counts(points: int, lines: int, what: str) -> None:
+    """Refuse what is larger than anything the engine is made for."""
+    if points > 4 * MAX_EDGES or lines > MAX_EDGES:
+        raise MeshProblem(f"{what} is too large ({lines} lines)", f"at most {MAX_EDGES} lines; use a coarser mesh")
+
+
+def _in_order(values: np.ndarray) -> np.ndarray:
+    """Different values in the order of their first appearance."""
+    unique, first = np.unique(values, return_index=True)
+    return np.asarray(unique[np.argsort(first)])
+
+
+def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Cluster of every point, numbered by first appearance, and the first point of every cluster."""
+    count = len(points)
+    tree = cKDTree(points)
+    # exact copies are one node in any case, and must not make the pairs many
+    _, copy_of = np.unique(points, axis=0, return_inverse=True)
+    copy_of = copy_of.ravel()
+    representatives = np.unique(copy_of, return_index=True)[1]
+    tree = cKDTree(points[representatives])
+    if tree.count_neighbors(tree, tolerance) > CROWDED * len(representatives):
+        message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
+        raise MeshProblem(message, "use a smaller tolerance")
+    pairs = tree.query_pairs(tolerance, output_type="ndarray")
+    graph = sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
+    cluster = connected_components(graph, directed=False)[1][copy_of]
+    unique, first = np.unique(cluster, return_index=True)
+    order = np.argsort(first)
+    number = np.empty(len(unique), dtype=int)
+    number[order] = np.arange(len(order))
+    nodes = len(order)
+    if nodes > MAX_NODES:
+        raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"at most {MAX_NODES} nodes; use a coarser mesh")
+    assert count == len(cluster)
+    return number[cluster], first[order]
+
+
+def sides(faces: np.ndarray) -> np.ndarray:
+    """Sides of faces (k x corners) as lines, each face's in turn."""
+    return np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)

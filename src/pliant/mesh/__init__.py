@@ -1,0 +1,14 @@
+"""Meshes: nodes and edges from a drawing, one kind per file. A new kind is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.mesh.base import MeshBase
+from pliant.mesh.membrane import Membrane
+from pliant.mesh.shell import Shell
+from pliant.spec.base import ByType
+
+Mesh: TypeAlias = Annotated[Membrane | Shell, ByType("mesh")]
+
+__all__ = ["Membrane", "Mesh", "MeshBase", "Shell"]

@@ -1,0 +1,275 @@
+"""What all meshes share: a drawing placed in the world, sets of its nodes, where it is held, and its mass."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import casadi as ca
+import numpy as np
+import scipy.sparse as sp
+from pydantic import Field, PrivateAttr
+
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.mesh.drawing import Lattice, MeshDrawing
+from pliant.mesh.sets import NodeSet
+from pliant.section.base import MaterialValues, SectionProperties
+from pliant.spec.base import Framed, FromFiles, Problem, positive
+from pliant.spec.names import FrameName, MaterialName, Name, SectionName
+from pliant.spec.placement import Placement
+from pliant.spec.scalar import Mass, Scalar, Time
+from pliant.spec.source import FileProblem, Source
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+ALL, ENDS = "all", "ends"
+"""Sets that every mesh has: all nodes, and those with one edge."""
+
+
+class MeshBase(Framed, FromFiles, Placement):
+    """Common part of the meshes: nodes with mass, and something elastic on every edge.
+
+    The drawing is placed in the parent frame by `position` and `rotation` and starts there at rest. Nodes are called
+    `mesh.n1`, `mesh.n2`, ... in the order of the drawing, those of a set also `mesh.set_1`, ... (`mesh.set` if there is
+    one), and the frame `mesh` is where the drawing's origin was placed, fixed to the parent.
+    """
+
+    drawing: MeshDrawing
+    """Nodes and edges: a `file`, a `rectangle`, a `block` or a `web`."""
+    parent: FrameName = "world"
+    """Frame that the drawing is placed in."""
+    sets: dict[Name, NodeSet] = Field(default_factory=dict)
+    """Sets of nodes by name: in a `box`, on a `plane`, `nearest` to points, or `nodes` by number. Besides, every mesh has
+    the sets `all` and `ends` (nodes with one edge)."""
+    held: dict[Name, FrameName] = Field(default_factory=dict)
+    """Frames that hold sets of nodes, by the name of the set: its nodes are points of that frame, where they start."""
+    ends: Literal["held", "free"] = "held"
+    """Whether nodes with one edge are points of the parent frame, or free."""
+    mass: Mass | None = None
+    """Mass of the whole mesh, spread by the length of edges [kg]; otherwise from section and material."""
+    node_mass: Mass | None = None
+    """Mass of every node instead [kg]."""
+    section: SectionName | None = None
+    """Cross-section of what stands for each edge, by name."""
+    material: MaterialName | None = None
+    """Material of the edges, by name."""
+    damping_time: Time = 0
+    """Damping as a share of stiffness: every damper is its spring times this time [s]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    _lattice: Lattice | None = PrivateAttr(default=None)
+    _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)
+
+    # -- what the files say ------------------------------------------------------------------------------------------
+
+    def with_files(self, source: Source, value: Callable[[Scalar], float]) -> Self:
+        """The mesh with its nodes and edges read, and the members of its sets."""
+        try:
+            lattice = self.drawing.lattice(source, value)
+        except FileProblem as problem:
+            raise FileProblem(str(problem), problem.hint, ("drawing",)) from None
+        points = lattice.shares * np.array([float(x) for x in self.drawing.size(value)])
+        members = {ALL: np.arange(len(points)), ENDS: np.flatnonzero(lattice.degree == 1)}
+        for name, chosen in self.sets.items():
+            if name in members:
+                raise FileProblem(f"every mesh has a set '{name}' already", "choose another name", ("sets", name))
+            try:
+                members[name] = chosen.choose(points, value)
+            except FileProblem as problem:
+                raise FileProblem(str(problem), problem.hint, ("sets", name)) from None
+            if not len(members[name]):
+                hint = "see the numbers and places of nodes with pliant show MODEL --mesh picture.png"
+                raise FileProblem(f"the set '{name}' has no nodes", hint, ("sets", name))
+        for name in self.held:
+            if name not in members:
+                raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("held", name))
+        copy = self.model_copy()
+        copy._lattice, copy._members = lattice, members
+        return copy
+
+    @property
+    def lattice(self) -> Lattice:
+        """Nodes and edges."""
+        assert self._lattice is not None, "flattening reads the files"
+        return self._lattice
+
+    @property
+    def members(self) -> Mapping[str, np.ndarray]:
+        """Indices of the nodes of every set."""
+        return self._members
+
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of its nodes, by number and by set."""
+        if self._lattice is None:
+            return ()
+        return (*(f"n{i + 1}" for i in range(len(self.lattice.shares))), *self._set_frames())
+
+    def set_names(self) -> tuple[str, ...]:
+        """Names of its sets of nodes."""
+        return tuple(self._members)
+
+    def _set_frames(self) -> dict[str, int]:
+        """Frames named after sets, and the node of each."""
+        found: dict[str, int] = {}
+        for name, members in self._members.items():
+            if name not in (ALL, ENDS):
+                single = len(members) == 1
+                found |= {name if single else f"{name}_{k}": int(i) for k, i in enumerate(members, start=1)}
+        return found
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Masses above zero, given once, and enough said of the edges."""
+        yield from positive(self, value, "mass", "node_mass")
+        if self.mass is not None and self.node_mass is not None:
+            yield ("node_mass",), "`mass` and `node_mass` say the same thing twice", "keep one of them"
+        if value(self.damping_time) < 0:
+            yield (
+                ("damping_time",),
+                f"damping_time must not be below zero, but it is {value(self.damping_time):g} s",
+                "",
+            )
+        if (self.section is None) != (self.material is None):
+            missing, given = ("material", "section") if self.material is None else ("section", "material")
+            yield (given,), f"`{given}` needs `{missing}` beside it", f"add `{missing}`"
+        elif self.section is None and self.mass is None and self.node_mass is None:
+            yield (), "the mesh has no mass", "give `mass`, `node_mass`, or `section` and `material`"
+
+    def material_needs(self) -> tuple[tuple[str, ...], ...]:
+        """Properties of the material that the mesh needs: of each group one."""
+        return () if self.mass is not None or self.node_mass is not None else (("density",),)
+
+    # -- physics -----------------------------------------------------------------------------------------------------
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add nodes, their mass, and what is on the edges to the system."""
+        placed = place(self, build)
+        frames = self.add_nodes(build, name, placed)
+        build.name_frame(name, *placed.base)
+        for index, (node, pose) in enumerate(frames):
+            build.name_frame(f"{name}.n{index + 1}", node, pose)
+        for frame, index in self._set_frames().items():
+            build.name_frame(f"{name}.{frame}", *frames[index])
+        for members_of, members in self._members.items():
+            build.point_sets[f"{name}.{members_of}"] = [frames[int(i)] for i in members]
+        self.add_edges(build, name, placed, frames)
+
+    @abstractmethod
+    def add_nodes(self, build: Build, name: str, placed: PlacedMesh) -> list[tuple[int, Pose]]:
+        """Add the nodes with their mass; returns node of the system and placement there of each."""
+
+    @abstractmethod
+    def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
+        """Add what is on the edges."""
+
+
+@dataclass(frozen=True)
+class PlacedMesh:
+    """A mesh in numbers or expressions of parameters (CasADi matrices, one column per node or edge).
+
+    Attributes:
+        base: node and placement of the drawing's own frame.
+        local: 3 x n, nodes in the drawing's axes [m].
+        rotation, world: the drawing's axes, and the nodes (3 x n) in the world at the start [m].
+        first, second, kind: nodes of each edge, and which of k kinds it is: edges of one kind are equal and parallel.
+        vectors, lengths: 3 x k and 1 x k, edges of each kind in the drawing's axes [m].
+        edge_mass: 1 x k [kg], or None where nodes are given theirs.
+        held: for nodes that are points of a frame: that frame's node, and the placement there.
+    """
+
+    base: tuple[int, Pose]
+    local: Any
+    rotation: Any
+    world: Any
+    first: np.ndarray
+    second: np.ndarray
+    kind: np.ndarray
+    vectors: Any
+    lengths: Any
+    edge_mass: Any | None
+    held: dict[int, tuple[int, Pose]]
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return int(self.local.shape[1])
+
+    def node_sum(self, first: Any, second: Any) -> Any:
+        """Sum over the edges at every node: columns of `first` (one per kind) for their first nodes, of `second` for their
+        second ones."""
+        shape = (int(self.lengths.shape[1]), self.count)
+        total = 0
+        for values, ends in ((first, self.first), (second, self.second)):
+            counts = sp.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()
+            sparsity = ca.Sparsity(*shape, counts.indptr.tolist(), counts.indices.tolist())
+            total = total + values @ ca.DM(sparsity, counts.data.tolist())
+        return total
+
+    def kind_columns(self, matrix: Any) -> list[list[Any]]:
+        """Columns of a matrix with one per kind, for every edge; edges of one kind share theirs."""
+        found = columns(matrix)
+        return [found[k] for k in self.kind.tolist()]
+
+
+def place(mesh: MeshBase, build: Build) -> PlacedMesh:
+    """Where everything stands at the start."""
+    lattice = mesh.lattice
+    size = [x if isinstance(x, ca.SX | ca.DM) else float(x) for x in mesh.drawing.size(build.value)]
+    local = ca.vertcat(*[size[k] * ca.DM(lattice.shares[:, k]).T for k in range(3)])
+    node, pose = build.frame(mesh.parent)
+    base = se3.compose(pose, build.placement(mesh))
+    R, p = se3.compose(build.initial_pose(node), base)
+    world = R @ local + ca.repmat(p, 1, local.shape[1])
+    held: dict[int, tuple[int, Pose]] = {}
+    holders = {**({ENDS: mesh.parent} if mesh.ends == "held" else {}), **mesh.held}
+    for name, frame in holders.items():
+        holder, at = build.frame(frame)
+        R_holder, p_holder = se3.compose(build.initial_pose(holder), at)
+        turned = at[0] @ (R_holder.T @ R)
+        for i in mesh.members[name]:
+            point = at[1] + at[0] @ (R_holder.T @ (world[:, int(i)] - p_holder))
+            held[int(i)] = (holder, (turned, point))
+    first, second = lattice.edges[:, 0], lattice.edges[:, 1]
+    _, examples, kind = np.unique(
+        np.round(lattice.shares[second] - lattice.shares[first], 12), axis=0, return_index=True, return_inverse=True
+    )
+    vectors = local[:, second[examples].tolist()] - local[:, first[examples].tolist()]
+    lengths = ca.sqrt(ca.sum1(vectors * vectors))
+    kind = kind.ravel()
+    mass = _edge_mass(mesh, build, lengths, np.bincount(kind))
+    return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, mass, held)
+
+
+def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -> Any | None:
+    if mesh.node_mass is not None:
+        return None
+    if mesh.mass is not None:
+        return build.value(mesh.mass) * lengths / (lengths @ ca.DM(counts.astype(float)))
+    return section_properties(mesh, build).mass * lengths
+
+
+def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
+    """Stiffness and inertia per length of the edges. What a material lacks and a mesh of this kind does not need is one."""
+    assert mesh.section is not None, "checked when the model was read"
+    assert mesh.material is not None, "checked when the model was read"
+    material, value = build.robot.materials[mesh.material], build.value
+    E = 1.0 if material.youngs_modulus is None else value(material.youngs_modulus)
+    if material.shear_modulus is not None:
+        G = value(material.shear_modulus)
+    else:
+        G = E / (2 * (1 + value(0 if material.poissons_ratio is None else material.poissons_ratio)))
+    density = 1.0 if material.density is None else value(material.density)
+    return build.robot.sections[mesh.section].properties(value, MaterialValues(E, G, density))
+
+
+def columns(matrix: Any) -> list[list[Any]]:
+    """Columns of a matrix as lists of floats or scalar expressions."""
+    rows, count = matrix.shape
+    if isinstance(matrix, ca.DM):
+        return [list(column) for column in np.array(matrix).reshape(rows, count).T.tolist()]
+    flat = ca.densify(matrix).elements()
+    return [flat[rows * k : rows * (k + 1)] for k in range(count)]

@@ -1,0 +1,203 @@
+"""Where the nodes and edges of a mesh come from: a file, or a regular grid, one class each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from pliant.io.mesh import MeshProblem, Wireframe, read_mesh
+from pliant.spec.base import ByKey, Part, Problem, positive
+from pliant.spec.scalar import Count, Length, LengthVector, Number, Scalar
+from pliant.spec.source import FileProblem, Source
+
+MAX_NODES = 100_000
+
+Evaluate: TypeAlias = Callable[[Scalar], Any]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Nodes as shares of a size (n x 3), so that the size may be an expression, and edges (m x 2).
+
+    `wireframe` is what was read, where the mesh comes from a file.
+    """
+
+    shares: np.ndarray
+    edges: np.ndarray
+    wireframe: Wireframe | None = None
+
+    @property
+    def degree(self) -> np.ndarray:
+        """Number of edges at every node."""
+        return np.bincount(self.edges.ravel(), minlength=len(self.shares))
+
+
+class DrawingBase(Part):
+    """What every source of a mesh can tell."""
+
+    @abstractmethod
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """Nodes and edges; raises FileProblem that says what is wrong. `value` evaluates a field."""
+
+    @abstractmethod
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """What the shares of nodes are multiplied with, along x, y and z [m], as numbers or expressions."""
+
+
+class FileDrawing(DrawingBase):
+    """A wireframe from a file: IGES or DXF lines, sides of STL, OBJ and PLY faces, edges of what meshio reads."""
+
+    file: str
+    """The file, in the folder of the model or below."""
+    tolerance: Length | None = None
+    """Ends of lines nearer than this are one node [m]; otherwise a millionth of the drawing's size."""
+    unit: str | None = None
+    """Unit of the file's numbers, where the file does not say it or says it wrongly."""
+    scale: Number = 1
+    """Factor on all lengths of the file [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Scale above zero."""
+        yield from positive(self, value, "scale")
+
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """The wireframe of the file."""
+        tolerance = None if self.tolerance is None else value(self.tolerance)
+        try:
+            found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit)
+        except MeshProblem as problem:
+            raise FileProblem(str(problem), problem.hint) from None
+        if found.orphans:
+            hint = "remove them from the drawing, or use a larger tolerance"
+            raise FileProblem(f"{self.file} has {found.orphans} nodes without edges", hint)
+        return Lattice(found.nodes, found.edges, found)
+
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """The scale, three times."""
+        return (value(self.scale),) * 3
+
+
+class RectangleDrawing(DrawingBase):
+    """A rectangular net in the plane z = 0, from the origin along x and y."""
+
+    rectangle: tuple[Length, Length]
+    """Lengths along x and y [m]."""
+    cells: tuple[Count, Count]
+    """Number of meshes along x and y; there is one more node."""
+    diagonals: bool = False
+    """Whether every mesh has its two diagonals as edges too."""
+
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """Nodes along x first, then along y."""
+        return grid((int(self.cells[0]), int(self.cells[1]), 0), diagonals=self.diagonals)
+
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """The two lengths."""
+        return value(self.rectangle[0]), value(self.rectangle[1]), 0.0
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes above zero."""
+        yield from _sizes("rectangle", self.rectangle, value)
+
+
+class BlockDrawing(DrawingBase):
+    """A box of cells, from the origin along x, y and z."""
+
+    block: LengthVector
+    """Lengths along x, y and z [m]."""
+    cells: tuple[Count, Count, Count]
+    """Number of cells along x, y and z; there is one more node."""
+    diagonals: bool = False
+    """Whether every face of a cell has its two diagonals as edges too."""
+
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """Nodes along x first, then y, then z."""
+        return grid((int(self.cells[0]), int(self.cells[1]), int(self.cells[2])), diagonals=self.diagonals)
+
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """The three lengths."""
+        return value(self.block[0]), value(self.block[1]), value(self.block[2])
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Sizes above zero."""
+        yield from _sizes("block", self.block, value)
+
+
+class WebDrawing(DrawingBase):
+    """Spokes and rings around the origin in the plane z = 0; the spokes' outer ends have one edge."""
+
+    web: Length
+    """Length of the spokes [m]."""
+    spokes: Count
+    """Number of spokes."""
+    rings: Count
+    """Number of rings, at equal distances; the outer ends of the spokes lie beyond the last."""
+
+    def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
+        """The centre, then the nodes of each spoke from the inside outward."""
+        spokes, rings = int(self.spokes), int(self.rings)
+        if spokes < 3:
+            raise FileProblem(f"a web needs three spokes or more, not {spokes}")
+        check_size(1 + spokes * (rings + 1))
+        angle = 2 * np.pi * np.arange(spokes) / spokes
+        radius = np.arange(1, rings + 2) / (rings + 1)
+        arm = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+        shares = np.concatenate([np.zeros((1, 3)), (arm[:, None, :] * radius[None, :, None]).reshape(-1, 3)])
+        index = 1 + np.arange(spokes * (rings + 1)).reshape(spokes, rings + 1)
+        inward = np.column_stack([np.zeros(spokes, dtype=int), index[:, :-1]])
+        along = np.stack([inward, index], axis=2).reshape(-1, 2)
+        around = np.stack([index[:, :-1], np.roll(index, -1, axis=0)[:, :-1]], axis=2).reshape(-1, 2)
+        return Lattice(shares, np.concatenate([along, around]))
+
+    def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """The radius, three times."""
+        return (value(self.web),) * 3
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Radius above zero."""
+        yield from positive(self, value, "web")
+
+
+MeshDrawing: TypeAlias = Annotated[
+    FileDrawing | RectangleDrawing | BlockDrawing | WebDrawing, ByKey("drawing of a mesh")
+]
+
+
+def grid(cells: tuple[int, int, int], *, diagonals: bool) -> Lattice:
+    """A regular grid of nodes, x fastest, with edges along the axes and perhaps across every face."""
+    counts = [c + 1 for c in cells]
+    check_size(int(np.prod([float(c) for c in counts])))
+    index = np.arange(counts[0] * counts[1] * counts[2]).reshape(counts[2], counts[1], counts[0])
+    steps = [np.arange(n) / max(n - 1, 1) for n in counts]
+    z, y, x = np.meshgrid(steps[2], steps[1], steps[0], indexing="ij")
+    shares = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1)
+    ways = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    if diagonals:
+        ways += [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
+    edges = [_pairs(index, way) for way in ways]
+    return Lattice(shares, np.concatenate(edges))
+
+
+def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:
+    """All pairs of nodes that lie a step (x, y, z) apart."""
+    first, second = [], []
+    for step in reversed(way):
+        first.append(slice(0, None) if step == 0 else slice(None, -1) if step > 0 else slice(1, None))
+        second.append(slice(0, None) if step == 0 else slice(1, None) if step > 0 else slice(None, -1))
+    return np.stack([index[tuple(first)].ravel(), index[tuple(second)].ravel()], axis=1)
+
+
+def check_size(nodes: int) -> None:
+    """Refuse what would take too long to build."""
+    if nodes > MAX_NODES:
+        raise FileProblem(f"the mesh has {nodes} nodes", f"at most {MAX_NODES}; use fewer cells")
+
+
+def _sizes(key: str, values: tuple[Scalar, ...], value: Callable[[Scalar], float]) -> Iterator[Problem]:
+    for index, entry in enumerate(values):
+        if value(entry) <= 0:
+            yield (key, index), f"{key} must be above zero, but it is {value(entry):g}", ""

@@ -1,0 +1,93 @@
+"""Sets of nodes of a mesh, chosen by place or by number. Places are in the drawing's own axes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from pliant.spec.base import ByKey, OneOrList, Part
+from pliant.spec.placement import Axis
+from pliant.spec.scalar import Length, LengthVector, Scalar
+from pliant.spec.source import FileProblem
+
+Value: TypeAlias = Callable[[Scalar], float]
+UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+SLACK = 1e-9
+"""Nodes within this share of the mesh's size outside a box or off a plane count as being there."""
+
+
+class NodeSetBase(Part):
+    """What every set can tell."""
+
+    @abstractmethod
+    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+        """Indices of the nodes among `points` (n x 3) [m]; raises FileProblem if that makes no sense."""
+
+
+class BoxSet(NodeSetBase):
+    """Nodes in a box."""
+
+    box: tuple[LengthVector, LengthVector]
+    """Two opposite corners [m]."""
+
+    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+        """Nodes between the corners."""
+        corners = np.array([[value(x) for x in corner] for corner in self.box])
+        slack = SLACK * np.ptp(points, axis=0).max()
+        inside = (points >= corners.min(axis=0) - slack) & (points <= corners.max(axis=0) + slack)
+        return np.flatnonzero(inside.all(axis=1))
+
+
+class PlaneSet(NodeSetBase):
+    """Nodes on a plane."""
+
+    plane: Axis
+    """Direction that the plane is square to: x, y, z, or three numbers."""
+    through: LengthVector = (0, 0, 0)
+    """A point of the plane [m]."""
+    within: Length = 0
+    """Nodes up to this far off count too [m]."""
+
+    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+        """Nodes near the plane."""
+        normal = np.array(UNIT[self.plane] if isinstance(self.plane, str) else [value(x) for x in self.plane])
+        normal = normal / np.linalg.norm(normal)
+        distance = np.abs((points - [value(x) for x in self.through]) @ normal)
+        return np.flatnonzero(distance <= value(self.within) + SLACK * np.ptp(points, axis=0).max())
+
+
+class NearestSet(NodeSetBase):
+    """The nodes nearest to given points."""
+
+    nearest: Annotated[tuple[LengthVector, ...], Field(min_length=1)]
+    """The points [m]."""
+
+    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+        """One node for each point, in their order."""
+        places = np.array([[value(x) for x in place] for place in self.nearest])
+        found = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
+        if len(set(found)) < len(found):
+            raise FileProblem("two of the points have the same nearest node", "leave one of them out")
+        return np.array(found)
+
+
+class NumberedSet(NodeSetBase):
+    """Nodes by their numbers, as `pliant show MODEL --mesh` labels them."""
+
+    nodes: Annotated[tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(min_length=1), OneOrList()]
+    """The numbers, from 1 on."""
+
+    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+        """The nodes of these numbers, in their order."""
+        if max(self.nodes) > len(points):
+            raise FileProblem(f"there is no node {max(self.nodes)}", f"the mesh has nodes 1 to {len(points)}")
+        if len(set(self.nodes)) < len(self.nodes):
+            raise FileProblem("a node is listed twice", "list each number once")
+        return np.array(self.nodes) - 1
+
+
+NodeSet: TypeAlias = Annotated[BoxSet | PlaneSet | NearestSet | NumberedSet, ByKey("set of nodes")]

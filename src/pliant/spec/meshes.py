@@ -1,0 +1,29 @@
+"""What meshes need of the sections and materials that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from pliant.spec.words import Path
+
+if TYPE_CHECKING:
+    from pliant.spec.meaning import Checked
+
+Finding: TypeAlias = tuple[str, str, Path, str, str]
+
+
+def mesh_problems(checked: Checked) -> Iterator[Finding]:
+    """Sections stand for every edge alike, and materials are complete."""
+    for name, mesh in checked.flat.meshes.items():
+        section = checked.flat.sections.get(mesh.section or "")
+        if section is not None and section.stations_by_arc_length():
+            message = f"the section '{mesh.section}' is a table, which stands for a rod from base to tip"
+            yield "meshes", name, ("section",), message, "name one of the sections in it"
+        material = checked.flat.materials.get(mesh.material or "")
+        if material is None or checked.broken.touches("materials", mesh.material or ""):
+            continue
+        for need in mesh.material_needs():
+            if all(getattr(material, key) is None for key in need):
+                message = f"the mesh '{name}' needs {' or '.join(need)} of its material '{mesh.material}'"
+                yield "meshes", name, ("material",), message, f"add {need[0]} to the material"

@@ -1,0 +1,94 @@
+"""The labelled picture of a robot's meshes: nodes with their numbers, sets of nodes, and where they are held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.spec.flattening import flatten
+from pliant.view.camera import choose_camera
+
+if TYPE_CHECKING:
+    from pliant.mesh import MeshBase
+    from pliant.spec.robot import RobotSpec
+
+NUMBERS_UP_TO = 400
+"""Nodes of larger meshes are not numbered one by one, but those of their sets are."""
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = "so^vD<"
+
+
+def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
+    """What was read, one row per mesh."""
+    rows = []
+    for name, mesh in flatten(spec).meshes.items():
+        lattice, read = mesh.lattice, mesh.lattice.wireframe
+        held = {int(i) for key in mesh.held for i in mesh.members[key]}
+        held |= {int(i) for i in mesh.members["ends"]} if mesh.ends == "held" else set()
+        rows.append(
+            {
+                "mesh": name,
+                "type": mesh.type,
+                "nodes": len(lattice.shares),
+                "edges": len(lattice.edges),
+                "held": len(held),
+                "sets": {key: len(members) for key, members in mesh.members.items()},
+                "lines": read.lines if read else None,
+                "merged": read.merged if read else None,
+                "repeated": read.repeated if read else None,
+                "orphans": read.orphans if read else None,
+                "unit": read.unit if read else None,
+            }
+        )
+    return rows
+
+
+def draw_meshes(spec: RobotSpec) -> Any:
+    """A figure with one panel per mesh, as it is drawn before it is placed."""
+    import matplotlib.pyplot as plt
+
+    flat = flatten(spec)
+    if not flat.meshes:
+        raise ValueError("the robot has no meshes")
+    figure, axes = plt.subplots(1, len(flat.meshes), figsize=(7.2 * len(flat.meshes), 7.2), squeeze=False)
+    for ax, (name, mesh) in zip(axes[0], flat.meshes.items(), strict=True):
+        _panel(ax, name, mesh, _places(flat, mesh))
+    figure.tight_layout()
+    return figure
+
+
+def _places(flat: RobotSpec, mesh: MeshBase) -> np.ndarray:
+    from pliant.spec.environment import Environment
+
+    size = np.array([float(x) for x in mesh.drawing.size(Environment(flat).value)])
+    return np.asarray(mesh.lattice.shares * size)
+
+
+def _panel(ax: Any, name: str, mesh: MeshBase, places: np.ndarray) -> None:
+    from matplotlib.collections import LineCollection
+
+    camera = choose_camera(places, (), (), np.array([0.0, 0.0, -1.0]))
+    points = camera.project(places)
+    ax.add_collection(LineCollection(points[mesh.lattice.edges], colors="0.55", linewidths=1.0, zorder=1))
+    ax.scatter(*points.T, s=6, color="0.25", zorder=2)
+    sets = {key: members for key, members in mesh.members.items() if key != "all" and len(members)}
+    for k, (key, members) in enumerate(sets.items()):
+        where = f", held by {mesh.held[key]}" if key in mesh.held else ""
+        ax.scatter(
+            *points[members].T, s=90 + 40 * k, facecolors="none", edgecolors=COLOURS[k % len(COLOURS)], linewidths=1.6,
+            marker=MARKERS[k % len(MARKERS)], zorder=3, label=f"{key} ({len(members)}{where})",
+        )  # fmt: skip
+    shown = range(len(points)) if len(points) <= NUMBERS_UP_TO else sorted({int(i) for m in sets.values() for i in m})
+    small = 9.0 if len(points) <= 60 else 6.0
+    for i in shown:
+        ax.annotate(f"{i + 1}", points[i], (3, 3), textcoords="offset points", fontsize=small, zorder=4)
+    ax.autoscale()
+    ax.margins(0.15, 0.05)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    span = places.max(axis=0) - places.min(axis=0)
+    size = " x ".join(f"{1e3 * x:.4g}" for x in span if x > 0)
+    ax.set_title(f"{name}: {len(points)} nodes, {len(mesh.lattice.edges)} edges, {size} mm", fontsize=11)
+    if sets:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(3, len(sets)), frameon=False, fontsize=9)

@@ -1,0 +1,264 @@
+"""Mesh readers: what stands in a file is what comes out, and no file can crash or hang them."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pliant.cli import run
+from pliant.io.mesh import MeshProblem, read_mesh
+
+SLEEVE = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sleeve.iges"
+
+
+def iges(lines: list[list[float]], *, unit: str = "2,2HMM", extra: str = "", matrix: str = "") -> str:
+    """An IGES file with these lines (6 numbers each), inside a group."""
+    head = f",,5Htest1,6Ht.iges,4Htest,4Htest,32,38,6,38,15,,1.,{unit},1,0.01,15H20260101.000000,1E-07,100.,,,11,0,,;"
+    globals_ = [head[k : k + 72].ljust(72) for k in range(0, len(head), 72)]
+    records = [f"402,{len(lines)}" + "".join(f",{2 * k + 3}" for k in range(len(lines))) + ";"]
+    kinds, matrices = [402], [0]
+    for line in lines:
+        records.append("110," + ",".join(f"{x!r}" for x in line) + ";")
+        kinds.append(110)
+        matrices.append(2 * len(lines) + 3 if matrix else 0)
+    for text in filter(None, (matrix, extra)):
+        records.append(text)
+        kinds.append(int(text.partition(",")[0]))
+        matrices.append(0)
+    directory, parameters = [], []
+    for k, (kind, record, place) in enumerate(zip(kinds, records, matrices, strict=True)):
+        pieces = [record[i : i + 64] for i in range(0, len(record), 64)]
+        first = len(parameters) + 1
+        parameters += [f"{piece:<64} {2 * k + 1:>7}" for piece in pieces]
+        directory.append(f"{kind:>8}{first:>8}{0:>8}{0:>8}{0:>8}{0:>8}{place:>8}{0:>8}00000000")
+        directory.append(f"{kind:>8}{0:>8}{0:>8}{len(pieces):>8}{0:>8}{'':>24}{0:>8}")
+    out = [f"{'test':<72}S      1"]
+    for letter, section in (("G", globals_), ("D", directory), ("P", parameters)):
+        out += [f"{text:<72}{letter}{k:>7}" for k, text in enumerate(section, start=1)]
+    return "\n".join([*out, "S      1G      1D      1P      1".ljust(72) + "T      1", ""])
+
+
+def dxf(entities: str, unit: int = 4) -> str:
+    header = f"0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n{unit}\n0\nENDSEC\n"
+    return header + f"0\nSECTION\n2\nENTITIES\n{entities}0\nENDSEC\n0\nEOF\n"
+
+
+def dxf_line(a: tuple[float, ...], b: tuple[float, ...]) -> str:
+    return "0\nLINE\n8\n0\n" + "".join(
+        f"{code}\n{x}\n" for code, x in zip((10, 20, 30, 11, 21, 31), (*a, *b), strict=True)
+    )
+
+
+TRIANGLES = np.array(
+    [[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[1, 0, 0], [1, 1, 0], [0, 1, 0]]], dtype=float
+)  # a square cut in two
+
+
+def stl_text(triangles: np.ndarray) -> str:
+    facets = [
+        "facet normal 0 0 1\nouter loop\n"
+        + "".join(f"vertex {x:g} {y:g} {z:g}\n" for x, y, z in t)
+        + "endloop\nendfacet\n"
+        for t in triangles
+    ]
+    return "solid square\n" + "".join(facets) + "endsolid square\n"
+
+
+def stl_binary(triangles: np.ndarray) -> bytes:
+    records = b"".join(struct.pack("<12fH", 0, 0, 1, *t.ravel(), 0) for t in triangles)
+    return b"solid but binary".ljust(80) + struct.pack("<I", len(triangles)) + records
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_the_published_sleeve(capsys: pytest.CaptureFixture[str]) -> None:
+    if not SLEEVE.is_file():
+        pytest.skip(f"the published sleeve is not at {SLEEVE}")
+    assert run(["mesh", str(SLEEVE), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["nodes"], answer["edges"], answer["merged"], answer["orphans"]) == (15, 22, 29, 0)
+    assert (answer["unit"], answer["unit_assumed"]) == ("mm", False)
+    np.testing.assert_allclose(answer["bounds_m"], [[-0.04, 0, -0.333], [0.036, 0.044, 0]], atol=1e-9)
+    assert run(["mesh", str(SLEEVE)]) == 0
+    assert "15, of which 0 have one edge" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("unit", "metres"), [("2,2HMM", 1e-3), ("1,2HIN", 0.0254), ("6,1HM", 1.0), ("3,2HCM", 0.01)])
+def test_iges_lines_in_their_units(unit: str, metres: float, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.iges", iges([[0, 0, 0, 3, 0, 0], [3, 0, 1e-9, 3, 4, 0], [3, 4, 0, 3, 0, 0]], unit=unit))
+    found = read_mesh(path)
+    np.testing.assert_allclose(found.nodes, metres * np.array([[0, 0, 0], [3, 0, 0], [3, 4, 0]]), rtol=1e-12)
+    assert found.edges.tolist() == [[0, 1], [1, 2]]
+    assert (found.lines, found.merged, found.repeated) == (3, 3, 1)
+
+
+def test_iges_transformations_polylines_and_points(tmp_path: Path) -> None:
+    quarter_turn = "124,0.,-1.,0.,10.,1.,0.,0.,0.,0.,0.,1.,5.;"
+    found = read_mesh(written(tmp_path, "a.igs", iges([[0, 0, 0, 2, 0, 0]], matrix=quarter_turn)))
+    np.testing.assert_allclose(1e3 * found.nodes, [[10, 0, 5], [10, 2, 5]], atol=1e-12)
+    polyline = "106,2,3,0.,0.,0.,0.,1.,0.,0.,1.,1.;"
+    found = read_mesh(written(tmp_path, "b.igs", iges([[0, 0, 0, 2, 0, 0]], extra=polyline)))
+    assert found.edges.tolist() == [[0, 1], [0, 2], [2, 3]]
+    assert found.merged == 1
+    arc = "100,0.,0.,0.,1.,0.,0.,1.;"
+    assert read_mesh(written(tmp_path, "c.igs", iges([[0, 0, 0, 2, 0, 0]], extra=arc))).ignored == {"entity 100": 1}
+
+
+def test_dxf_lines_polylines_and_faces(tmp_path: Path) -> None:
+    square = "0\nLWPOLYLINE\n70\n1\n38\n2\n10\n0\n20\n0\n10\n1\n20\n0\n10\n1\n20\n1\n10\n0\n20\n1\n"
+    face = "0\n3DFACE\n10\n0\n20\n0\n30\n2\n11\n1\n21\n0\n31\n2\n12\n1\n22\n1\n32\n2\n13\n0\n23\n1\n33\n2\n"
+    circle = "0\nCIRCLE\n10\n0\n20\n0\n40\n1\n"
+    path = written(tmp_path, "a.dxf", dxf(dxf_line((0, 0, 0), (0, 0, 2)) + square + face + circle, unit=5))
+    found = read_mesh(path)
+    corners = [[0, 0, 0], [0, 0, 2], [1, 0, 2], [1, 1, 2], [0, 1, 2]]
+    np.testing.assert_allclose(found.nodes, 0.01 * np.array(corners))
+    assert found.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 1]]
+    assert (found.unit, found.repeated, found.ignored) == ("cm", 4, {"CIRCLE": 1})
+
+
+def test_surfaces_by_their_edges(tmp_path: Path) -> None:
+    obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n"
+    ply = (
+        "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 2\n"
+        "property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n3 0 1 2\n3 1 3 2\n"
+    )
+    files = {"a.stl": stl_text(TRIANGLES), "b.stl": stl_binary(TRIANGLES), "c.obj": obj, "d.ply": ply}
+    for name, content in files.items():
+        found = read_mesh(written(tmp_path, name, content), unit="mm")
+        assert (len(found.nodes), len(found.edges)) == (4, 5), name
+        np.testing.assert_allclose(found.bounds, [[0, 0, 0], [1e-3, 1e-3, 0]])
+        assert (found.unit, found.assumed) == ("mm", True)
+
+
+def test_tetrahedra_through_meshio(tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=float)
+    path = tmp_path / "a.vtk"
+    meshio.write(path, meshio.Mesh(points, [("tetra", [[0, 1, 2, 3], [1, 2, 3, 4]])]))
+    found = read_mesh(path)
+    # two tetrahedra that share a face: 6 + 6 - 3 edges
+    assert (len(found.nodes), len(found.edges), found.assumed) == (5, 9, True)
+
+
+def test_tolerance_and_orphans(tmp_path: Path) -> None:
+    text = iges([[0, 0, 0, 10, 0, 0], [10.5, 0, 0, 20, 0, 0], [20, 0, 0, 20.2, 0, 0]], extra="116,0.,50.,0.,0;")
+    path = written(tmp_path, "a.iges", text)
+    apart, together = read_mesh(path), read_mesh(path, tolerance=1e-3)
+    assert (len(apart.nodes), len(apart.edges), apart.orphans, apart.merged) == (6, 3, 1, 1)
+    assert (len(together.nodes), len(together.edges), together.short, together.orphans) == (4, 2, 1, 1)
+    with pytest.raises(MeshProblem, match="larger than the mesh width"):
+        read_mesh(written(tmp_path, "b.iges", iges([[0, 0, k, 1, 0, k] for k in range(200)])), tolerance=1.0)
+
+
+BAD: dict[str, tuple[str, str | bytes, str]] = {
+    "empty": ("a.iges", "", "is empty"),
+    "binary": ("a.iges", b"\x00\x01\x02" * 50, "is a binary file"),
+    "text": ("a.iges", "hello\n" * 20, "is not an IGES file"),
+    "no lines": ("a.iges", iges([], extra="100,0.,0.,0.,1.,0.,0.,1.;"), "has no lines"),
+    "unit": ("a.iges", iges([[0, 0, 0, 1, 0, 0]], unit="3,5HPARSE"), "unknown unit"),
+    "number": ("a.iges", iges([[0, 0, 0, 1, 0, 0]]).replace("110,0,0", "110,x,0"), "no number where one is needed"),
+    "huge number": ("a.iges", iges([[0, 0, 0, 1e308, 0, 0]], unit="7,2HKM"), "not a finite number"),
+    "binary dxf": ("a.dxf", "AutoCAD Binary DXF\r\n", "binary DXF"),
+    "dxf": ("a.dxf", "0\nSECTION\n2\nHEADER\n0\nENDSEC\n", "no section ENTITIES"),
+    "stl": ("a.stl", b"\xff" * 200, "is not an STL file"),
+    "cut stl": ("a.stl", stl_binary(TRIANGLES)[:-10], "is not an STL file"),
+    "obj": ("a.obj", "v 0 0 0\n", "a.obj"),
+    "suffix": ("a.txt", "hello", "no known mesh format"),
+    "point": ("a.iges", iges([[1, 1, 1, 1, 1, 1]]), "are the same"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, content, message = BAD[name]
+    path = written(tmp_path, file, content)
+    with pytest.raises(MeshProblem, match=message):
+        read_mesh(path)
+    assert run(["mesh", str(path), "--json"]) == 2
+    out = capsys.readouterr()
+    assert json.loads(out.out)["status"] == "error"
+    assert "Traceback" not in out.err
+
+
+def test_huge_and_missing_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.iges"
+    with path.open("wb") as file:
+        file.truncate(60_000_000)
+    with pytest.raises(MeshProblem, match="too large"):
+        read_mesh(path)
+    claims = b"x".ljust(80) + struct.pack("<I", 4_000_000_000) + b"0" * 50
+    with pytest.raises(MeshProblem):
+        read_mesh(written(tmp_path, "b.stl", claims))
+    with pytest.raises(MeshProblem, match="cannot read"):
+        read_mesh(tmp_path / "none.stl")
+    with pytest.raises(MeshProblem, match="not a unit of length"):
+        read_mesh(written(tmp_path, "c.stl", stl_text(TRIANGLES)), unit="kg")
+
+
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """A few random changes: bytes, numbers, whole lines, cuts, repeats."""
+    out = bytearray(data)
+    for _ in range(int(rng.integers(1, 6))):
+        at = int(rng.integers(0, max(1, len(out))))
+        match int(rng.integers(0, 6)):
+            case 0:
+                out[at : at + 1] = bytes([int(rng.integers(0, 256))])
+            case 1:
+                del out[at : at + int(rng.integers(1, 100))]
+            case 2:
+                out[at:at] = out[at : at + int(rng.integers(1, 200))]
+            case 3:
+                out[at:at] = rng.choice([b"1e999", b"-1", b"99999999999", b"nan", b";", b",", b"\n", b"4294967295H"])
+            case 4:
+                lines = bytes(out).split(b"\n")
+                rng.shuffle(lines)
+                out = bytearray(b"\n".join(lines))
+            case _:
+                digits = [k for k, byte in enumerate(out) if 48 <= byte < 58]
+                if digits:
+                    out[digits[int(rng.integers(0, len(digits)))]] = 48 + int(rng.integers(0, 10))
+    return bytes(out)
+
+
+SOUND: dict[str, Callable[[], bytes]] = {
+    "iges": lambda: iges(
+        [[0, 0, k, 1, 0, k] for k in range(6)], matrix="124,1.,0.,0.,0.,0.,1.,0.,0.,0.,0.,1.,0.;"
+    ).encode(),
+    "dxf": lambda: dxf("".join(dxf_line((0, 0, k), (1, 0, k)) for k in range(6))).encode(),
+    "stl": lambda: stl_text(TRIANGLES).encode(),
+    "binary.stl": lambda: stl_binary(TRIANGLES),
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_mutated_files_never_crash_or_hang(kind: str, tmp_path: Path) -> None:
+    """125 files of each kind are read or refused, each within a second."""
+    rng = np.random.default_rng(len(kind))
+    sound = SOUND[kind]()
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(sound)
+    read_mesh(path)
+    refused = 0
+    for _ in range(125):
+        path.write_bytes(mutated(sound, rng))
+        start = time.perf_counter()
+        try:
+            found = read_mesh(path)
+        except MeshProblem:
+            refused += 1
+        else:
+            assert np.all(np.isfinite(found.nodes))
+            assert found.edges.max() < len(found.nodes)
+        assert time.perf_counter() - start < 1
+    assert refused > 10

@@ -1,0 +1,277 @@
+"""Meshes against exact answers: mass and inertia, catenaries, beams, plates, slack ropes; and what is wrong in a file."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import root
+
+import pliant
+from pliant.spec import load_text
+from pliant.spec.faults import SpecError
+
+
+def dxf(chain: np.ndarray) -> str:
+    """A DXF drawing in metres with the lines of a chain of points."""
+    lines = []
+    for a, b in pairwise(chain):
+        codes = zip((10, 20, 30, 11, 21, 31), (*a, *b), strict=True)
+        lines.append("0\nLINE\n8\n0\n" + "".join(f"{code}\n{float(x)!r}\n" for code, x in codes))
+    head = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n"
+    return head + "".join(lines) + "0\nENDSEC\n0\nEOF\n"
+
+
+def rigid_inertia(eqs: pliant.Equations) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and inertia about the world's origin, from the kinetic energy of rigid motions."""
+    q, _ = eqs.initial_state()
+    names = list(eqs.rates)
+    motions = np.zeros((len(names), 6))
+    for k, name in enumerate(names):
+        node, _, component = name.rpartition(".")
+        if component in "xyz" and "orientation" not in name:
+            axis = "xyz".index(component)
+            place = eqs.frame(node, q).position
+            motions[k, axis] = 1
+            for turn in range(3):
+                motions[k, 3 + turn] = np.cross(np.eye(3)[turn], place)[axis]
+        else:
+            axis = ("wx", "wy", "wz").index(component)
+            R = eqs.frame(node.removesuffix(".orientation"), q).rotation
+            motions[k, 3:] = R[:, axis]
+    M = motions.T @ (eqs.mass_matrix(q) @ motions)
+    mass = M[0, 0]
+    # rows: linear momentum of a unit turn is turn x (m c)
+    center = np.array([M[1, 5], M[2, 3], M[0, 4]]) / mass
+    return float(mass), center, M[3:, 3:]
+
+
+ZIGZAG = np.array([[0, 0, 0], [0.3, 0.1, 0], [0.35, 0.4, 0.2], [0.1, 0.5, 0.6], [0.7, 0.2, 0.5]])
+
+
+@pytest.mark.parametrize("how", ["mass: 2 kg", "section: bar, material: steel"])
+def test_mass_center_and_inertia_of_a_shell_are_those_of_its_rods(how: str, tmp_path: Path) -> None:
+    """Any wireframe: the sum of uniform bars with their sections, each about its own centre, moved to the origin."""
+    (tmp_path / "a.dxf").write_text(dxf(ZIGZAG))
+    both = "section: bar, material: steel"
+    mass = how if how != both else ""
+    text = f"""
+pliant: 1
+sections: {{bar: {{shape: circle, radius: 2 cm}}}}
+materials: {{steel: {{density: 800 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.3}}}}
+meshes:
+  wire: {{type: shell, drawing: {{file: a.dxf}}, ends: free, {both}{", " + mass if mass else ""},
+         position: [1 m, 2 m, 3 m], rotation: {{axis: [1, 2, 3], angle: 40 deg}}}}
+"""
+    eqs = pliant.derive(load_text(text, folder=tmp_path))
+    mass_found, center, inertia = rigid_inertia(eqs)
+    q, _ = eqs.initial_state()
+    points = np.array([eqs.frame(f"wire.n{k + 1}", q).position for k in range(5)])
+    vectors, middles = np.diff(points, axis=0), (points[1:] + points[:-1]) / 2
+    lengths = np.linalg.norm(vectors, axis=1)
+    per_length = 800 * np.pi * 0.02**2 if not mass else 2 / lengths.sum()
+    masses = per_length * lengths
+    exact = np.zeros((3, 3))
+    for m, d, c, length in zip(masses, vectors / lengths[:, None], middles, lengths, strict=True):
+        across, along = m * (length**2 / 12 + 0.02**2 / 4), m * 0.02**2 / 2
+        exact += (
+            across * (np.eye(3) - np.outer(d, d)) + along * np.outer(d, d) + m * (c @ c * np.eye(3) - np.outer(c, c))
+        )
+    assert mass_found == pytest.approx(masses.sum(), rel=1e-12)
+    np.testing.assert_allclose(center, masses @ middles / masses.sum(), rtol=1e-12)
+    np.testing.assert_allclose(inertia, exact, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", ["mass: 2 kg", "node_mass: 30 g"])
+def test_mass_center_and_inertia_of_a_membrane_are_those_of_its_points(how: str, tmp_path: Path) -> None:
+    (tmp_path / "a.dxf").write_text(dxf(ZIGZAG))
+    mesh = f"wire: {{type: membrane, drawing: {{file: a.dxf}}, ends: free, stiffness: 5 N, {how}}}"
+    eqs = pliant.derive(load_text(f"pliant: 1\nmeshes:\n  {mesh}\n", folder=tmp_path))
+    mass, center, inertia = rigid_inertia(eqs)
+    lengths = np.linalg.norm(np.diff(ZIGZAG, axis=0), axis=1)
+    ends = np.concatenate([[0], lengths]) / 2 + np.concatenate([lengths, [0]]) / 2
+    masses = 2 * ends / ends.sum() if how.startswith("mass") else np.full(5, 0.03)
+    assert mass == pytest.approx(masses.sum(), rel=1e-12)
+    np.testing.assert_allclose(center, masses @ ZIGZAG / masses.sum(), rtol=1e-12)
+    exact = sum(m * (c @ c * np.eye(3) - np.outer(c, c)) for m, c in zip(masses, ZIGZAG, strict=True))
+    np.testing.assert_allclose(inertia, exact, rtol=1e-12)
+
+
+def test_a_hanging_chain_is_the_discrete_catenary(tmp_path: Path) -> None:
+    """Ends of the drawing are ground points, as published. The exact shape has one horizontal force, vertical ones that
+    grow by a node's weight, and links of the length that their tension makes."""
+    links, EA, total, gravity = 12, 40.0, 0.6, 9.81
+    chain = np.column_stack([np.linspace(0, 1, links + 1), np.zeros(links + 1), np.zeros(links + 1)])
+    chain[:, 2] = -0.3 * np.sin(np.pi * chain[:, 0])
+    (tmp_path / "a.dxf").write_text(dxf(chain))
+    mesh = (
+        f"net: {{type: membrane, drawing: {{file: a.dxf}}, mass: {total} kg, stiffness: {EA} N, damping_time: 0.1 s}}"
+    )
+    eqs = pliant.derive(load_text(f"pliant: 1\nmeshes:\n  {mesh}\n", folder=tmp_path))
+    rest = pliant.equilibrium(eqs)
+    found = np.array([eqs.frame(f"net.n{k + 1}", rest.q).position for k in range(links + 1)])
+    lengths = np.linalg.norm(np.diff(chain, axis=0), axis=1)
+    weights = gravity * total * (lengths[1:] + lengths[:-1]) / 2 / lengths.sum()
+    offset = 1e-3 / 2 * lengths  # of a rope that is taut: its tension rises as a parabola over a strain of 1e-3
+
+    def shape(forces: np.ndarray) -> np.ndarray:
+        horizontal, first = forces
+        vertical = first + np.concatenate([[0], np.cumsum(weights)])
+        tension = np.hypot(horizontal, vertical)
+        stretched = lengths + offset + tension * lengths / EA
+        steps = (stretched / tension)[:, None] * np.column_stack([np.full(links, horizontal), vertical])
+        return np.vstack([[0, 0], np.cumsum(steps, axis=0)])
+
+    solution = root(lambda forces: shape(forces)[-1] - chain[-1, [0, 2]], [1.0, -weights.sum() / 2], tol=1e-13)
+    np.testing.assert_allclose(found[:, [0, 2]], shape(solution.x), atol=1e-9)
+    assert found[:, 2].min() < -0.3
+
+
+STRIP = """
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+sections: {{bar: {{shape: rectangle, width: 2 cm, height: 1 cm}}}}
+materials: {{steel: {{density: 800 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.25}}}}
+meshes:
+  beam: {{type: shell, drawing: {{file: a.dxf}}, ends: free, section: bar, material: steel,
+         sets: {{root: {{nodes: 1}}, tip: {{nodes: 4}}}}, held: {{root: world}}}}
+loads:
+  push: {{type: wrench, frame: beam.tip, force: {force}}}
+"""
+
+
+@pytest.mark.parametrize(("axis", "moment"), [("y", 1e-2 * 2e-2**3 / 12), ("z", 2e-2 * 1e-2**3 / 12)])
+def test_edges_are_exact_timoshenko_beams(axis: str, moment: float, tmp_path: Path) -> None:
+    """P L^3 / (3 E I) + P L / (k G A) however few edges there are; the section's y axis is nearest to z."""
+    (tmp_path / "a.dxf").write_text(dxf(np.array([[0, 0, 0], [0.1, 0, 0], [0.15, 0, 0], [0.3, 0, 0]])))
+    force = "[0, 1e-6 N, 0]" if axis == "y" else "[0, 0, 1e-6 N]"
+    eqs = pliant.derive(load_text(STRIP.format(force=force), folder=tmp_path))
+    rest = pliant.equilibrium(eqs)
+    found = eqs.frame("beam.tip", rest.q).position["xyz".index(axis)]
+    E, nu, area, length = 1e6, 0.25, 2e-4, 0.3
+    k = 10 * (1 + nu) / (12 + 11 * nu)
+    exact = 1e-6 * (length**3 / (3 * E * moment) + length / (k * E / (2 * (1 + nu)) * area))
+    assert found == pytest.approx(exact, rel=1e-3)  # shear factors of rectangles differ in the third digit
+
+
+def plate(cells: int) -> pliant.Equations:
+    return pliant.derive(
+        load_text(f"""
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+sections: {{strip: {{shape: rectangle, width: {1 / cells}, height: 5 mm}}}}
+materials: {{steel: {{youngs_modulus: 1 GPa, poissons_ratio: 0}}}}
+meshes:
+  plate: {{type: shell, drawing: {{rectangle: [1 m, 1 m], cells: [{cells}, {cells}]}}, section: strip, material: steel, mass: 5 kg,
+          sets: {{a: {{plane: x}}, b: {{plane: x, through: [1, 0, 0]}}, c: {{plane: y}}, d: {{plane: y, through: [0, 1, 0]}}}},
+          held: {{a: world, b: world, c: world, d: world}}}}
+""")
+    )
+
+
+def test_a_clamped_grid_of_beams_is_an_orthotropic_plate() -> None:
+    """Its twisting stiffness is that of the strips, twice a plate's: frequencies follow the theory of orthotropic plates
+    (Hearmon 1959), by which they lie 11 % above those of an isotropic plate: the honest price of beams."""
+    E, t, cells = 1e9, 5e-3, 10
+    found = pliant.modes(plate(cells), count=1).frequencies[0]
+    D, width = E * t**3 / 12, 1 / cells
+    J = width * t**3 * (1 / 3 - 0.21 * t / width * (1 - (t / width) ** 4 / 12))
+    twist = 2 * (E / 2) * J / width  # of both families of strips, 2 H
+    density = 5.0  # per area; strips along x and along y together
+    hearmon = np.sqrt((4.730**4 * 2 * D + 151.3 * twist) / density) / (2 * np.pi)
+    isotropic = 35.99 * np.sqrt(D / density) / (2 * np.pi)
+    assert found == pytest.approx(hearmon, rel=0.04)
+    assert hearmon / isotropic == pytest.approx(1.11, abs=0.005)
+    assert 1.07 < found / isotropic < 1.15
+
+
+def test_ropes_that_go_slack_lose_energy_only() -> None:
+    """A net is thrown together and falls: Newton's method gets through all switches, and nothing gains energy."""
+    eqs = pliant.derive(pliant.load("net", set={"cells": 6}))
+    q, v = eqs.initial_state()
+    places = np.array([float(x) for x in q])
+    v = v.copy()
+    v[0::3], v[1::3] = -4 * (places[0::3] - 0.5), 2 * (places[1::3] - 0.5)
+    run = pliant.simulate(
+        eqs, 0.6, start=pliant.State(q, v), method=pliant.GeneralizedAlpha(step=1e-3, spectral_radius=0.5)
+    )
+    assert run.status == "completed"
+    total = np.asarray(run.energy["total"])
+    assert np.diff(total).max() < 1e-3 * (total[0] - total[-1])
+    assert total[-1] < total[0] - 0.1
+
+
+def test_the_engines_agree_on_meshes() -> None:
+    for name, cells in (("net", 2), ("cloth", 1)):
+        spec = pliant.load(name, set={"cells": cells})
+        compiled, interpreted = pliant.derive(spec, engine="compiled"), pliant.derive(spec, engine="interpreted")
+        q, v = compiled.initial_state()
+        rng = np.random.default_rng(0)
+        q = q + 0.01 * rng.normal(size=len(q))
+        v = rng.normal(size=len(v))
+        a, _ = compiled.forward_dynamics(q, v)
+        np.testing.assert_allclose(a, interpreted.forward_dynamics(q, v)[0], rtol=1e-8, atol=1e-8 * np.abs(a).max())
+
+
+def test_parameters_change_a_mesh_without_deriving_again() -> None:
+    text = """
+pliant: 1
+parameters: {side: 1 m, EA: 30 N}
+meshes:
+  net: {type: membrane, drawing: {rectangle: [=side, =side], cells: [2, 2]}, mass: 1 kg, stiffness: =EA}
+"""
+    eqs = pliant.derive(load_text(text))
+    q, _ = eqs.initial_state({"side": 2.0})
+    np.testing.assert_allclose(q.reshape(3, 3, 3)[2, 2], [2, 2, 0])
+    other = pliant.derive(load_text(text.replace("side: 1 m", "side: 2 m").replace("30 N", "50 N")))
+    q, v = other.initial_state()
+    q[2] += 0.3
+    a, _ = other.forward_dynamics(q, v)
+    np.testing.assert_allclose(eqs.forward_dynamics(q, v, parameters={"side": 2.0, "EA": 50.0})[0], a, rtol=1e-12)
+
+
+def test_nodes_held_by_a_moving_body_go_with_it() -> None:
+    eqs = pliant.derive(pliant.load("sleeve"))
+    q, _ = eqs.initial_state()
+    left, right = (eqs.frame(f"fabric.clamped_{k}", q).position for k in (1, 2))
+    np.testing.assert_allclose(np.linalg.norm(left - right), 0.076)
+    turned = eqs.position_vector({"shoulder": 0.5}, q)
+    arm = eqs.frame("arm", turned)
+    np.testing.assert_allclose(arm.rotation.T @ (eqs.frame("fabric.clamped_1", turned).position - arm.position),
+                               [-0.038, 0, -0.03], atol=1e-12)  # fmt: skip
+
+
+FAULTS = {
+    "no file": ("drawing: {file: none.iges}, mass: 1 kg, stiffness: 1 N", "there is no file"),
+    "empty set": (
+        "drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 1 N, sets: {far: {box: [[5, 5, 5], [6, 6, 6]]}}",
+        "has no nodes",
+    ),
+    "no set": (
+        "drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 1 N, held: {rim: world}",
+        "no set 'rim'",
+    ),
+    "no mass": ("drawing: {rectangle: [1, 1], cells: [2, 2]}, stiffness: 1 N", "the mesh has no mass"),
+    "no stiffness": ("drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg", "no stiffness"),
+    "too large": ("drawing: {rectangle: [1, 1], cells: [2000, 2000]}, mass: 1 kg, stiffness: 1 N", "4004001 nodes"),
+    "number": (
+        "drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N, sets: {a: {nodes: 9}}",
+        "no node 9",
+    ),
+    "two spokes": ("drawing: {web: 1 m, spokes: 2, rings: 2}, mass: 1 kg, stiffness: 1 N", "three spokes"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_is_wrong_with_a_mesh_is_said(name: str, tmp_path: Path) -> None:
+    mesh, message = FAULTS[name]
+    with pytest.raises(SpecError, match=message):
+        load_text(f"pliant: 1\nmeshes:\n  net: {{type: membrane, {mesh}}}\n", folder=tmp_path)
+
+
+def test_a_reference_to_a_node_that_is_not_there() -> None:
+    mesh = "net: {type: membrane, drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N}"
+    with pytest.raises(SpecError, match="has no frame 'n5'"):
+        load_text(f"pliant: 1\nmeshes:\n  {mesh}\noutputs:\n  place: {{frame: net.n5, quantity: position}}\n")
