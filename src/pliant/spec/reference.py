@@ -19,6 +19,7 @@ from pliant.controller import lqr
 from pliant.controller.base import InputLimit
 from pliant.joint import JointBase, chain
 from pliant.link import LinkBase
+from pliant.mesh import Membrane, Shell, drawing, sets
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.rod.switch import KINDS
 from pliant.section import Holes, Station
@@ -81,6 +82,9 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
     ("Rod models", tuple(KINDS.values())),
+    ("Meshes", (Membrane, Shell)),
+    ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
+    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (
