@@ -25,7 +25,7 @@ def test_an_example_loads(example: str, tmp_path: Path) -> None:
             (tmp_path / "common.yaml").write_text(other)
     if not example.startswith("# common.yaml"):
         robot = load_text(example, folder=tmp_path)
-        assert robot.joints or robot.rods or "attach" in example
+        assert robot.joints or robot.rods or robot.meshes or "attach" in example
 
 
 def test_every_part_has_an_example() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -129,6 +129,12 @@ class BlockDrawing(DrawingBase):
 
 class WebDrawing(DrawingBase):
     """Spokes and rings around the origin in the plane z = 0; the spokes' outer ends have one edge."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+meshes:
+  web: {type: membrane, drawing: {web: 20 cm, spokes: 12, rings: 6}, mass: 0.1 g, stiffness: 0.02 N, tightness: 0.8}
+"""
 
     web: Length
     """Length of the spokes [m]."""

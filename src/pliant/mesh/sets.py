@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -44,6 +44,18 @@ class BoxSet(NodeSetBase):
 
 class PlaneSet(NodeSetBase):
     """Nodes on a plane."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+meshes:
+  net:
+    type: membrane
+    drawing: {rectangle: [1 m, 50 cm], cells: [4, 2]}
+    sets: {left: {plane: x}, right: {plane: x, through: [1 m, 0, 0]}, middle: {nodes: 8}}
+    held: {left: world, right: world}
+    mass: 200 g
+    stiffness: 50 N
+"""
 
     plane: Axis
     """Direction that the plane is square to: x, y, z, or three numbers."""
