@@ -19,6 +19,8 @@ RUN, REST, START = "run", "at rest", "initial pose"
 NOTHING = "none"
 SPEEDS = ("0.1 x", "0.25 x", "0.5 x", "1 x", "2 x", "4 x")
 INTERVAL = 1 / 30
+MOST_NAMES = 12
+"""More names than this would hide the robot: they wait for their box."""
 STEPS = 400
 """Places of a slider."""
 
@@ -37,6 +39,8 @@ class LivePage:
         self.gui.main_panel.dock_right()
         first, words = self._first()
         stage = self.drawing.draw(first.scene)
+        if self.drawing.label_layers.count("labels") > MOST_NAMES:
+            self.drawing.show("labels", False)
         set_view(server, stage)
         self._add_controls(stage.size, words)
 

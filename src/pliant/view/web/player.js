@@ -2,7 +2,7 @@
    from models are only ever set as text. All frames are on the graphics card, and the shader mixes two of them. */
 "use strict";
 (() => {
-  const FIELD_OF_VIEW = 0.5;
+  const FIELD_OF_VIEW = 0.5, NAMES = 12; // more names than this would hide the robot: they wait for their box
 
   // -- shaders ------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,8 @@
   class Player {
     constructor(host, data) {
       this.host = host; this.data = data; this.clip = data.clips[0]; this.time = 0; this.speed = 1;
-      this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, labels: true, nodes: false };
+      this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, nodes: false,
+        labels: data.labels.filter((label) => label.layer === "labels").length <= NAMES };
       this.canvas = make("canvas", host, { tabindex: "0", role: "img", "aria-label": data.title +
         ", three-dimensional view. Arrow keys turn it, plus and minus zoom, space plays." });
       // without a graphics card, smooth edges would cost more than the whole picture
