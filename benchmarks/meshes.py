@@ -1,0 +1,90 @@
+"""Nets and cloths of growing size: time to derive, time per step, memory, and how they grow.
+
+    python benchmarks/meshes.py [--json] [--sides 10,32,100]
+
+Each case runs in a process of its own, so that its memory is its own. Steps are implicit (generalized-alpha) and of one
+size; times per step are processor time of the whole simulation on one core over its steps. Growth is the power of the
+number of nodes between the two largest cases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+
+CASES = {"net": 5e-3, "cloth": 10e-3}
+"""Robots, and the step that they take [s]."""
+
+
+def measure(robot: str, side: int, steps: int) -> dict[str, float | str]:
+    """One robot of side x side nodes in this process."""
+    import pliant
+
+    step = CASES[robot]
+    start = time.process_time()
+    eqs = pliant.derive(pliant.load(robot, set={"cells": side - 1}))
+    engine = eqs.bind()
+    derived = time.process_time() - start
+    method = pliant.GeneralizedAlpha(step=step, spectral_radius=0.5)
+    pliant.simulate(eqs, step, method=method)  # what happens once
+    start = time.process_time()
+    run = pliant.simulate(eqs, steps * step, method=method, save=pliant.At([steps * step]))
+    used = time.process_time() - start
+    return {
+        "robot": robot,
+        "nodes": side * side,
+        "rates": engine.nv,
+        "status": str(run.status),
+        "derive_s": derived,
+        "steps": run.timing.steps,
+        "ms_per_step": 1e3 * used / max(1, run.timing.steps),
+        "share_of_real_time": run.timing.steps * step / used,
+        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    """Print a table, or one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--sides", default="10,32,100", help="nodes along a side, with commas")
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(measure(arguments.one[0], int(arguments.one[1]), arguments.steps)))
+        return
+    rows = []
+    for robot in CASES:
+        for side in arguments.sides.split(","):
+            command = [sys.executable, __file__, "--one", robot, side, "--steps", str(arguments.steps)]
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+            )
+            rows.append(json.loads(done.stdout.splitlines()[-1]))
+    growth = {}
+    for robot in CASES:
+        own = [row for row in rows if row["robot"] == robot]
+        if len(own) > 1:
+            a, b = own[-2:]
+            growth[robot] = math.log(b["ms_per_step"] / a["ms_per_step"]) / math.log(b["nodes"] / a["nodes"])
+    if arguments.json:
+        print(json.dumps({"cases": rows, "growth": growth}))
+        return
+    for row in rows:
+        print(
+            f"{row['robot']:<6} {row['nodes']:>6} nodes  derive {row['derive_s']:6.2f} s  {row['ms_per_step']:9.2f} ms per step  "
+            f"{row['share_of_real_time']:7.3f} of real time  {row['memory_mb']:6.0f} MB  {row['status']}"
+        )
+    for robot, power in growth.items():
+        print(f"{robot}: time per step grows as n^{power:.2f}")
+
+
+if __name__ == "__main__":
+    main()
