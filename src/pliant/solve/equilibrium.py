@@ -98,8 +98,9 @@ def equilibrium(
 ) -> Equilibrium:
     """A pose at rest near `start` (the model's initial pose by default).
 
-    Where the pose that balances all forces is unstable, or none is found, loads and constraint gaps are applied along a
-    path instead, which leaves the unstable pose as the robot would: where it loses its stiffness.
+    Where the pose that balances all forces lacks stiffness, or none is found, loads and constraint gaps are applied along a
+    path instead, which leaves the unstable pose as the robot would: where it loses its stiffness. A pose that flutters keeps
+    its stiffness; no path leads away from it.
 
     `tolerance`: largest unbalanced force accepted, relative to the forces in play.
     """
@@ -121,7 +122,8 @@ def equilibrium(
     judged = judge(at)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
     came = iterations > 0 or bool(made.messages)
-    if came and (not done or (judged is not None and judged.stable is False)):
+    gives_way = judged is not None and judged.stable is False and judged.conservative
+    if came and (not done or gives_way):
         settled = settle(eqs, engine, t, start_q, tolerance)
         if settled is not None and (settled.stable or not done):
             q, multipliers, done = settled.q, settled.multipliers, True
