@@ -49,6 +49,22 @@ def test_constant_strain_is_met_exactly(patch, loads, strain):
         assert found.rotation == pytest.approx(np.asarray(R), abs=1e-11)
 
 
+def test_actuation_alone_strains_the_rod_alike():
+    """A chamber bends and stretches the whole rod by the same strain, whatever the length of the elements."""
+    text = PATCH.replace(
+        "frames: {a", "chambers: {one: {pressure: 80 kPa, radius: 4 mm, positions: [[8 mm, 0]]}}, frames: {a"
+    )
+    eqs = arm("fe:1", text)
+    q = static(eqs, {}, {})
+    pull = 8e4 * np.pi * 0.004**2
+    stretch, bend = pull / (E * AREA), pull * 0.008 / (E * I_Y)
+    R, p = se3.exp(0.4 * (ca.DM([0, 0, 1 + stretch, 0, -bend, 0])))
+    found = eqs.frame("arm.tip", q)
+    assert found.position == pytest.approx(np.asarray(p).ravel(), abs=1e-10)
+    assert found.rotation == pytest.approx(np.asarray(R), abs=1e-9)
+    assert 0.4 * bend > 0.25
+
+
 @pytest.mark.parametrize("height", [0.1, 1e-3])
 def test_small_displacements_are_exact_at_the_nodes(height):
     """One element under a tip force: P L^3 / 3EI + P L / kGA, however slender (nothing locks)."""

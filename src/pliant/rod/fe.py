@@ -13,6 +13,14 @@ and the logarithm of the product of exponentials (Magnus 1954, to fourth order) 
 So the stored energy is h/2 (e - rest)' F^-1 (e - rest). It depends on the relative pose alone (objective, path
 independent), vanishes for constant rest strain, locks in nothing, and for small displacements is the element that is
 exact at its nodes. A curvature that varies linearly costs no further unknowns.
+
+With actuators a (forces along the strains) and any section law w(e), the wrench that turns along is that of the loads alone,
+lambda = w(e) - a: under actuation alone the strain is the same all along the rod. With y = C^-1 lambda the potential is
+
+    h (W(e) - a e) + h/2 y' (F^-1 - C) y,
+
+which is the one above for a linear law without actuators. Of the second term the part that changes with `a` alone is not
+counted as supplied: where actuation varies in time, energies balance up to the square of the element's length.
 """
 
 from __future__ import annotations
@@ -138,34 +146,39 @@ def element_force(law: Law, *, actuated: bool) -> FrameForce:
 
 def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
     """The element's answer to its mean strain (6): force conjugate to it, energy and powers."""
-    length, rest, stiffness = c[0], c[9:15], (c[1:9], c[CONSTANTS : CONSTANTS + 8])
-    force, energy = _elastic(strain, rest, length, stiffness)
+    length, stiffness = c[0], (c[1:9], c[CONSTANTS : CONSTANTS + 8])
     mean = (stiffness[0] + stiffness[1]) / 2
-    if law != "linear":
-        # what the law adds to the linear one, for the mean strain
-        plain = ca.vertcat(length, mean, rest, ca.DM.zeros(6), ca.DM.ones(6))
-        none = ca.DM(0, 1)
-        actual = section_effect(strain, ca.DM.zeros(6), plain, none, law)
-        linear = section_effect(strain, ca.DM.zeros(6), plain, none, "linear")
-        force, energy = force + actual.force - linear.force, energy + actual.energy - linear.energy
+    section = ca.vertcat(1, mean, c[9:15], ca.DM.zeros(6), ca.DM.ones(6))
+    none = ca.DM(0, 1)
+    x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
+    uniform = section_effect(x, ca.DM.zeros(6), section, none, law)
+    # the section's wrench and its derivative, transposed, along a direction
+    answer = ca.Function("section", [x, way, c], [uniform.force, ca.jtimes(uniform.force, x, way, True)])
+    actuation = signal if signal.numel() else ca.SX.zeros(6)
+    wrench = -answer(strain, ca.DM.zeros(6), c)[0] - actuation
+    # the strain that this wrench has made, beside what actuators and the law's own curve made
+    y = compliance(mean) @ wrench
+    varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
+    correction = -answer(strain, compliance(mean) @ varied - y, c)[1]
+    force = -length * (wrench + correction - turned)
+    energy = length * (energy - ca.dot(y, wrench) / 2)
+    exact = section_effect(strain, rate, ca.vertcat(length, section[1:]), none, law)
     friction = strain_friction(rate, length, mean, c[15:21], c[21:27])
-    drive = length * signal if signal.numel() else ca.DM.zeros(6)
-    return Effect(force - friction + drive, energy, ca.dot(friction, rate), ca.dot(drive, rate))
+    supply = length * ca.dot(actuation, rate) + exact.supply
+    return Effect(force - friction, exact.energy + energy, ca.dot(friction, rate), supply)
 
 
-def _elastic(strain: Any, rest: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Force conjugate to the mean strain, and stored energy [J]; the module's text has the equations."""
-    e = strain + STRAIGHT
+def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    """The wrench F^-1 y, half the change of y' F^-1 y with the mean strain e through F (6, with the sign of a force), and
+    half of y' F^-1 y itself; the module's text has the equations."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    F = _flexibility(e, places, stiffness)
-    wrench = _solve(F, strain - rest)
+    wrench = _solve(_flexibility(e, places, stiffness), y)
     n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
     turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
     slope = turning @ e
     # the wrench makes the energy stationary, so only F is differentiated
-    varied = sum(s * (_compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
-    force = -length * (wrench - turning.T @ varied / 2)
-    return force, length * ca.dot(strain - rest, wrench) / 2
+    varied = sum(s * (compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
+    return wrench, turning.T @ varied / 2, ca.dot(y, wrench) / 2
 
 
 def _flexibility(e: Any, places: tuple[Any, Any], stiffness: tuple[Any, Any]) -> Any:
@@ -175,7 +188,7 @@ def _flexibility(e: Any, places: tuple[Any, Any], stiffness: tuple[Any, Any]) ->
     F = 0
     for s, C in zip(places, stiffness, strict=True):
         shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ _compliance(C) @ shape.T
+        F += 0.5 * shape @ compliance(C) @ shape.T
     return F
 
 
@@ -185,7 +198,7 @@ def straight_compliance(length: Any, stiffness: Any) -> Any:
     return _flexibility(STRAIGHT, places, (stiffness, stiffness))
 
 
-def _compliance(stiffness: Any) -> Any:
+def compliance(stiffness: Any) -> Any:
     """Strains per force of a section, 6x6, from six stiffnesses and the coupling of the shears and of the bends."""
     out = ca.diag(1 / stiffness[0:6])
     for at, coupling in ((0, stiffness[6]), (3, stiffness[7])):

@@ -27,7 +27,7 @@ from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
 from pliant.rod.base import RodModelBase
-from pliant.rod.fe import straight_compliance, strain_friction
+from pliant.rod.fe import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
@@ -203,11 +203,15 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated:
             answer = section_effect(e, rate, c, signal, "linear")
             return Effect(B.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
         # the wrench at the middle that equilibrium along the straight element asks for
-        wrench = ca.solve(straight_compliance(c[0], c[1:9]), e - c[9:15])
+        actuation = signal if signal.numel() else ca.DM.zeros(6)
+        strained, actuated_strain = e - c[9:15], compliance(c[1:9]) @ actuation
+        # actuation strains the whole element alike; what loads have made is the rest (see `fe`)
+        loaded = strained - actuated_strain
+        wrench = ca.solve(straight_compliance(c[0], c[1:9]), loaded)
         friction = strain_friction(rate, c[0], c[1:7], c[15:21], c[21:27])
-        drive = c[0] * signal if signal.numel() else ca.DM.zeros(6)
-        force, energy = drive - friction - c[0] * wrench, c[0] * ca.dot(e - c[9:15], wrench) / 2
-        return Effect(B.T @ force, energy, ca.dot(friction, rate), ca.dot(drive, rate))
+        energy = ca.dot(loaded, wrench) / 2 + ca.dot(actuation, strained - actuated_strain / 2)
+        force = -friction - c[0] * wrench
+        return Effect(B.T @ force, c[0] * energy, ca.dot(friction, rate), c[0] * ca.dot(actuation, rate))
 
     motion = MOTION_OF[plane]
     name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped, *["actuated"] * actuated])
