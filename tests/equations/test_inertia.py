@@ -16,7 +16,7 @@ from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.interpreted import InterpretedEngine
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3, so3
-from pliant.model.system import MASS_SIZE, Constants, Inert, System, SystemBuilder
+from pliant.model.system import MASS_SIZE, Inert, System, SystemBuilder
 from pliant.motion import ROTATION
 from pliant.motion.base import Vector
 
@@ -29,7 +29,7 @@ def as_inertias(system: System) -> System:
     for node, at in system.masses.items():
         inertias.append(Inert(RIGID, (node,), (), len(numbers)))
         numbers += [*HERE, *system.constants.numbers[at : at + MASS_SIZE]]
-    constants = Constants(np.array(numbers), np.zeros(0, dtype=int), None)
+    constants = replace(system.constants, numbers=np.array(numbers))
     return replace(system, masses={}, inertias=tuple(inertias), constants=constants)
 
 
