@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import control
 import numpy as np
 import pytest
 import scipy.linalg as la
 
-import control
 import pliant
 from pliant.control import discretize, kalman, lqr, luenberger, reduce
 from pliant.control.discrete import TooSlow
