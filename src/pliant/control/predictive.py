@@ -34,6 +34,8 @@ class Predictive:
         horizon: samples to look ahead.
         output_weight, effort, change: weights on errors, on inputs against `preferred`, and on their changes; per square
             of their units.
+        correction: share of each prediction's error that later predictions learn, 0 to 1; what a wrong model misses at every
+            sample is then allowed for, and no error stays.
         parameters: the model's own, where they differ from the robot's.
         seconds: how long each command took to compute [s].
     """
@@ -46,6 +48,7 @@ class Predictive:
     output_weight: float = 1.0
     effort: float = 0.0
     change: float = 1e-8
+    correction: float = 0.2
     limits: Limits | None = None
     preferred: np.ndarray | None = None
     inputs: tuple[str, ...] | None = None
@@ -69,7 +72,8 @@ class Predictive:
         """Forget the last run."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
-        self._integral = np.zeros(0)
+        self._missing: np.ndarray | None = None
+        self._expected: np.ndarray | None = None
         self.seconds.clear()
 
     def command(self, now: Now) -> dict[str, float]:
@@ -84,6 +88,7 @@ class Predictive:
         A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)
         B, constant = B[:, :m], B[:, m]
         y0 = now.measure(self.outputs)
+        self._learn(y0)
         # changes of the outputs over the horizon: from the state's own drift, and from each input's change
         k, n = len(linear.C), len(A)
         free, x = np.zeros((N, k)), np.zeros(n)
@@ -97,10 +102,19 @@ class Predictive:
             # inputs held over sample j act on the outputs after sample i >= j
             response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])
         wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(N, k)
+        free += np.outer(np.arange(1, N + 1), self._missing)
         u = self._program(response.reshape(N * k, N * m), (wanted - y0 - free).ravel())
+        self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
         self._last = u
         self.seconds.append(time.perf_counter() - begin)
         return dict(zip(self._inputs, u.tolist(), strict=True))
+
+    def _learn(self, y: np.ndarray) -> None:
+        """What the model misses in one sample, from the last prediction."""
+        if self._missing is None or self._expected is None:
+            self._missing = np.zeros(len(y))
+        else:
+            self._missing = self._missing + self.correction * (y - self._expected)
 
     def _drift(self, now: Now, present: Values, independent: tuple[str, ...]) -> np.ndarray:
         """Rate of the states (v, a) that the present state has with the inputs as they are."""

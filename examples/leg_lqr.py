@@ -1,0 +1,66 @@
+"""The pretensioned leg, held by a regulator that sees the leaf spring's middle alone and damps its first vibration."""
+
+import numpy as np
+
+import pliant
+from pliant.control import Limits, StateFeedback, discretize, kalman, lqr, reduce
+
+SAMPLE = 2e-3
+"""Time between two commands of the controller [s]."""
+TORQUE = 1.0
+"""The motor may differ from its torque at rest by this much [N m]."""
+STEP = pliant.GeneralizedAlpha(step=2.5e-4)
+
+
+def flexible_motion(run: pliant.Result, rest: np.ndarray, frequency: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times [s] and the vibration of the spring's middle along x [m], without the slow swing of the links."""
+    x = run["middle"].values[:, 0] - rest[0]
+    width = round(1 / frequency / (run.time[1] - run.time[0]))
+    slow = np.convolve(x, np.ones(width) / width, mode="same")
+    return run.time[width:-width], (x - slow)[width:-width]
+
+
+def main() -> float:
+    """Damping ratio of the first flexible mode in the loop."""
+    eqs = pliant.derive("leg@pretensioned")
+    rest = pliant.equilibrium(eqs)
+    linear = pliant.linearize(eqs, at=rest.state).select(outputs=("middle",))
+    slow = reduce(linear, keep=3)  # the links' swing and creep, and the spring's first vibration
+    sampled = discretize(slow.linear, SAMPLE)
+    flexible = slow.kept[-1]
+    weights = np.diag([0.0, 0.1, 0.1, 1.0, 1.0])  # most on the vibration
+    regulator = lqr(sampled, states=weights, inputs=300.0)
+    observer = kalman(sampled, process=0.0, inputs=1.0, outputs=1e-8)
+    torque = float(linear.input_values[0])
+    controller = StateFeedback(
+        eqs,
+        regulator,
+        slow,
+        observer,  # it starts from the posture at rest, which is wrong
+        limits=Limits(lower={"hold": torque - TORQUE}, upper={"hold": torque + TORQUE}),
+        noise={"middle": 1e-5},
+    )
+    assert slow.spillover(regulator.gain).stable, "the modes left out stay stable"
+    damped = next(mode for mode in regulator.modes if abs(mode.frequency / flexible.frequency - 1) < 0.1)
+
+    push = pliant.simulate(eqs, 0.015, start=rest, inputs={"hold": torque + 0.5}, method=STEP)
+    start = pliant.State(push.final.q, push.final.v)
+    quiet = np.array(rest.outputs["middle"])
+    left = {}
+    for name, controllers in (("free", ()), ("held", controller)):
+        run = pliant.simulate(eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP)
+        t, x = flexible_motion(run, quiet, flexible.frequency)
+        left[name] = np.abs(x[t > 0.45]).max() / np.abs(x[t < 0.1]).max()
+    effort = np.abs(run.inputs["hold"] - torque).max()
+    print(f"first flexible mode: {flexible.frequency:.1f} Hz, damping ratio {flexible.damping_ratio:.1e}")
+    print(f"in the loop {damped.damping_ratio:.3f}; vibration left after 0.45 s: {left['held']:.2f} (free: {left['free']:.2f})")
+    print(f"largest change of the torque: {effort:.2f} N m")
+    assert damped.damping_ratio > 5 * flexible.damping_ratio
+    assert left["held"] < 0.25
+    assert left["free"] > 0.7
+    assert effort <= TORQUE
+    return damped.damping_ratio
+
+
+if __name__ == "__main__":
+    main()

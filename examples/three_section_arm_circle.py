@@ -1,0 +1,59 @@
+"""A pneumatic arm draws a circle of 50 mm twice in four seconds, by predictive control of nine pressures."""
+
+import casadi as ca
+import numpy as np
+
+import pliant
+from pliant.control import Limits, Predictive
+
+RADIUS, FREQUENCY = 0.05, 0.5
+"""Of the circle [m], and turns per second [Hz]."""
+BEGIN = 1.0
+"""Time in which the circle opens from its centre [s]."""
+
+
+def circle(centre: np.ndarray) -> ca.Function:
+    """The tip's wanted position [m] at a time [s]: a circle that opens smoothly."""
+    t = ca.SX.sym("t")
+    s = ca.fmin(t / BEGIN, 1)
+    r, angle = RADIUS * s**3 * (10 - 15 * s + 6 * s**2), 2 * np.pi * FREQUENCY * t
+    return ca.Function("circle", [t], [ca.DM(centre) + ca.vertcat(r * ca.cos(angle), r * ca.sin(angle), 0)])
+
+
+def tracking_error(stiffness: float) -> tuple[float, list[float]]:
+    """Root mean square of the tip's error [m] on an arm of this muscle stiffness [N/m], and the time of each command [s]."""
+    eqs = pliant.derive("three_section_arm")
+    filled = dict.fromkeys(eqs.inputs, 150e3)
+    arm = {"stiffness": stiffness}
+    rest = pliant.equilibrium(eqs, inputs=filled, parameters=arm)
+    wanted = circle(rest.frames["s3.tip"].position)
+    controller = Predictive(
+        eqs,  # the model keeps its own stiffness
+        ("tip",),
+        lambda t: np.asarray(wanted(t)).ravel(),
+        sample_time=0.02,
+        horizon=5,
+        effort=1e-16,
+        change=1e-15,
+        limits=Limits(dict.fromkeys(eqs.inputs, 0.0), dict.fromkeys(eqs.inputs, 600e3)),
+        preferred=np.full(len(eqs.inputs), 150e3),
+    )
+    run = pliant.simulate(
+        eqs, 4.0, start=rest, inputs=filled, parameters=arm, controllers=controller, save=pliant.Every(0.01), rtol=1e-5
+    )
+    error = np.linalg.norm(run["tip"].values - np.array([np.asarray(wanted(t)).ravel() for t in run.time]), axis=1)
+    return float(np.sqrt(np.mean(error[run.time > BEGIN] ** 2))), controller.seconds
+
+
+def main() -> float:
+    """Root mean square of the tip's error with the true model [m]."""
+    for title, stiffness in (("10 % stiffer than the model", 1870.0), ("true model", 1700.0)):
+        error, seconds = tracking_error(stiffness)
+        times = f"{1e3 * np.median(seconds):.1f} ms per command, at worst {1e3 * max(seconds):.1f} ms"
+        print(f"{title}: error {1e3 * error:.3f} mm RMS; {times}")
+        assert error < (1e-3 if stiffness != 1700.0 else 2e-4)
+    return error
+
+
+if __name__ == "__main__":
+    main()
