@@ -35,8 +35,9 @@ lint: install
 types: install
 	$(BIN)/mypy
 
+# two workers on two cores: linear algebra that starts threads of its own only gets in their way
 test: lint types
-	$(BIN)/python -m pytest -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 clean:
 	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache

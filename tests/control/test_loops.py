@@ -60,8 +60,10 @@ def test_a_delay_the_design_does_not_know_makes_it_unstable(eqs: pliant.Equation
     gain = np.hstack([regulator.gain, np.zeros((1, late.past))])
     assert np.max(np.abs(np.linalg.eigvals(late.A - late.B @ gain))) > 1.01
     controller.delay = 0.04
-    bad = pliant.simulate(eqs, 3.0, start=leaning(0.01), controllers=controller)
-    assert np.abs(bad.q[:, 1]).max() > 0.5
+    fallen = pliant.Event(lambda now: abs(now.q[1]) - 0.5, name="the pole has fallen")
+    bad = pliant.simulate(eqs, 3.0, start=leaning(0.01), controllers=controller, events=[fallen])
+    assert bad.status == "stopped"
+    assert "has fallen" in bad.message
     designed = StateFeedback(eqs, lqr(late, **WEIGHTS))
     again = pliant.simulate(eqs, 3.0, start=leaning(0.01), controllers=designed)
     assert np.abs(again.q[-1]).max() < 1e-3

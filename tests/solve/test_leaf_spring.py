@@ -49,7 +49,7 @@ def test_the_path_from_straight_through_buckling_to_the_elastica(strip, sign):
     assert path.dataset["residual"].max() < 1e-5
 
 
-@pytest.mark.parametrize(("bow", "sign"), [(0.0, 1), (1e-4, 1), (-1e-4, -1)])
+@pytest.mark.parametrize(("bow", "sign"), [(0.0, 1), (1e-4, 1), (-1e-4, -1), (1e-6, 1), (-1e-6, -1)])
 def test_equilibrium_finds_the_bowed_shape_and_not_the_straight_one(strip, bow, sign):
     found = pliant.equilibrium(strip, parameters={"end_distance": 0.407922, "bow": bow})
     assert found.status == "converged"

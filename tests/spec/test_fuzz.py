@@ -20,6 +20,7 @@ from pliant.spec.flattening import flatten
 from pliant.spec.reader import load
 from pliant.spec.reference import PAGE, examples
 from pliant.spec.source import MODEL_FOLDER, bundled
+from pliant.spec.tables import html
 from pliant.spec.writer import dump
 
 MUTANTS = int(os.environ.get("PLIANT_FUZZ", "400"))
@@ -58,7 +59,7 @@ def written_back(path: Path, text: str) -> None:
     spec = load(path)
     if sum(len(things) for things in (flatten(spec).bodies, spec.joints)) < 500:
         assert str(spec)
-        assert spec._repr_html_()
+        assert html(spec)
     copy = path.with_name("copy.yaml")
     copy.write_text(dump(spec), encoding="utf-8")
     try:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations, Values
+from pliant.equations.equations import Engine, Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
+from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
 from pliant.solve.stability import judge
@@ -112,18 +113,24 @@ def equilibrium(
     start_q = q
     made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
     solver = Statics(engine, t, tolerance)
-    q, multipliers, iterations, done = solver.solve(made.q, np.zeros(engine.m), 0.0)
-    if not done:
-        q, multipliers, more, done = solver.continuation(made.q)
-        iterations += more
+    notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
+    # what is soft remembers how its ends were brought together, so far ones are not put there at once
+    settled = settle(eqs, engine, t, start_q, tolerance) if _is_squeezed(eqs, engine, start_q, made.gap) else None
+    if settled is not None and settled.stable:
+        q, multipliers, iterations, done = settled.q, settled.multipliers, settled.points, True
+        notes += settled.notes
+    else:
+        q, multipliers, iterations, done = solver.solve(made.q, np.zeros(engine.m), 0.0)
+        if not done:
+            q, multipliers, more, done = solver.continuation(made.q)
+            iterations += more
     if done:
         q, multipliers = solver.polish(q, multipliers)
     at = solver.linearized(q, multipliers)
     judged = judge(at)
-    notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
     came = iterations > 0 or bool(made.messages)
     gives_way = judged is not None and judged.stable is False and judged.conservative
-    if came and (not done or gives_way):
+    if came and settled is None and (not done or gives_way):
         settled = settle(eqs, engine, t, start_q, tolerance)
         if settled is not None and (settled.stable or not done):
             q, multipliers, done = settled.q, settled.multipliers, True
@@ -153,6 +160,15 @@ def equilibrium(
         status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs,
         dict(inputs or {}), dict(parameters or {}), t,
     )  # fmt: skip
+
+
+SQUEEZED = 1e-3
+"""Constraints that are open by this share of the robot's size at the start squeeze or stretch what is soft."""
+
+
+def _is_squeezed(eqs: Equations, engine: Engine, q: np.ndarray, gap: float) -> bool:
+    """Whether closing the constraints deforms rods by much."""
+    return bool(eqs.model.spec.rods) and gap > SQUEEZED * robot_size(engine.node_poses(q)[1])
 
 
 def equilibria(

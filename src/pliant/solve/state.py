@@ -35,6 +35,8 @@ class Assembled:
     q: np.ndarray
     v: np.ndarray
     messages: tuple[str, ...]
+    gap: float = 0.0
+    """Largest violation of the constraints before [m or rad]."""
 
 
 def assemble(eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> Assembled:
@@ -64,7 +66,7 @@ def assemble(eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndar
     if redundant:
         names = ", ".join(eqs.constraint_names[i] for i in redundant)
         messages.append(f"redundant constraints switched off: {names} (others already imply them)")
-    return Assembled(new_q, new_v, tuple(messages))
+    return Assembled(new_q, new_v, tuple(messages), before)
 
 
 def _switch_off_redundant(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> list[int]:
