@@ -23,7 +23,9 @@ def main() -> float:
     aside = pliant.State(np.array([0.05, np.pi - 0.1]), np.zeros(2))
     run = pliant.simulate(eqs, 5.0, start=aside, controllers=controller, parameters={"friction": 0.6})
     angle, force = run["hinge"].value, run.inputs["force"]
-    print(f"pole from {np.degrees(angle[0]):.0f} to {np.degrees(angle[-1]):.3f} deg with at most {np.abs(force).max():.1f} N")
+    print(
+        f"pole from {np.degrees(angle[0]):.0f} to {np.degrees(angle[-1]):.3f} deg with at most {np.abs(force).max():.1f} N"
+    )
     assert abs(angle[-1]) < 1e-3
     assert np.abs(force).max() <= 15
     return float(angle[-1])

@@ -48,12 +48,16 @@ def main() -> float:
     quiet = np.array(rest.outputs["middle"])
     left = {}
     for name, controllers in (("free", ()), ("held", controller)):
-        run = pliant.simulate(eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP)
+        run = pliant.simulate(
+            eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP
+        )
         t, x = flexible_motion(run, quiet, flexible.frequency)
         left[name] = np.abs(x[t > 0.45]).max() / np.abs(x[t < 0.1]).max()
     effort = np.abs(run.inputs["hold"] - torque).max()
     print(f"first flexible mode: {flexible.frequency:.1f} Hz, damping ratio {flexible.damping_ratio:.1e}")
-    print(f"in the loop {damped.damping_ratio:.3f}; vibration left after 0.45 s: {left['held']:.2f} (free: {left['free']:.2f})")
+    print(
+        f"in the loop {damped.damping_ratio:.3f}; vibration left after 0.45 s: {left['held']:.2f} (free: {left['free']:.2f})"
+    )
     print(f"largest change of the torque: {effort:.2f} N m")
     assert damped.damping_ratio > 5 * flexible.damping_ratio
     assert left["held"] < 0.25

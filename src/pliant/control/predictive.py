@@ -88,7 +88,7 @@ class Predictive:
         A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)
         B, constant = B[:, :m], B[:, m]
         y0 = now.measure(self.outputs)
-        self._learn(y0)
+        missing = self._learn(y0)
         # changes of the outputs over the horizon: from the state's own drift, and from each input's change
         k, n = len(linear.C), len(A)
         free, x = np.zeros((N, k)), np.zeros(n)
@@ -102,19 +102,20 @@ class Predictive:
             # inputs held over sample j act on the outputs after sample i >= j
             response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])
         wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(N, k)
-        free += np.outer(np.arange(1, N + 1), self._missing)
+        free += np.outer(np.arange(1, N + 1), missing)
         u = self._program(response.reshape(N * k, N * m), (wanted - y0 - free).ravel())
         self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
         self._last = u
         self.seconds.append(time.perf_counter() - begin)
         return dict(zip(self._inputs, u.tolist(), strict=True))
 
-    def _learn(self, y: np.ndarray) -> None:
+    def _learn(self, y: np.ndarray) -> np.ndarray:
         """What the model misses in one sample, from the last prediction."""
         if self._missing is None or self._expected is None:
             self._missing = np.zeros(len(y))
         else:
             self._missing = self._missing + self.correction * (y - self._expected)
+        return self._missing
 
     def _drift(self, now: Now, present: Values, independent: tuple[str, ...]) -> np.ndarray:
         """Rate of the states (v, a) that the present state has with the inputs as they are."""
