@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pliant.constraint.frames import Frames
+from pliant.contact import CapsuleContact, CylinderContact, PlaneContact
+from pliant.contact.points import FrameContactPoint, MeshContactPoints
 from pliant.controller import ConstraintController, LqrController, StaticsController
 from pliant.controller.base import InputLimit
 from pliant.controller.lqr import CoordinateWeight, Disturbance, InputWeight, OutputWeight, Sensor
@@ -65,6 +67,7 @@ from pliant.spec.inputs import (
 from pliant.spec.library import Material
 from pliant.spec.outputs import (
     ConstraintOutput,
+    ContactOutput,
     CoordinateOutput,
     EnergyOutput,
     FrameOutput,
@@ -104,6 +107,7 @@ __all__ = [
     "Body",
     "Box",
     "BoxSet",
+    "CapsuleContact",
     "Cc",
     "Chain",
     "Chamber",
@@ -111,9 +115,11 @@ __all__ = [
     "Cog",
     "ConstraintController",
     "ConstraintOutput",
+    "ContactOutput",
     "CoordinateOutput",
     "CoordinateWeight",
     "Cylinder",
+    "CylinderContact",
     "Cylindrical",
     "Distributed",
     "Disturbance",
@@ -128,6 +134,7 @@ __all__ = [
     "EulerRotation",
     "Fe",
     "FileDrawing",
+    "FrameContactPoint",
     "FrameOutput",
     "FramePoint",
     "Frames",
@@ -149,6 +156,7 @@ __all__ = [
     "LqrController",
     "Material",
     "Membrane",
+    "MeshContactPoints",
     "ModesAnalysis",
     "ModesSettings",
     "NearestSet",
@@ -161,6 +169,7 @@ __all__ = [
     "PiecewiseInput",
     "Placement",
     "Planar",
+    "PlaneContact",
     "PlaneSet",
     "PointStretch",
     "Points",

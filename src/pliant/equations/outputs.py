@@ -16,6 +16,7 @@ from pliant.model.model import Model
 from pliant.model.system import PLACEMENT_SIZE
 from pliant.spec.outputs import (
     ConstraintOutput,
+    ContactOutput,
     CoordinateOutput,
     EnergyOutput,
     FrameOutput,
@@ -71,6 +72,8 @@ def _unit(model: Model, spec: Any) -> str:
         return TENDON_UNITS[spec.quantity]
     if isinstance(spec, RodOutput):
         return ROD_UNITS[spec.quantity]
+    if isinstance(spec, ContactOutput):
+        return "N"
     if isinstance(spec, ConstraintOutput):
         rows = (spec.component,) if spec.component else model.spec.constraints[spec.constraint].rows
         kinds = {"N m" if row.startswith("r") else "N" for row in rows}
@@ -170,6 +173,8 @@ def _needed_nodes(model: Model) -> set[int]:
             nodes |= set(model.system.frame_forces[model.link_forces[spec.link]].nodes)
         elif isinstance(spec, TendonOutput):
             nodes |= set(model.system.routes[model.routes[spec.tendon]].nodes)
+        elif isinstance(spec, ContactOutput):
+            nodes |= {n for k in model.contact_forces[spec.contact] for n in model.system.frame_forces[k].nodes}
     nodes |= {model.frames[name].node for name in names}
     return {above for node in nodes for above in model.system.path(node)}
 
@@ -192,6 +197,8 @@ class _Context:
             return self._tendon(spec)
         if isinstance(spec, RodOutput):
             return self._arc(spec)
+        if isinstance(spec, ContactOutput):
+            return self._component(self._contact(spec), spec.component, False)
         assert isinstance(spec, ConstraintOutput)
         return self._constraint(spec)
 
@@ -284,6 +291,17 @@ class _Context:
         route = self.model.system.routes[self.model.routes[spec.tendon]]
         state = route_state(route, self.tree, self.theta, self.signals, self.signal_rates)
         return {"length": state.length, "rate": state.rate, "tension": state.tension}[spec.quantity]
+
+    def _contact(self, spec: ContactOutput) -> Any:
+        """Force on all points together, in world axes."""
+        total = ca.SX.zeros(3)
+        for index in self.model.contact_forces[spec.contact]:
+            f = self.model.system.frame_forces[index]
+            poses = stack_poses([self.tree.poses[n] for n in f.nodes])
+            twists = ca.vertcat(*[self.tree.twists[n] for n in f.nodes])
+            constants = self.theta[f.constants : f.constants + f.kind.constants]
+            total += frame_force_kernels(f.kind).functions[0](poses, twists, constants, ca.SX(0, 1))[0][0:3]
+        return total
 
     def _arc(self, spec: RodOutput) -> Any:
         arc = self.model.arcs[spec.rod][spec.section - 1]

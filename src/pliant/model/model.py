@@ -41,6 +41,7 @@ class Model:
         switches: `parameters -> times` at which inputs or signals may jump [s].
         link_forces, coordinate_forces: index of the force of each link and coordinate.
         routes: index of the line of each tendon.
+        contact_forces: indices of the forces of each contact, one per point.
         arcs: of rods made of circular arcs, each arc in turn.
         constraint_rows: first row of each constraint.
         prescribed_accelerations: signals that are accelerations of constraints.
@@ -58,6 +59,7 @@ class Model:
     switches: ca.Function
     link_forces: Mapping[str, int]
     routes: Mapping[str, int]
+    contact_forces: Mapping[str, Sequence[int]]
     arcs: Mapping[str, Sequence[ArcEntry]]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
@@ -119,6 +121,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         link.apply(build, name)
     for name, tendon in flat.tendons.items():
         tendon.apply(build, name)
+    for name, contact in flat.contacts.items():
+        contact.apply(build, name)
     for name, load in flat.loads.items():
         load.apply(build, name)
     for name, constraint in flat.constraints.items():
@@ -139,6 +143,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
         routes=build.routes,
+        contact_forces=build.contact_forces,
         arcs=build.arcs,
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from pliant.spec.base import ByKey, Part
-from pliant.spec.names import ConstraintName, CoordinateName, FrameName, LinkName, RodName, TendonName
+from pliant.spec.names import ConstraintName, ContactName, CoordinateName, FrameName, LinkName, RodName, TendonName
 
 
 class FrameOutput(Part):
@@ -72,6 +72,17 @@ class RodOutput(Part):
     """What a reader should know about it."""
 
 
+class ContactOutput(Part):
+    """Force of a contact: `{contact: ground, component: z}`."""
+
+    contact: ContactName
+    """The contact."""
+    component: Literal["x", "y", "z", "norm"] | None = None
+    """One component in world axes, or `norm` for the length of the vector; otherwise all, on all points together [N]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+
 class ConstraintOutput(Part):
     """Force of a constraint: `{constraint: pin, component: x}`."""
 
@@ -93,7 +104,14 @@ class EnergyOutput(Part):
 
 
 Output: TypeAlias = Annotated[
-    FrameOutput | CoordinateOutput | LinkOutput | TendonOutput | RodOutput | ConstraintOutput | EnergyOutput,
+    FrameOutput
+    | CoordinateOutput
+    | LinkOutput
+    | TendonOutput
+    | RodOutput
+    | ContactOutput
+    | ConstraintOutput
+    | EnergyOutput,
     ByKey("output"),
 ]
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from pliant.contact import ContactBase, points
 from pliant.controller import lqr
 from pliant.controller.base import InputLimit
 from pliant.joint import JointBase, chain
@@ -97,6 +98,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             through.RodPoint,
         ),
     ),
+    ("Contacts", tuple(kinds(RobotSpec, "contacts")[1].values())),
+    ("Points of a contact", (points.FrameContactPoint, points.MeshContactPoints)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
     (
@@ -112,6 +115,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             outputs.LinkOutput,
             outputs.TendonOutput,
             outputs.RodOutput,
+            outputs.ContactOutput,
             outputs.ConstraintOutput,
             outputs.EnergyOutput,
         ),
@@ -146,7 +150,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
 )
 
 
-COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase}
+COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase, "Contacts": ContactBase}
 """What the parts of a section share, shown once."""
 
 

@@ -111,7 +111,7 @@ by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, varia
 A body with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. A joint whose child
 is repeated is repeated with it; its `parent` may be the instance before (`link[i-1].tip`), with
 `first_parent` for the first. Values may use `i` (1, 2, ...) and `count`, or list one value per instance
-with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, constraints and loads are repeated
+with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, contacts, constraints and loads are repeated
 with a `count` of their own. An index may be any expression of parameters.""",
     "Tendons": """\
 A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
@@ -122,6 +122,14 @@ that a tendon runs on, and twisted against the sense of a helix.""",
 The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
 by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every
 rod model.""",
+    "Contacts": """\
+A contact is a surface on a frame that pushes points out of itself: a `plane`, an endless `cylinder` or a `capsule`. Points are
+balls (or bare points) around frames and around nodes of meshes; contacts do not look for other points on their own, and a point
+that has gone through the axis of a cylinder is pushed out on the other side. The stiffer a contact, the less it gives and the
+shorter the steps that simulations take while it lasts; `depth = weight / stiffness` at rest. Where long implicit steps do not
+converge, more `smoothing` and a higher `slip_speed` help. What dampers and friction take is `dissipated`.""",
+    "Points of a contact": """\
+The list `points` has frames, written as names or with an offset, and meshes with one of their sets of nodes.""",
     "Outputs": """\
 What an analysis records, by name.""",
     "Controllers": """\

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
 from pliant.constraint import Constraint
+from pliant.contact import Contact
 from pliant.controller import Control
 from pliant.external_load import Load
 from pliant.joint import Joint
@@ -62,6 +63,8 @@ class RobotSpec(Part):
     """Force elements between two frames, by name."""
     tendons: dict[Name, Tendon] = Field(default_factory=dict)
     """Lines routed through points of bodies and along rods, by name, that pull with a tension."""
+    contacts: dict[Name, Contact] = Field(default_factory=dict)
+    """Surfaces that push points away while they are pressed in, by name."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pliant.contact.points import MeshContactPoints
 from pliant.link.axial import Axial
 from pliant.spec.base import Framed
 from pliant.spec.collection import collections
@@ -43,6 +44,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _outputs(checked)
     yield from _same_ends(checked)
     yield from _eyelets(checked)
+    yield from _contact_sets(checked)
     yield from _controllers(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
@@ -66,7 +68,7 @@ def frame_names(checked: Checked) -> set[str]:
     return frames
 
 
-HOME = {"coordinate": "joints", "input": "parameters"}
+HOME = {"coordinate": "joints", "input": "parameters", "mesh": "meshes"}
 """The collection that a kind of reference leads to, where it is not the kind's own plural."""
 
 
@@ -79,6 +81,8 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "rod": set(flat.rods),
         "link": set(flat.links),
         "tendon": set(flat.tendons),
+        "mesh": set(flat.meshes),
+        "contact": set(flat.contacts),
         "constraint": set(flat.constraints),
         "material": set(flat.materials),
         "section": set(flat.sections),
@@ -102,7 +106,7 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     kind = leaf.marker.kind
     target = leaf.value.partition(".")[0].partition("[")[0]
     homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
-    if leaf.value in names or checked.lacks("attach") or (kind == "frame" and checked.lacks("meshes")):
+    if leaf.value in names or checked.lacks("attach") or (kind in ("frame", "mesh") and checked.lacks("meshes")):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
         return False  # looked up when everything else is right
@@ -331,6 +335,20 @@ def _eyelets(checked: Checked) -> Iterator[Finding]:
                 continue  # reported where the value stands
             for path, message, hint in problems:
                 yield "tendons", name, ("through", index, *path), message, hint
+
+
+def _contact_sets(checked: Checked) -> Iterator[Finding]:
+    """The sets of nodes that contacts name are there, and have nodes."""
+    for name, contact in checked.flat.contacts.items():
+        for index, item in enumerate(contact.points):
+            if not isinstance(item, MeshContactPoints) or item.mesh not in checked.flat.meshes:
+                continue
+            members = checked.flat.meshes[item.mesh].members
+            if not len(members.get(item.set, ())):
+                empty = f"the set '{item.set}' of the mesh '{item.mesh}' has no nodes"
+                message = empty if item.set in members else f"the mesh '{item.mesh}' has no set '{item.set}'"
+                hint = suggestion(item.set, members, f"it has: {', '.join(members)}")
+                yield "contacts", name, ("points", index, "set"), message, hint
 
 
 def _controllers(checked: Checked) -> Iterator[Finding]:

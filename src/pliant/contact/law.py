@@ -1,0 +1,86 @@
+"""The force between a point and a surface: one-sided, never sticking, with friction that fades at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+
+from pliant.geometry.se3 import Pose
+from pliant.interaction.base import Effect, FrameForce, one_sided
+
+CONSTANTS = 17
+TINY_FORCE = 1e-12
+"""Keeps a quotient of forces defined where there are none [N]."""
+
+
+@dataclass(frozen=True)
+class ContactSurface:
+    """A form of surface.
+
+    `distance(x, axis, radius, half_length)` of a place x [m] from the surface's origin, all in world axes, returns how far
+    it is outside of the surface [m] and the unit normal there, the gradient of that distance.
+    """
+
+    name: str
+    distance: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
+
+
+def contact_law(depth: Any, rate: Any, c: Any) -> tuple[Any, Any, Any]:
+    """Normal force [N], stored energy [J] and dissipated power [W] at a depth [m] that grows by a rate [m/s].
+
+    With the elastic force a and the damper's force b the whole is a + b; on the way out, where b is below zero, a^2/(a - b)
+    instead, which has the same slope at b = 0 and never pulls.
+    """
+    counted, half_square, share = one_sided(depth, 1, c[14])
+    a, b = c[12] * counted, share * c[13] * rate
+    force = ca.if_else(b >= 0, a + b, a * a / (a - ca.fmin(b, 0) + TINY_FORCE))
+    force = ca.if_else(c[13] == 0, a, force)
+    return force, c[12] * half_square, (force - a) * rate
+
+
+@cache
+def contact_force(surface: ContactSurface, *, with_friction: bool) -> FrameForce:
+    """Force between a point of the first frame and a surface on the second.
+
+    Constants: the point in the first frame (3), its radius, the surface's origin (3) and axis (3) in the second frame, its
+    radius and half length, stiffness, damping coefficient, smoothing width, coefficient of friction, slip speed.
+    """
+
+    def effect(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
+        (R_point, p_point), (R_surface, p_surface) = poses
+        center = p_point + R_point @ c[0:3]
+        outside, normal = surface.distance(center - p_surface - R_surface @ c[4:7], R_surface @ c[7:10], c[10], c[11])
+        # both sides act at one place, so that momentum is kept
+        place = center - c[3] * normal
+        velocity = _velocity(twists[0], place) - _velocity(twists[1], place)
+        along = ca.dot(normal, velocity)
+        pressing, energy, dissipation = contact_law(c[3] - outside, -along, c)
+        force = pressing * normal
+        if with_friction:
+            sliding = velocity - along * normal
+            rubbing = c[15] * pressing / ca.sqrt(ca.dot(sliding, sliding) + c[16] ** 2)
+            force = force - rubbing * sliding
+            dissipation = dissipation + rubbing * ca.dot(sliding, sliding)
+        wrench = ca.vertcat(force, ca.cross(place, force))
+        return Effect(ca.vertcat(wrench, -wrench), energy, dissipation)
+
+    name = f"contact_{surface.name}{'_friction' if with_friction else ''}"
+    return FrameForce(name, frames=2, constants=CONSTANTS, signals=0, effect=effect)
+
+
+def _velocity(twist: Any, place: Any) -> Any:
+    """Velocity of the point of a frame that is at a place in the world."""
+    return twist[0:3] + ca.cross(twist[3:6], place)
+
+
+def radial(across: Any, radius: Any) -> tuple[Any, Any]:
+    """Distance from a surface at a radius around the foot of `across`, and the normal.
+
+    The tiny offset keeps the normal defined on the axis itself, where it is zero: nothing says which way is out.
+    """
+    distance = ca.sqrt(ca.dot(across, across) + 1e-24)
+    return distance - radius, across / distance
