@@ -272,6 +272,24 @@ tendons:
     tension: 0.1 N
 """,
     ),
+    "Points of a contact": (
+        """\
+pliant: 1
+bodies:
+  foot: {mass: 1 kg, frames: {heel: {position: [-5 cm, 0, 0]}}}
+joints:
+  step: {type: free, child: foot, z: {initial: 5 cm}}
+meshes:
+  cloth: {type: membrane, drawing: {rectangle: [20 cm, 20 cm], cells: [4, 4]}, position: [10 cm, 0, 5 cm], mass: 20 g,
+          stiffness: 10 N, damping_time: 10 ms, sets: {hem: {plane: x}}}
+contacts:
+  ground:
+    type: plane
+    points: [foot.heel, {frame: foot, position: [10 cm, 0, 0]}, {mesh: cloth}]
+    stiffness: 2 kN/m
+  wall: {type: plane, points: {mesh: cloth, set: hem}, normal: x, stiffness: 100 N/m}
+""",
+    ),
     "Included files": (
         """\
 # common.yaml
