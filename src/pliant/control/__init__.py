@@ -2,6 +2,7 @@
 
 from pliant.control.constraint import ConstraintControl, Pid, UnderActuated
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
+from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Infeasible, Limits, allocate
 from pliant.control.lqr import Regulator, lqr
@@ -18,6 +19,7 @@ __all__ = [
     "ConstraintControl",
     "Coordinates",
     "DiscreteStateSpace",
+    "ExtendedKalman",
     "FramePosition",
     "Goal",
     "Infeasible",
