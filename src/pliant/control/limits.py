@@ -58,15 +58,12 @@ def allocate(
 ) -> tuple[np.ndarray, float]:
     """Inputs u (m) within bounds whose effect (k x m) u is nearest to `wanted` (k).
 
-    Among equally good ones the nearest to `preferred` (the bounds' middle or nearest to zero by default), so that tendons
-    which pull against each other share the load and none goes slack. Returns u and the part of `wanted` that is missed,
+    Among equally good ones the nearest to `preferred`, by default the least ones; a pretension keeps tendons that pull
+    against each other from going slack. Returns u and the part of `wanted` that is missed,
     relative to its size.
     """
     if preferred is None:
-        finite = np.isfinite(lower) & np.isfinite(upper)
-        preferred = np.where(
-            finite, 0.5 * (np.where(finite, lower, 0) + np.where(finite, upper, 0)), np.clip(0.0, lower, upper)
-        )
+        preferred = np.clip(0.0, lower, upper)
     scale = np.linalg.norm(effect) or 1.0
     fixed = ~(upper > lower)
     free = ~fixed
