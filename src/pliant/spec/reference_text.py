@@ -278,7 +278,7 @@ pliant: 1
 bodies:
   foot: {mass: 1 kg, frames: {heel: {position: [-5 cm, 0, 0]}}}
 joints:
-  step: {type: free, child: foot, z: {initial: 5 cm}}
+  walk: {type: free, child: foot, z: {initial: 5 cm}}
 meshes:
   cloth: {type: membrane, drawing: {rectangle: [20 cm, 20 cm], cells: [4, 4]}, position: [10 cm, 0, 5 cm], mass: 20 g,
           stiffness: 10 N, damping_time: 10 ms, sets: {hem: {plane: x}}}
