@@ -25,6 +25,8 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "timoshenko_cantilever": {},
     "cc_arm_2": {"inputs": {"f11": -180.0, "f21": -60.0}},
     "three_section_arm": {"inputs": {"p11": 120e3, "p22": 160e3, "p33": 200e3}},
+    "cloth": {},
+    "net": {},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""

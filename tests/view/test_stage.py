@@ -120,6 +120,57 @@ def test_nets_are_edges_between_their_nodes():
     np.testing.assert_array_equal([label.positions[0] for label in stage.labels if label.layer == "nodes"], nodes)
 
 
+NET = """
+pliant: 1
+parameters: {tight: {value: 1}}
+world: {gravity: [0, 0, 0]}
+bodies: {frame: {mass: 1 kg}}
+joints: {turn: {type: revolute, child: frame, axis: z, position: [0, 0, 1 m]}}
+meshes:
+  net:
+    type: membrane
+    parent: frame
+    drawing: {rectangle: [2 m, 1 m], cells: [2, 1]}
+    sets: {left: {plane: x}}
+    held: {left: frame}
+    mass: 1 kg
+    stiffness: 10 N
+    tightness: =tight
+"""
+
+
+def test_nets_of_models_stand_where_the_equations_put_them():
+    eqs = pliant.derive(pliant.load_text(NET))
+    q = eqs.position_vector({"turn": 0.5, "net.n2.x": 0.4, "net.n2.y": 0.1, "net.n2.z": 1.2})
+    scene = make_scene(eqs, q)
+    (mesh,) = scene.meshes
+    np.testing.assert_allclose(mesh.nodes, [eqs.frame(f"net.n{k}", q).position for k in range(1, 7)], atol=1e-15)
+    assert mesh.held.tolist() == [0, 3]
+    assert not scene.links
+    assert not any(name.startswith("net") for name in scene.frames)
+    edges = [tuple(edge) for edge in mesh.edges]
+    lengths = {edge: np.linalg.norm(mesh.nodes[edge[1]] - mesh.nodes[edge[0]]) for edge in edges}
+    short = {edge for edge in edges if lengths[edge] < 1 - 1e-9} - {(0, 3)}
+    assert {edges[k] for k in mesh.slack} == short
+    assert len(short) == 1  # the second node came nearer to the first and went away from the others
+    assert not len(make_scene(eqs, q, {"tight": 0.1}).meshes[0].slack)
+    # slack edges are thinner, and pieces stay the same from pose to pose
+    stage = make_stage([make_scene(eqs, eqs.initial_state()[0]), scene])
+    tubes = next(b for b in stage.batches if b.shape == "cylinder" and b.layer == "robot")
+    assert np.sum(tubes.sizes[1, :, 0] < 0.9 * tubes.sizes[0, :, 0]) == len(short)
+
+
+def test_boxes_hold_rods_with_their_width():
+    eqs = pliant.derive("cc_arm_2")
+    scene = make_scene(eqs, eqs.initial_state()[0])
+    stage = make_stage([scene])
+    (tubes,) = (b for b in stage.batches if b.layer == "rods")
+    # the sides of tubes have sixteen corners, so they reach a little less far than round ones
+    reached = corners(tubes).reshape(-1, 3)
+    assert np.all(reached.min(axis=0) >= stage.low - 1e-9)
+    assert np.all(reached.max(axis=0) <= stage.high + 1e-9)
+
+
 def test_turns_follow_directions_without_jumps():
     rng = np.random.default_rng(1)
     angles = np.cumsum(rng.normal(scale=0.1, size=(200, 5, 2)), axis=0) + np.array([np.pi, 0])

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 REST_AT = 7
-"""Where the rest length stands in the constants of `axial_force`."""
+"""Where the rest length stands in the constants of `axial_force` and `rope_force`."""
+WAY_AT = 9
+"""Where the direction stands in the constants of `rope_force`."""
 
 
 class AxialSpring(Part):
@@ -145,9 +147,9 @@ def rope_force() -> FrameForce:
     """
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        stretch = length - c[7] - ca.if_else(c[9] == 0, 0.0, c[10])
-        still, half_square, _ = one_sided(stretch, c[9], c[10])
-        moving, _, _ = one_sided(stretch + c[8] * rate, c[9], c[10])
+        stretch = length - c[REST_AT] - ca.if_else(c[WAY_AT] == 0, 0.0, c[10])
+        still, half_square, _ = one_sided(stretch, c[WAY_AT], c[10])
+        moving, _, _ = one_sided(stretch + c[8] * rate, c[WAY_AT], c[10])
         return Effect(
             force=-c[6] * moving,
             energy=c[6] * half_square,

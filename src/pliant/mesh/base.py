@@ -103,6 +103,16 @@ class MeshBase(Framed, FromFiles, Placement):
         """Indices of the nodes of every set."""
         return self._members
 
+    @property
+    def holders(self) -> dict[str, str]:
+        """Frames that hold sets of nodes, by the name of the set; the set of ends is among them unless it is free."""
+        return {**({ENDS: self.parent} if self.ends == "held" else {}), **self.held}
+
+    @property
+    def held_nodes(self) -> np.ndarray:
+        """Indices of all nodes that are held, in rising order."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=int), *(self.members[name] for name in self.holders)]))
+
     def frame_names(self) -> tuple[str, ...]:
         """Names of its nodes, by number and by set."""
         if self._lattice is None:
@@ -225,8 +235,7 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
     R, p = se3.compose(build.initial_pose(node), base)
     world = R @ local + ca.repmat(p, 1, local.shape[1])
     held: dict[int, tuple[int, Pose]] = {}
-    holders = {**({ENDS: mesh.parent} if mesh.ends == "held" else {}), **mesh.held}
-    for name, frame in holders.items():
+    for name, frame in mesh.holders.items():
         holder, at = build.frame(frame)
         R_holder, p_holder = se3.compose(build.initial_pose(holder), at)
         turned = at[0] @ (R_holder.T @ R)

@@ -74,7 +74,8 @@ def _plane_normal(points: np.ndarray, gravity: np.ndarray) -> np.ndarray | None:
     spread = _spread(points)
     if spread == 0:
         return None
-    _, sizes, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
+    # the triangular factor has the same axes and is small however many points there are
+    _, sizes, axes = np.linalg.svd(np.linalg.qr(points - points.mean(axis=0), mode="r"), full_matrices=True)
     sizes = np.append(sizes, np.zeros(3))[:3]
     if sizes[2] > FLAT * sizes[0]:
         return None

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_FRAMES = 1200
 """Longer runs are shown with evenly spaced ones of their saved times."""
+MOST_EDGES = 1_000_000
+"""Edges of meshes in all frames together: a page with so many has about 40 MB."""
 MODE_FRAMES, MODE_SECONDS, PATH_SECONDS = 24, 2.0, 5.0
 LARGEST_MOVE, LARGEST_TURN = 0.15, 0.5
 """How far a mode is drawn out of rest: parts of the robot's size, and radians."""
@@ -49,9 +51,15 @@ class Clip:
 
 
 def run_clip(eqs: Equations, run: Result, *, name: str = "motion", most: int = MOST_FRAMES) -> Clip:
-    """A simulated run."""
-    chosen = spread_indices(run.time, most)
+    """A simulated run, at `most` times or as many as its meshes allow."""
+    chosen = spread_indices(run.time, min(most, most_frames(eqs)))
     return Clip(name, run.time[chosen] - run.time[0], tuple(run_scenes(eqs, run, chosen)))
+
+
+def most_frames(eqs: Equations) -> int:
+    """How many frames of a robot one page can hold: fewer for large meshes, each edge of which moves by itself."""
+    edges = sum(len(mesh.lattice.edges) for mesh in eqs.model.spec.meshes.values())
+    return max(2, min(MOST_FRAMES, MOST_EDGES // max(edges, 1)))
 
 
 def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
@@ -75,7 +83,7 @@ def _parameters(eqs: Equations, written: str) -> dict[str, float]:
 
 def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
     """Poses along a path of equilibria, one after the other; the whole path takes five seconds."""
-    chosen = spread_indices(np.arange(len(path), dtype=float), MOST_FRAMES)
+    chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
     scenes = []
     parameters, inputs = _parameters(eqs, path.dataset.attrs["parameters"]), json.loads(path.dataset.attrs["inputs"])
     for k in chosen:
@@ -112,8 +120,12 @@ def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Cl
 def mode_clips(
     found: Modes, *, most: int = 12, parameters: Values | None = None, inputs: Values | None = None
 ) -> list[Clip]:
-    """One period of each of the first modes about its state, slowed down or sped up to two seconds."""
+    """One period of each of the first modes about its state, slowed down or sped up to two seconds.
+
+    At `most` modes, or as many as the robot's meshes allow.
+    """
     eqs = found.equations
+    most = min(most, max(1, most_frames(eqs) // (MODE_FRAMES + 1)))
     maker = SceneMaker(eqs, parameters, inputs=inputs)
     clips = []
     for k in range(min(most, found.shapes.shape[1])):

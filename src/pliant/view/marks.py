@@ -74,11 +74,21 @@ class TendonMark:
 
 @dataclass(frozen=True)
 class MeshMark:
-    """A net: its nodes (n x 3) [m], and the pairs of nodes that edges join (m x 2)."""
+    """A net.
+
+    Attributes:
+        name: the mesh's name.
+        nodes: n x 3 [m].
+        edges: pairs of nodes that edges join (m x 2).
+        held: indices of the nodes that a frame holds.
+        slack: indices of the edges that carry nothing now because they only pull.
+    """
 
     name: str
     nodes: np.ndarray
     edges: np.ndarray
+    held: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    slack: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
 
 @dataclass(frozen=True)
@@ -129,3 +139,12 @@ def outline(solid: Solid) -> np.ndarray:
         return solid.points
     offsets = solid.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
     return (solid.points[:, None] + offsets).reshape(-1, 3)
+
+
+def rod_outline(rod: RodCurve) -> np.ndarray:
+    """Points as far out along the world's axes as the sections of a rod (n x 3); sections count as round."""
+    along = np.gradient(rod.points, axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    # a disc of radius r across a unit vector u reaches r sqrt(1 - u_x^2) along x
+    reach = rod.half_sizes.max(axis=1)[:, None] * np.sqrt(np.maximum(1 - along**2, 0.0))
+    return np.concatenate([rod.points - reach, rod.points + reach])

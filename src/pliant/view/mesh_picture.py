@@ -24,15 +24,13 @@ def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
     rows = []
     for name, mesh in flatten(spec).meshes.items():
         lattice, read = mesh.lattice, mesh.lattice.wireframe
-        held = {int(i) for key in mesh.held for i in mesh.members[key]}
-        held |= {int(i) for i in mesh.members["ends"]} if mesh.ends == "held" else set()
         rows.append(
             {
                 "mesh": name,
                 "type": mesh.type,
                 "nodes": len(lattice.shares),
                 "edges": len(lattice.edges),
-                "held": len(held),
+                "held": len(mesh.held_nodes),
                 "sets": {key: len(members) for key, members in mesh.members.items()},
                 "lines": read.lines if read else None,
                 "merged": read.merged if read else None,

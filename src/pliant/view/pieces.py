@@ -145,9 +145,13 @@ class _Maker:
         return np.asarray(joint.child - (joint.behind + 0.25 * self.size) * joint.axis)
 
     def mesh(self, mesh: MeshMark) -> None:
-        """Edges as threads and nodes as beads, thinner the more there are; few nodes have their numbers."""
+        """Edges as threads and nodes as beads, thinner the more there are; held nodes stand in blocks, and few have numbers."""
         share = float(np.clip(0.06 / np.sqrt(len(mesh.nodes)), 0.0012, 0.006))
-        self.line(mesh.nodes[mesh.edges], share, _bytes(SOFT))
+        thick, colours = np.full(len(mesh.edges), share), np.tile(_bytes(SOFT), (len(mesh.edges), 1))
+        thick[mesh.slack], colours[mesh.slack] = 0.5 * share, _bytes(PALE)
+        self._between("cylinder", mesh.nodes[mesh.edges], thick * self.size, colours)
+        if 0 < len(mesh.held) <= BEADS_UP_TO:
+            self._at("cube", mesh.nodes[mesh.held], (5 * share * self.size,) * 3, _bytes(PALE))
         if len(mesh.nodes) <= BEADS_UP_TO:
             self._at("ball", mesh.nodes, (1.8 * share * self.size,) * 3, _bytes(INK))
         if len(mesh.nodes) <= NUMBERS_UP_TO:

@@ -22,7 +22,7 @@ from pliant.solve.path import Path
 from pliant.solve.result import Result
 from pliant.spec.tables import overview, tree_lines
 from pliant.spec.writer import dump
-from pliant.view.clips import MOST_FRAMES, mode_clips, path_clip, pose_clip, run_clip
+from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import figure_html, sketch_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
@@ -125,10 +125,13 @@ def _modes(eqs: Equations, found: Modes, name: str) -> str:
         shape = np.abs(found.shapes[:, k])
         largest = [eqs.rates[i] for i in shape.argsort()[::-1][:3] if shape[i] > 0.05 * shape.max()]
         rows.append((k + 1, f"{frequency:.6g}", f"{ratio:.4g}", ", ".join(largest)))
-    words = ("mode", "frequency [Hz]", "damping ratio", "moves most")
+    head = ("mode", "frequency [Hz]", "damping ratio", "moves most")
     clips = mode_clips(found, most=MOST_MODES)
-    note = '<p class="note">One period of each mode takes two seconds here, whatever its frequency.</p>'
-    return _long_table(words, rows) + (player(name, "vibration modes", clips) + note if clips else "")
+    words = "One period of each mode takes two seconds here, whatever its frequency."
+    if len(clips) < len(rows):
+        words = f"The first {len(clips)} of {len(rows)} modes can be played. " + words
+    note = f'<p class="note">{words}</p>'
+    return _long_table(head, rows) + (player(name, "vibration modes", clips) + note if clips else "")
 
 
 def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
@@ -153,9 +156,8 @@ def _linear(eqs: Equations, found: StateSpace, name: str) -> str:
 def _motion(eqs: Equations, run: Result, name: str) -> str:
     parts = [f"<p>{text(run.message)} ({text(run.status)}). Method: {text(run.method)}.</p>"]
     if len(run.time):
-        parts.append(player(name, "the motion", [run_clip(eqs, run)]))
-        if len(run.time) > MOST_FRAMES:
-            parts.append(f'<p class="note">{MOST_FRAMES} of {len(run.time)} saved times are played.</p>')
+        clip = run_clip(eqs, run)
+        parts.append(player(name, "the motion", [clip]) + _left_out(len(clip.times), len(run.time), "saved times"))
     if len(run.time) > 1:
         parts.append(f'<div class="pictures">{"".join(_motion_figures(run))}</div>')
     timing = run.timing
@@ -176,9 +178,14 @@ def _path(eqs: Equations, found: Path, name: str) -> str:
     parts = [f"<p>{text(found.message)} ({text(found.status)}). Varied: {text(found.parameter)}.</p>"]
     if len(found) > 1:
         parts.append(f'<div class="pictures">{figure_html(found.plot, "the path")}</div>')
-        parts.append(player(name, "the poses along the path", [path_clip(eqs, found)]))
+        clip = path_clip(eqs, found)
+        parts.append(player(name, "the poses along the path", [clip]) + _left_out(len(clip.times), len(found), "poses"))
     rows = [(x.kind, f"{x.value:.6g}", ", ".join(x.moves)) for x in found.special]
     return "".join([*parts, table(("special point", f"{found.parameter} (SI)", "moves"), rows) if rows else ""])
+
+
+def _left_out(played: int, count: int, what: str) -> str:
+    return f'<p class="note">{played} of {count} {what} are played.</p>' if played < count else ""
 
 
 def _motion_figures(run: Result) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,11 +26,13 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
+from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
+    from pliant.spec.robot import RobotSpec
 
 UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0, 0, 1.0])}
 
@@ -50,6 +52,10 @@ class SceneMaker:
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
+        self.nets = [Net(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
+        # nodes of meshes have frames of their own, thousands of them: those that something is attached to are enough
+        attached = {frame for part in _attaching(self.spec) for frame in part}
+        self.named = tuple(f for f in eqs.frame_names if _owner(f) not in self.spec.meshes or f in attached)
         self.pose: dict[str, Pose] = {}
         self.nodes: Pose = (np.zeros((0, 3, 3)), np.zeros((0, 3)))
         self.signals, self.signal_rates = np.zeros(0), np.zeros(0)
@@ -57,7 +63,7 @@ class SceneMaker:
     def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
         """The scene at positions q and time t [s]."""
         engine = self.eqs.bind(self.inputs, self.parameters)
-        moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.eqs.frame_names)
+        moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = engine.node_poses(np.asarray(q, dtype=float))
         self.signals, self.signal_rates = engine.signals(t)[1], engine.signal_rates(t)[0]
@@ -111,14 +117,10 @@ class SceneMaker:
             gravity=np.array([self.value(x) for x in spec.world.gravity]),
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
-            meshes=tuple(self.mesh(name, mesh) for name, mesh in spec.meshes.items()),
+            meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
-
-    def mesh(self, name: str, mesh: Any) -> MeshMark:
-        nodes = np.stack([self.pose[f"{name}.n{i + 1}"][1] for i in range(len(mesh.lattice.shares))])
-        return MeshMark(name, nodes, mesh.lattice.edges)
 
     def joint(self, joint: Any) -> JointMark:
         rotation, place = self.compose(self.pose[joint.parent], joint)
@@ -222,6 +224,19 @@ class SceneMaker:
             assert isinstance(item, EulerRotation)
             turn = Turn.from_euler(item.order.upper(), [self.value(x) for x in item.euler])
         return np.asarray(turn.as_matrix())
+
+
+def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
+    """Frames that joints, rods, links, constraints and loads are attached to."""
+    for joint in spec.joints.values():
+        yield joint.parent, joint.child
+    for rod in spec.rods.values():
+        yield (rod.parent,)
+    for pair in (*spec.links.values(), *spec.constraints.values()):
+        yield tuple(end.frame for end in pair.between)
+    for load in spec.loads.values():
+        if isinstance(load, Wrench):
+            yield load.frame, load.expressed_in
 
 
 def _owner(frame: str) -> str:

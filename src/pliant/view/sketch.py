@@ -14,7 +14,8 @@ import numpy as np
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
+from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
 
@@ -60,7 +61,7 @@ def sketch(
 def front_view(*scenes: Scene) -> Camera:
     """Where to look from at a robot in one or several poses: planar ones face-on, others from above."""
     first = scenes[0]
-    moving = bool(first.turns or first.slides or first.rods)
+    moving = bool(first.turns or first.slides or first.rods or first.meshes)
     points = np.concatenate([scene.plane_points() if moving else scene.outline_points() for scene in scenes])
     return choose_camera(points, first.turns, first.slides, first.gravity)
 
@@ -164,7 +165,9 @@ class Drawing:
         for link in scene.links:
             self._link(link, self.camera.project(link.ends))
         for mesh in scene.meshes:
-            self._mesh(mesh)
+            self._include(self.camera.project(mesh.nodes))
+            # between the bodies behind it and those before it
+            self.todo += [(9.3 + behind, paint) for behind, paint in net_paints(mesh, self.camera, np.sort(depths))]
         for tendon in scene.tendons:
             self._tendon(tendon, self.camera.project(tendon.points))
         strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
@@ -272,7 +275,11 @@ class Drawing:
             return
         way = (child - place) @ along
         reach = 0.32 * self.size
-        ends = np.stack([place + (min(0.0, way) - reach) * along, place + (max(0.0, way) + reach) * along])
+        # a body that lies along the rail, as far beyond its centre as before it, does not hide the rail's end
+        body = way + 2 * float(self.camera.project(joint.toward) @ along)
+        room = 0.1 * self.size
+        low, high = min(min(0.0, way) - reach, body - room), max(max(0.0, way) + reach, body + room)
+        ends = np.stack([place + low * along, place + high * along])
         self._line(ends, PALE, 3.0, 4)
         if joint.grounded:
             side = outlines.across(along)
@@ -300,19 +307,6 @@ class Drawing:
             self._line(ends, "white", 2.0, 601)
         for end in ends:
             self._marker(end, "o", 3.5, 602, INK)
-
-    def _mesh(self, mesh: MeshMark) -> None:
-        """A net as one drawing of lines: there may be thousands of edges."""
-        points = self.camera.project(mesh.nodes)
-        self._include(points)
-        width = float(np.clip(12 / np.sqrt(len(points)), 0.4, 1.6))
-
-        def paint(ax: Any, zorder: float) -> None:
-            from matplotlib.collections import LineCollection
-
-            ax.add_collection(LineCollection(points[mesh.edges], colors=darker(SOFT), linewidths=width, zorder=zorder))
-
-        self.todo.append((603, paint))
 
     def _tendon(self, tendon: TendonMark, points: np.ndarray) -> None:
         """A line with a dot at each point; dotted and without them where it is slack."""
@@ -430,6 +424,10 @@ class Drawing:
         self._include(place + reach)
 
         def paint(ax: Any, zorder: float) -> None:
-            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder)
+            from matplotlib.patheffects import withStroke
+
+            # words stay legible where a net is behind them
+            halo = [withStroke(linewidth=2.0, foreground="white")]
+            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder, path_effects=halo)
 
         self.todo.append((980, paint))

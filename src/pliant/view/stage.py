@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.solve.record import quaternions
 from pliant.view.camera import Camera, look_from
-from pliant.view.marks import Scene
+from pliant.view.marks import Scene, rod_outline
 from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
 
@@ -97,7 +97,9 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     curvature, size, force: smallest ends of the scales of colour [1/m], symbols [m] and arrows [N]; those of the scenes
     themselves are used where they are larger. Pass those of an earlier stage to draw further poses alike.
     """
-    points = np.concatenate([scene.outline_points() for scene in scenes])
+    points = np.concatenate(
+        [part for scene in scenes for part in (scene.outline_points(), *map(rod_outline, scene.rods))]
+    )
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(size, float(np.max(high - low)), 1e-6)
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)

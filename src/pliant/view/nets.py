@@ -1,0 +1,44 @@
+"""Meshes of a robot as marks: all nodes at once, since there may be ten thousand of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.link.axial import REST_AT, WAY_AT, rope_force
+from pliant.view.marks import MeshMark, Pose
+
+if TYPE_CHECKING:
+    from pliant.mesh import MeshBase
+    from pliant.model.model import Model
+
+SHORTER = 1e-6
+"""An edge that is shorter than at rest by this share is slack; at its start a net is at rest, up to round-off."""
+
+
+class Net:
+    """Where a mesh's nodes and ropes stand in the tables of a model, looked up once."""
+
+    def __init__(self, model: Model, name: str, mesh: MeshBase) -> None:
+        self.name, self.edges, self.held = name, mesh.lattice.edges, mesh.held_nodes
+        entries = [model.frames[f"{name}.n{i + 1}"] for i in range(len(mesh.lattice.shares))]
+        self.nodes = np.array([entry.node for entry in entries])
+        # placements are nine numbers of a rotation and three of a place
+        self.places = np.array([entry.constants for entry in entries])[:, None] + np.arange(9, 12)
+        ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind is rope_force()]
+        # between two points of one body there is no rope
+        apart = np.flatnonzero(self.nodes[self.edges[:, 0]] != self.nodes[self.edges[:, 1]])
+        self.roped: np.ndarray = apart if ropes else apart[:0]
+        self.ropes = np.array(ropes, dtype=int)
+        assert len(self.roped) == len(self.ropes), "a membrane has a rope on every edge"
+
+    def mark(self, poses: Pose, theta: np.ndarray) -> MeshMark:
+        """The net where the model's nodes have these poses, with these constants."""
+        rotations, positions = poses
+        points = positions[self.nodes] + np.einsum("nij,nj->ni", rotations[self.nodes], theta[self.places])
+        ends = points[self.edges[self.roped]]
+        lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        pulls_only = theta[self.ropes + WAY_AT] != 0
+        slack = self.roped[pulls_only & (lengths < (1 - SHORTER) * theta[self.ropes + REST_AT])]
+        return MeshMark(self.name, points, self.edges, self.held, slack)
