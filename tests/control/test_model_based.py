@@ -137,7 +137,7 @@ def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equati
     run = pliant.simulate(soft, 2.0, start=start, controllers=controller, parameters=stiffer, method=method)
     error = np.linalg.norm(run["tip"].values[:, :2] - target, axis=1)
     at = {t: error[np.searchsorted(run.time, t)] for t in (0.3, 2.0)}
-    assert at[0.3] > 5e-4  # what the wrong model alone leaves
+    assert at[0.3] > 3e-4  # what the wrong model alone leaves
     assert at[2.0] < 0.02 * at[0.3]
 
 
