@@ -42,7 +42,10 @@ class Path:
         """A smooth path through values (n x k) at times [s], at rest before and after."""
         spline = CubicSpline(np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped")
         begin, end = float(time[0]), float(time[-1])
-        inside = lambda t: begin <= t <= end  # noqa: E731
+
+        def inside(t: float) -> bool:
+            return begin <= t <= end
+
         return cls(
             lambda t: np.asarray(spline(np.clip(t, begin, end))),
             lambda t: np.asarray(spline(t, 1)) * inside(t),
