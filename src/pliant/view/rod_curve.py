@@ -104,17 +104,18 @@ def _smooth(places: list[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     pieces = int(np.clip(np.ceil(POINTS / (len(kept) - 1)), COARSEST, FINEST))
     s = np.linspace(0, 1, pieces + 1)[1:, None]
     chords = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    # how far the tangents of neighbouring nodes turn, and the slopes with which a cubic piece is nearest to an arc that turns so
+    turned = np.linalg.norm(np.cross(R[:-1, :, 2], R[1:, :, 2]), axis=1)
+    angles = np.arctan2(turned, np.einsum("ij,ij->i", R[:-1, :, 2], R[1:, :, 2]))
+    lengths = (chords / np.cos(angles / 4) ** 2)[:, None]
     weights = (2 * s**3 - 3 * s**2 + 1, s**3 - 2 * s**2 + s, -2 * s**3 + 3 * s**2, s**3 - s**2)
-    slopes = chords[:, None] * R[:-1, :, 2], chords[:, None] * R[1:, :, 2]
-    corners = (p[:-1], slopes[0], p[1:], slopes[1])
+    corners = (p[:-1], lengths * R[:-1, :, 2], p[1:], lengths * R[1:, :, 2])
     inner = sum(w * x[:, None] for w, x in zip(weights, corners, strict=True))
     curve = np.concatenate([p[:1], np.reshape(inner, (-1, 3))])
     sides = (1 - s) * R[:-1, None, :, 0] + s * R[1:, None, :, 0]
     sides = np.concatenate([R[:1, :, 0], np.reshape(sides, (-1, 3))])
     arcs = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
-    # how far the tangents of neighbouring nodes turn per length, half way between them
-    turned = np.linalg.norm(np.cross(R[:-1, :, 2], R[1:, :, 2]), axis=1)
-    angles = np.arctan2(turned, np.einsum("ij,ij->i", R[:-1, :, 2], R[1:, :, 2]))
+    # the turn per length belongs half way between nodes
     at_nodes = arcs[::pieces]
     curvature = np.interp(arcs, 0.5 * (at_nodes[:-1] + at_nodes[1:]), angles / np.maximum(np.diff(at_nodes), 1e-12))
     return curve, sides, curvature, arcs
