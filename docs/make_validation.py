@@ -1,10 +1,12 @@
 """Make the pictures and tables of docs/validation.md again.
 
-    python docs/make_validation.py [convergence] [recording] [--data FOLDER]
+    python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE]
 
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
-(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit. Tables are
-printed and put between their marks in the page.
+(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit. Arms of
+circular arcs: `arc_cases` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under moments
+and weight, `arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables
+are printed and put between their marks in the page.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models
 
 import pliant
 from pliant import plot
@@ -153,15 +157,24 @@ def main() -> None:
     """Make the parts that are asked for, or all."""
     beside = HERE.parents[1] / "shared" / "data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="convergence, recording; both by default")
     parser.add_argument(
-        "--data", type=Path, default=Path(os.environ.get("PLIANT_DATA", beside)), help="folder of the recording"
+        "--data", type=Path, default=Path(os.environ.get("PLIANT_DATA", beside)), help="of the recording"
     )
+    parser.add_argument("--rates", type=Path, help="what benchmarks/arm_rate.py --json printed")
+    parts: dict[str, Callable[[argparse.Namespace], str]] = {
+        "convergence": lambda given: convergence(),
+        "recording": lambda given: recording(given.data),
+        "arc_circles": lambda given: arc_circles(),
+        "arc_cases": lambda given: arc_cases(),
+        "arc_models": lambda given: arc_models(),
+        "arc_cost": lambda given: arc_cost(given.rates),
+    }
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(parts)}; all by default")
     given = parser.parse_args()
-    for part in given.parts or ("convergence", "recording"):
-        if part not in ("convergence", "recording"):
-            parser.error(f"unknown part '{part}'")
-        put(part, convergence() if part == "convergence" else recording(given.data))
+    for part in given.parts or parts:
+        if part not in parts:
+            parser.error(f"unknown part '{part}'; the parts: {', '.join(parts)}")
+        put(part, parts[part](given))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """The bundled arms of circular arcs move as published, and as other rod models of the same arm."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from arm_cases import PRESSURES, STIFF, pneumatic_arm
 
-from pliant import Every, derive, equilibrium, load, simulate
-from pliant.rod.switch import with_rod_model
+from pliant import Every, derive, equilibrium, simulate
 
 
 def test_free_fall_swings_and_settles():
-    """Two oscillations and rest after about 1.2 s, with the study's stiffness read as K / L0."""
+    """Two oscillations, and rest before 1.2 s (the study: "around 1.2 s"), with its stiffness read as K / L0."""
     run = simulate(derive("cc_arm_2"), 2.0, save=Every(0.01))
     time, bend = np.asarray(run["first.bend_x"].time), np.asarray(run["first.bend_x"].value)
     end = bend[-1]
@@ -28,19 +30,35 @@ def test_published_loads_bend_in_the_published_planes():
     assert abs(sideways.frames["second.tip"].position[1]) > 0.01
 
 
-def test_the_pneumatic_arm_in_other_rod_models():
-    """At rest under pressure the sections stay nearly circular; the rest of the difference is shear and twist."""
-    spec = load("three_section_arm")
-    pressures = {"p33": 200e3, "p22": 150e3, "p11": 150e3}
-    tips = []
-    for word in (None, "cog", "eba:8"):
-        chosen = spec
-        for rod in ("s1", "s2", "s3") if word else ():
-            chosen = with_rod_model(chosen, rod, word)
-        tips.append(equilibrium(derive(chosen), inputs=pressures).frames["s3.tip"].position)
+def rest_tip(word: str, **options: Any) -> np.ndarray:
+    found = equilibrium(pneumatic_arm(word, **options), inputs=PRESSURES)
+    assert found.status == "converged"
+    return found.frames["s3.tip"].position
+
+
+def test_without_weight_pressure_makes_circles():
+    """Pressures put the same moment and force on every section of a rod: every model that has circles is exact."""
+    arcs = rest_tip("cc", weightless=True)
+    assert np.linalg.norm(arcs - [0, 0, 0.45]) > 0.1
+    for word in ("cog", "eba:8"):
+        np.testing.assert_allclose(rest_tip(word, weightless=True), arcs, atol=1e-9)
+
+
+def test_weight_twists_the_pneumatic_arm_and_bends_it_unevenly():
+    """With weight arcs differ from a rod by twist, which they do not have, and by curvature that varies along a section."""
+    arcs, rod = rest_tip("cc"), rest_tip("eba:8")
     # masses differ, weights do not
-    np.testing.assert_allclose(tips[1], tips[0], atol=1e-8)
-    np.testing.assert_allclose(tips[2], tips[0], atol=0.02)
+    np.testing.assert_allclose(rest_tip("cog"), arcs, atol=1e-8)
+    apart = np.linalg.norm(rod - arcs)
+    assert 0.010 < apart < 0.020
+    # twist makes most of it, shear next to nothing
+    assert np.linalg.norm(rest_tip("eba:8", twist=STIFF) - arcs) < 0.35 * apart
+    assert np.linalg.norm(rest_tip("eba:8", shear=STIFF) - rod) < 0.05 * apart
+    # without twist and shear, several arcs per section come to what the rod does
+    stiff = rest_tip("eba:8", shear=STIFF, twist=STIFF)
+    remain = [np.linalg.norm(rest_tip(word) - stiff) for word in ("cc", "cc:2", "cc:4")]
+    assert remain[2] < 0.001
+    assert remain[0] > 3 * remain[1] > 6 * remain[2]
 
 
 def test_muscle_lengths_are_the_coordinates():
