@@ -78,7 +78,9 @@ class Statics:
                 multipliers = self.balanced_multipliers(at, force, multipliers)
                 force, phi = self._residual(q, multipliers)
                 at = self.linearized(q, multipliers)
-            scale = max(scale or 0.0, self._scale(at))
+            # steps without a guard may pass through enormous forces, by which any imbalance would look small
+            if scale is None or not self._free:
+                scale = max(scale or 0.0, self._scale(at))
             norm = np.abs(force).max(initial=0.0)
             if norm <= self.tolerance * scale and np.abs(phi).max(initial=0.0) <= 1e-11:
                 return q, multipliers, iteration, True
