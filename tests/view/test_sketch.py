@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 import pliant
 from pliant.cli import run
 from pliant.view.camera import choose_camera, look_from
-from pliant.view.clips import MOST_EDGES, most_frames
+from pliant.view.clips import MOST_EDGES, most_frames, start_clip
+from pliant.view.player import player
 from pliant.view.scene import make_scene
 from pliant.view.sketch import save, sketch
 
@@ -134,6 +135,9 @@ meshes: {net: {type: membrane, drawing: {rectangle: [1 m, 1 m], cells: [99, 99]}
     save(sketch(eqs, eqs.initial_state()[0]), tmp_path / "net.svg")
     assert (tmp_path / "net.svg").stat().st_size < 1e6
     assert most_frames(eqs) * 2 * 99 * 100 <= MOST_EDGES
+    page = player("stage", "net", [start_clip(eqs)])
+    assert "shown without numbers of nodes" in page
+    assert len(page) < 2e6
 
 
 def test_the_same_robot_gives_the_same_file(tmp_path):

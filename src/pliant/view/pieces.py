@@ -151,7 +151,7 @@ class _Maker:
         thick[mesh.slack], colours[mesh.slack] = 0.5 * share, _bytes(PALE)
         self._between("cylinder", mesh.nodes[mesh.edges], thick * self.size, colours)
         if 0 < len(mesh.held) <= BEADS_UP_TO:
-            self._at("cube", mesh.nodes[mesh.held], (5 * share * self.size,) * 3, _bytes(PALE))
+            self._at("cube", mesh.nodes[mesh.held], (4.5 * share * self.size,) * 3, _bytes(PALE))
         if len(mesh.nodes) <= BEADS_UP_TO:
             self._at("ball", mesh.nodes, (1.8 * share * self.size,) * 3, _bytes(INK))
         if len(mesh.nodes) <= NUMBERS_UP_TO:
