@@ -3,10 +3,11 @@
     python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE]
 
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
-(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit. Arms of
-circular arcs: `arc_cases` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under moments
-and weight, `arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables
-are printed and put between their marks in the page.
+(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit; `sleeve` the
+fabric sleeve against its own (`sleeve_recording.csv`). Arms of circular arcs: `arc_cases` are published ones, `arc_models` the
+same arm in other rod models, `arc_circles` one rod under moments and weight, `arc_cost` times and energies that
+`benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables are printed and put between their marks in the
+page.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models
+from validation_sleeve import sleeve
 
 import pliant
 from pliant import plot
@@ -164,6 +166,7 @@ def main() -> None:
     parts: dict[str, Callable[[argparse.Namespace], str]] = {
         "convergence": lambda given: convergence(),
         "recording": lambda given: recording(given.data),
+        "sleeve": lambda given: sleeve(given.data),
         "arc_circles": lambda given: arc_circles(),
         "arc_cases": lambda given: arc_cases(),
         "arc_models": lambda given: arc_models(),

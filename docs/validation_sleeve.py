@@ -1,0 +1,79 @@
+"""The part of docs/validation.md about the fabric sleeve: its table and its picture."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from pliant import plot
+from pliant.plot.style import COLOURS, style
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "pictures"
+sys.path.insert(0, str(HERE.parent / "tests" / "validation"))
+from sleeve_case import (  # noqa: E402
+    Measured,
+    driven_sleeve,
+    errors,
+    fit_on_first_half,
+    geometry,
+    main_frequency,
+    read_sleeve,
+    spectrum,
+)
+
+MODULI, TIMES = (5e4, 2e5, 8e5), (0.01, 0.03, 0.1)
+"""Young's moduli [Pa] and damping times [s] that the sleeve is tried with."""
+
+
+def sleeve(folder: Path) -> str:
+    """The fabric sleeve against its recording, fitted on the first half and judged on the second."""
+    file = folder / "sleeve_recording.csv"
+    if not file.is_file():
+        sys.exit(f"there is no recording at {file}; say where it is with --data or PLIANT_DATA")
+    measured = read_sleeve(file)
+    eqs = driven_sleeve(measured)
+    rows = [
+        "| place of the clamps | E [kPa] | damping time [ms] | first half | second half | share of the amplitude | "
+        "vertical / horizontal frequency |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for words, place in (("from the trackers", geometry(measured)), ("as published", {})):
+        values, moved = fit_on_first_half(eqs, measured, place, MODULI, TIMES)
+        first, second = errors(moved, measured)
+        ratio = main_frequency(moved[:, 2], measured.time) / main_frequency(moved[:, 0], measured.time)
+        clamps = place.get("clamps", eqs.parameters["clamps"])
+        rows.append(
+            f"| {words} ({1e3 * clamps:.0f} mm) | {values['E'] / 1e3:.0f} | {1e3 * values['damping_time']:.0f} | "
+            f"{1e3 * first:.0f} mm | {1e3 * second:.0f} mm | {100 * second / measured.amplitude:.0f} % | {ratio:.2f} |"
+        )
+        print(rows[-1], flush=True)
+        if place:
+            draw_sleeve(measured, moved)
+    recorded = measured.moved
+    ratio = main_frequency(recorded[:, 2], measured.time) / main_frequency(recorded[:, 0], measured.time)
+    rows.append(f"| recorded: amplitude {1e3 * measured.amplitude:.0f} mm | | | | | | {ratio:.2f} |")
+    return "\n".join(rows)
+
+
+def draw_sleeve(measured: Measured, moved: np.ndarray) -> None:
+    """Horizontal and vertical motion of the node over time, and their spectra; recorded and computed."""
+    with style() as plt:
+        _, axes = plt.subplots(2, 2, figsize=(7.1, 3.6), layout="constrained", width_ratios=[2, 1], sharex="col")
+        for (left, right), k, words in zip(axes, (0, 2), ("horizontal", "vertical"), strict=True):
+            for motion, name, look in ((measured.moved, "recorded", "-"), (moved, "model", "--")):
+                colour = COLOURS[0] if name == "recorded" else COLOURS[1]
+                left.plot(measured.time, 1e3 * motion[:, k], look, color=colour, label=name)
+                frequency, height = spectrum(motion[:, k], measured.time)
+                right.plot(frequency, height, look, color=colour)
+            left.axvline(measured.time[measured.first][-1], color="0.6", linewidth=0.8)
+            left.set_ylabel(f"{words} [mm]")
+            right.set_xlim(0, 4)
+            right.set_ylabel("spectrum [-]")
+        axes[0, 0].legend(loc="upper right")
+        axes[0, 0].set_title("fitted to the left of the line, held out to the right", fontsize=7)
+        axes[1, 0].set_xlabel("time [s]")
+        axes[1, 1].set_xlabel("frequency [Hz]")
+        plot.save(axes[0, 0], PICTURES / "sleeve_recording.png")
