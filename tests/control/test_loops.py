@@ -169,3 +169,26 @@ def test_tendons_share_a_pull_they_cannot_push() -> None:
     np.testing.assert_allclose(u[0] - u[2], 10, rtol=1e-5)
     _, missed = allocate(effect, np.array([2.0, 0.0]), lower, upper)
     assert missed > 0.5
+
+
+def test_a_regulator_holds_states_of_rest_alone() -> None:
+    text = (
+        "pliant: 1\n"
+        "parameters: {torque: {value: 0 N*m, input: true}}\n"
+        "bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, 0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}\n"
+        "joints: {hinge: {type: revolute, child: rod, axis: y, angle: {initial: 0.1 rad, input: =torque}}}\n"
+        "control:\n"
+        "  hold: {type: lqr, about: start, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
+    )
+    with pytest.raises(ValueError, match="controller 'hold': the robot does not rest in the state it should hold"):
+        pliant.simulate(pliant.derive(pliant.load_text(text)), 0.1)
+    upright = pliant.derive(pliant.load_text(text.replace("initial: 0.1 rad, ", "")))
+    start = pliant.State(np.array([0.1]), np.zeros(1))
+    assert abs(pliant.simulate(upright, 6.0, start=start).q[-1, 0]) < 1e-3
+    assert abs(pliant.simulate(upright, 1.0, start=start, controllers=()).q[-1, 0]) > 0.5
+
+
+def test_inputs_that_are_no_numbers_are_refused(eqs: pliant.Equations) -> None:
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"the input 'force' is .*; give a finite number"):
+            pliant.simulate(eqs, 0.1, inputs={"force": value})

@@ -91,3 +91,9 @@ def test_faults_are_said_clearly(rayleigh, message):
     with pytest.raises(SpecError) as caught:
         load_text(ROD.replace("KIND", "ebr").replace("RAYLEIGH", rayleigh).replace("JOINT", CLAMPED))
     assert any(message in str(fault.message) for fault in caught.value.faults)
+
+
+@pytest.mark.parametrize("kind", ["cc", "cog"])
+def test_arcs_refuse_it(kind):
+    with pytest.raises(SpecError, match="circular arcs take no Rayleigh damping"):
+        rod(kind, "{alpha: =alpha}")

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pliant.solve.linear import StateSpace
 
 
+REST = 1e-3
+"""Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
+
+
 class CoordinateWeight(Part):
     """How much deviations of a coordinate cost."""
 
@@ -146,6 +150,11 @@ control:
                 raise ValueError(f"controller '{name}': {rest.message}")
             at = rest.state
         linear = linearize(eqs, at=at, parameters=plant.parameters, independent=self.independent)
+        if linear.residual > REST:
+            raise ValueError(
+                f"controller '{name}': the robot does not rest in the state it should hold (about: {self.about}; accelerations up "
+                f"to {linear.residual:.3g}). Put the start where it rests, or hold the equilibrium"
+            )
         linear = linear.select(self.inputs, None)
         states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
         states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}

@@ -184,7 +184,11 @@ class Equations:
             if name not in self.inputs:
                 raise UnknownName("input", name, self.inputs)
         defaults = self.model.environment.values
-        return np.array([float((inputs or {}).get(name, defaults[name])) for name in self.inputs])
+        values = np.array([float((inputs or {}).get(name, defaults[name])) for name in self.inputs])
+        for name, value in zip(self.inputs, values, strict=True):
+            if not np.isfinite(value):
+                raise ValueError(f"the input '{name}' is {value}; give a finite number")
+        return values
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
         """`minimum` and `maximum` that the model gives a parameter or input (SI units); infinite where it gives none."""

@@ -82,6 +82,9 @@ class ArcModel(RodModelBase):
         if rod.shape is not None:
             hint = "remove `shape` and give `initial` values of the arcs' coordinates, or choose another rod model"
             yield ("shape",), "circular arcs cannot follow a given shape", hint
+        if rod.rayleigh is not None:
+            hint = "give `damping`, of the rod or of the model's coordinates"
+            yield ("rayleigh",), "circular arcs take no Rayleigh damping", hint
         if any(value(rod.rest[k]) for k in (0, 1, 5)):
             hint = "set those rest strains to zero, or choose another rod model"
             yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint

@@ -52,11 +52,11 @@ class SimulateSettings(Part):
     atol: Number | None = None
     """Absolute tolerance of an adaptive integrator, in SI units of the coordinates."""
     save_every: Time | None = None
-    """Time between saved states [s]; otherwise every step."""
+    """Time between saved states [s]; otherwise 200 intervals."""
     start: Literal["initial", "equilibrium"] = "initial"
     """State at the start: the initial values, or the equilibrium."""
     formulation: Literal["multipliers", "reduced"] | None = None
-    """How constraints are treated, by name; otherwise chosen to suit the model."""
+    """How constraints are treated; otherwise with multipliers."""
     independent: tuple[CoordinateName, ...] | None = None
     """Coordinates kept when the others are eliminated through the constraints."""
 

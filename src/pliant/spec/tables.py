@@ -208,7 +208,8 @@ def _totals(
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
     rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
     gravity = ", ".join(number(environment.value(entry)) for entry in flat.world.gravity)
-    totals = {"mass": number(mass, "kg"), "bodies": str(len(flat.bodies)), "free coordinates": str(free)}
+    label = "mass of bodies" if flat.rods or flat.meshes else "mass"
+    totals = {label: number(mass, "kg"), "bodies": str(len(flat.bodies)), "free coordinates": str(free)}
     if rows:
         totals["constrained components"] = str(rows)
         totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
