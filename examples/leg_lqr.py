@@ -40,7 +40,7 @@ def main() -> float:
         limits=Limits(lower={"hold": torque - TORQUE}, upper={"hold": torque + TORQUE}),
         noise={"middle": 1e-5},
     )
-    assert slow.spillover(regulator.gain).stable, "the modes left out stay stable"
+    assert slow.spillover(regulator.gain).stable, "the modes left out stay stable, sampling and observer aside"
     damped = next(mode for mode in regulator.modes if abs(mode.frequency / flexible.frequency - 1) < 0.1)
 
     push = pliant.simulate(eqs, 0.015, start=rest, inputs={"hold": torque + 0.5}, method=STEP)

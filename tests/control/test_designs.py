@@ -117,6 +117,15 @@ def test_reduction_keeps_modes_and_the_answer_to_constant_inputs() -> None:
     np.testing.assert_allclose(reduced, static, atol=1e-9 * np.abs(static).max())
 
 
+def test_feedback_that_does_nothing_leaves_the_neglected_modes_alone() -> None:
+    A = np.array([[0, 1, 0, 0], [-1, -0.1, 0, 0], [0, 0, 0, 1], [0, 0, -100, -0.2]], dtype=float)
+    small = reduce(system(A, np.array([[0.0], [1], [0], [1]]), np.eye(4)), keep=1)
+    (before, after), *more = small.spillover(np.zeros((1, 2))).shifts()
+    assert not more
+    assert before.eigenvalue == pytest.approx(after.eigenvalue)
+    assert small.spillover(np.zeros((1, 2))).stable
+
+
 def _with_input(linear: StateSpace) -> StateSpace:
     n = len(linear.A)
     B = np.zeros((n, 1))

@@ -4,7 +4,7 @@ from pliant.control.constraint import ConstraintControl, Pid, UnderActuated
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
-from pliant.control.limits import Infeasible, Limits, allocate
+from pliant.control.limits import Limits, allocate
 from pliant.control.lqr import Regulator, lqr
 from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
@@ -22,7 +22,6 @@ __all__ = [
     "ExtendedKalman",
     "FramePosition",
     "Goal",
-    "Infeasible",
     "Limits",
     "Mode",
     "NotReached",

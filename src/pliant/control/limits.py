@@ -11,10 +11,6 @@ from scipy.optimize import lsq_linear
 from pliant.equations.equations import UnknownName
 
 
-class Infeasible(ValueError):
-    """No command within the bounds does what is asked."""
-
-
 @dataclass(frozen=True)
 class Limits:
     """Bounds of inputs by name: `lower`, `upper` [unit of the input] and `rate` [unit per second]; none where unnamed."""

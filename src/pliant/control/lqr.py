@@ -76,7 +76,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
         sample_time=linear.sample_time if isinstance(linear, DiscreteStateSpace) else None,
     )
     # weights and units may differ by many powers of ten; unit cost on every state conditions the equation
-    scale = _scale(Q, linear.A)
+    scale = _scale(Q)
     A, B = linear.A * scale[None, :] / scale[:, None], linear.B / scale[:, None]
     Qs, Ns = Q * np.outer(scale, scale), N * scale[:, None]
     try:
@@ -94,7 +94,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
     return Regulator(gain, P, linear, la.eigvals(linear.A - linear.B @ gain))
 
 
-def _scale(Q: np.ndarray, A: np.ndarray) -> np.ndarray:
+def _scale(Q: np.ndarray) -> np.ndarray:
     """Sizes of the states at which they cost alike, kept within reason; 1 where they cost nothing."""
     diagonal = np.diag(Q)
     typical = np.sqrt(np.median(diagonal[diagonal > 0])) if np.any(diagonal > 0) else 1.0

@@ -30,7 +30,10 @@ class Reduction:
     linear: StateSpace
 
     def spillover(self, gain: np.ndarray) -> Spillover:
-        """What the feedback u = -gain z of the modal states does to the whole system."""
+        """What the feedback u = -gain z does to the whole system, if the modal states are known and fed back at once.
+
+        Sampling, delay and observers are not in it: a simulation of the whole robot has the last word.
+        """
         closed = system_modes(self.full.A - self.full.B @ gain @ self.onto, names=self.full.states)
         return Spillover(tuple(closed), self.neglected)
 

@@ -67,7 +67,7 @@ class SampledLoop:
 
     def due(self, t: float) -> bool:
         """Whether something happens at this time."""
-        return bool(self._queue) and self._queue[0][0] <= t + self._slack(t)
+        return bool(self._queue) and self._queue[0][0] <= t + self._slack()
 
     def act(self, job: Job, run: Any) -> None:
         """Everything that happens at the run's time; then the run is told when to pause next."""
@@ -98,7 +98,7 @@ class SampledLoop:
         if not self._queue:
             return np.inf
         t = self._queue[0][0]
-        k = int(np.searchsorted(self.times, t - self._slack(t)))
+        k = int(np.searchsorted(self.times, t - self._slack()))
         return float(self.times[k]) if k < len(self.times) else np.inf
 
     def _reading(self, i: int) -> Now:
@@ -124,7 +124,8 @@ class SampledLoop:
                 )
         return out
 
-    def _slack(self, t: float) -> float:
+    def _slack(self) -> float:
+        """Times closer than this are one [s]."""
         return SAME_TIME * min(float(c.sample_time) for c in self.controllers) if self.controllers else 0.0
 
     def notes(self) -> list[str]:
