@@ -12,6 +12,7 @@ from pliant._version import __version__
 
 if TYPE_CHECKING:
     from pliant import plot
+    from pliant.arguments import ArgumentError
     from pliant.control.inverse_dynamics import inverse_dynamics
     from pliant.equations.equations import Equations, derive
     from pliant.io.results import load_path, load_result
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pliant.view.sketch import sketch
 
 _HOME = {
+    "ArgumentError": "pliant.arguments",
     "At": "pliant.solve.saving",
     "Branch": "pliant.solve.follower",
     "Equations": "pliant.equations.equations",
@@ -81,6 +83,7 @@ _ROOMS = ("plot",)
 """Packages that are used by their own name: `pliant.plot.energy(run)`."""
 
 __all__ = [
+    "ArgumentError",
     "At",
     "Branch",
     "Equations",

@@ -22,10 +22,6 @@ COMMAND_MODULES = (
 )
 """Modules with commands, in the order of the help. Each has `register(app)` and imports heavy things late."""
 
-FAULT = 2
-INTERNAL = 1
-INTERRUPTED = 130
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
@@ -37,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command: 0 if all went well, 2 if the user has to change something; never a traceback."""
     import typer
 
-    from pliant.cli.common import CommandError, Failure, report
+    from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
     from pliant.spec.faults import SpecError
 
     warnings.showwarning = _show_warning
@@ -45,9 +41,13 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = application()(args=list(arguments), standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C
+            report(Failure("interrupted"), arguments)
         return code if isinstance(code, int) else 0
     except typer.Exit as stop:
         return int(stop.exit_code)
+    except Interrupted:
+        return INTERRUPTED
     except usage_error as error:
         hint = "see pliant --help"
         failure = Failure(error.format_message(), hint)
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
     except CommandError as error:
         failure = Failure(str(error), error.hint)
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+        report(Failure("interrupted"), arguments)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has gone, which is its right; keep Python from complaining at exit.

@@ -11,11 +11,25 @@ from pliant.cli.answers import (
     equilibrium_json,
     print_equilibrium,
     print_result,
-    progress_bar,
     result_json,
     write_json,
 )
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
+from pliant.cli.common import (
+    FAULT,
+    CommandError,
+    Folder,
+    Interrupted,
+    Json,
+    Model,
+    Rod,
+    Set,
+    Variant,
+    console,
+    load_model,
+    print_json,
+    say,
+)
+from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import Report, check_report, save_report
 
 if TYPE_CHECKING:
@@ -231,7 +245,7 @@ def simulate(
         raise CommandError("give --at or --save-every, not both")
     result = answering(
         lambda: _simulate(
-            eqs, until, save, method, dt, rtol, atol, start, formulation, independent, not json, out, not no_control
+            eqs, until, save, method, dt, rtol, atol, start, formulation, independent, out, not no_control
         )
     )
     save_report(report, eqs, [result])
@@ -242,7 +256,9 @@ def simulate(
         print_json(answer)
     else:
         print_result(result, out)
-    return 0 if result.status != "failed" else 2
+    if result.interrupted:
+        raise Interrupted
+    return 0 if result.status != "failed" else FAULT
 
 
 def _times(at: str | None) -> list[float]:
@@ -256,37 +272,36 @@ def _times(at: str | None) -> list[float]:
 
 def _simulate(
     eqs: Equations, until: float, save: Any, method: str | None, dt: float | None, rtol: float | None,
-    atol: float | None, start: str, formulation: str, independent: str | None, show: bool, out: str | None,
+    atol: float | None, start: str, formulation: str, independent: str | None, out: str | None,
     control: bool = True,
 ) -> Any:  # fmt: skip
     from pliant.io.results import write_csv
-    from pliant.solve.integrator import method_by_name
+    from pliant.solve.integrator import chosen_method
     from pliant.solve.simulate import simulate as run_simulation
 
     if start not in ("initial", "equilibrium"):
         raise CommandError(f"unknown start '{start}'", "write --start initial or --start equilibrium")
     if formulation not in ("multipliers", "reduced"):
         raise CommandError(f"unknown formulation '{formulation}'", "write multipliers or reduced")
-    chosen = None
-    if method is not None or dt is not None:
-        chosen = method_by_name(method or ("generalized_alpha" if dt else "explicit"), step=dt, rtol=rtol, atol=atol)
+    chosen = chosen_method(method, step=dt, rtol=rtol, atol=atol)
     suffix = "" if out is None else out.rpartition(".")[2]
     if out is not None and suffix not in ("nc", "csv"):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
-    result = run_simulation(
-        eqs,
-        (0.0, until),
-        start=state_at(eqs, "equilibrium") if start == "equilibrium" else None,
-        method=chosen,
-        controllers=None if control else (),
-        rtol=rtol or 1e-6,
-        atol=atol,
-        save=save,
-        formulation=formulation,  # type: ignore[arg-type]
-        independent=tuple(independent.split(",")) if independent else None,
-        progress=progress_bar(until) if show else None,
-        out=out if suffix == "nc" else None,
-    )
+    with ProgressLine() as progress:
+        result = run_simulation(
+            eqs,
+            (0.0, until),
+            start=state_at(eqs, "equilibrium") if start == "equilibrium" else None,
+            method=chosen,
+            controllers=None if control else (),
+            rtol=rtol if chosen is None else None,
+            atol=atol if chosen is None else None,
+            save=save,
+            formulation=formulation,  # type: ignore[arg-type]
+            independent=None if independent is None else tuple(name.strip() for name in independent.split(",")),
+            progress=progress,
+            out=out if suffix == "nc" else None,
+        )
     if suffix == "csv":
         assert out is not None
         write_csv(result, out)

@@ -16,6 +16,7 @@ MOST_ROWS = 24
 
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
+    from pliant.arguments import ArgumentError
     from pliant.equations.compile import CompileError
     from pliant.equations.compiled import EvaluationError
     from pliant.equations.equations import UnknownName
@@ -36,6 +37,8 @@ def answering(function: Any) -> Any:
     )
     try:
         return function()
+    except ArgumentError as reason:
+        raise CommandError(reason.message, reason.hint) from None
     except expected as reason:
         raise CommandError(str(reason)) from None
 
@@ -95,29 +98,6 @@ def number_text(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(f"{x:.9g}" for x in value) + "]"
     return f"{value:.9g}"
-
-
-def progress_bar(until: float) -> Any:
-    """A bar with the time left, on stderr, for runs that take longer than a moment."""
-    import sys
-    import time
-
-    begin = time.perf_counter()
-    last = [begin]
-
-    def show(t: float, end: float, steps: int) -> None:
-        now = time.perf_counter()
-        if now - begin < 0.5 or now - last[0] < 0.2 or not sys.stderr.isatty():
-            return
-        last[0] = now
-        share = min(1.0, t / until) if until else 1.0
-        left = (now - begin) * (1 - share) / max(share, 1e-9)
-        bar = "#" * int(30 * share)
-        end_of_line = "\n" if share >= 1.0 else ""
-        sys.stderr.write(f"\r[{bar:<30}] t = {t:.4g} of {end:g} s, {steps} steps, {left:.0f} s left {end_of_line}")
-        sys.stderr.flush()
-
-    return show
 
 
 def result_json(model: str, eqs: Equations, result: Any) -> dict[str, Any]:

@@ -41,12 +41,20 @@ Folder: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+INTERNAL, FAULT, INTERRUPTED = 1, 2, 130
+"""Exit codes: a fault of pliant, something the user has to change, Ctrl-C."""
+
+
 class CommandError(Exception):
     """Something the user has to change; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class Interrupted(Exception):
+    """Ctrl-C has ended a command that has given its answer nevertheless."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pliant.cli.analyses import state_at
-from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, progress_bar, result_json
-from pliant.cli.common import CommandError, console, print_json, say
+from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, result_json
+from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
+from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
 from pliant.equations.equations import Equations
 from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import method_by_name
+from pliant.solve.integrator import chosen_method
 from pliant.solve.linear import linearize
 from pliant.solve.modal import modes
 from pliant.solve.saving import Every
@@ -30,7 +31,7 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     page = report or (None if folder is None or find_spec("matplotlib") is None else str(folder / "report.html"))
     answers: list[dict[str, Any]] = []
     findings: list[Any] = []
-    code = 0
+    code, interrupted = 0, False
     for number, analysis in enumerate(analyses, start=1):
         kind = next(iter(type(analysis).model_fields))
         if not json:
@@ -40,10 +41,22 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
         answers.append({"analysis": kind, **answer})
         findings.append(finding)
         if status == "failed":
-            code = 2
+            code = FAULT
+        if interrupted := getattr(finding, "interrupted", False):
+            break
     save_report(page, eqs, findings)
     if json:
-        print_json({"model": model, "status": "failed" if code else "ok", "analyses": answers, "report": page})
+        status = "stopped" if interrupted else "failed" if code else "ok"
+        print_json(
+            {
+                "model": model,
+                "status": status,
+                "analyses": answers,
+                "report": page,
+            }
+        )
+    if interrupted:
+        raise Interrupted
     return code
 
 
@@ -103,24 +116,23 @@ def _run_simulation(
     until = number(settings.until)
     assert until is not None
     step, rtol, atol = number(settings.dt), number(settings.rtol), number(settings.atol)
-    method = None
-    if settings.method is not None or step is not None:
-        method = method_by_name(settings.method or "generalized_alpha", step=step, rtol=rtol, atol=atol)
+    method = chosen_method(settings.method, step=step, rtol=rtol, atol=atol)
     every = number(settings.save_every)
     target = None if file is None else file.with_suffix(".nc")
-    result = simulate(
-        eqs,
-        (0.0, until),
-        start=state_at(eqs, "equilibrium") if settings.start == "equilibrium" else None,
-        method=method,
-        rtol=rtol or 1e-6,
-        atol=atol,
-        save=None if every is None else Every(every),
-        formulation=settings.formulation or "multipliers",
-        independent=settings.independent,
-        progress=None if json else progress_bar(until),
-        out=target,
-    )
+    with ProgressLine() as progress:
+        result = simulate(
+            eqs,
+            (0.0, until),
+            start=state_at(eqs, "equilibrium") if settings.start == "equilibrium" else None,
+            method=method,
+            rtol=rtol if method is None else None,
+            atol=atol if method is None else None,
+            save=None if every is None else Every(every),
+            formulation=settings.formulation or "multipliers",
+            independent=settings.independent,
+            progress=progress,
+            out=target,
+        )
     if not json:
         print_result(result, None if target is None else str(target))
     elif target is not None:

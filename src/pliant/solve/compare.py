@@ -142,6 +142,8 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
     run = simulate(eqs, (float(times[0]), float(times[-1])), method=method, save=At(times.tolist(), stops=False))
+    if run.interrupted:
+        raise KeyboardInterrupt
     if run.status != "completed":
         raise RecordingError(f"the simulation with {kind} failed: {run.message}")
     path = np.asarray(run[output].values).reshape(len(run.time), -1)

@@ -167,6 +167,8 @@ class _Motion:
     def values(self, parameters: Values) -> np.ndarray | None:
         save = At(self.times.tolist(), stops=False)
         run = simulate(self.eqs, self.span, method=self.method, save=save, parameters=parameters)
+        if run.interrupted:
+            raise KeyboardInterrupt
         return np.asarray(run[self.output].values).reshape(len(run.time), -1) if run.status == "completed" else None
 
     def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -179,6 +181,8 @@ class _Motion:
             method=self.method,
             parameters=parameters,
         )
+        if found.run.interrupted:
+            raise KeyboardInterrupt
         return (found.values, found.derivatives) if found.run.status == "completed" else None
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
+from pliant.arguments import ArgumentError
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.solve.independent import PartitionError, partition
 from pliant.solve.integrator import Method
 from pliant.solve.packaging import package
 from pliant.solve.record import Motion
-from pliant.solve.result import Result, Timing
+from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Assembled
 
 CONDITION_LIMIT = 1e10
@@ -122,6 +123,10 @@ def simulate_reduced(
     for name in independent or ():
         if name not in eqs.rates:
             raise UnknownName("coordinate", name, eqs.rates)
+    if not engine.m:
+        raise ArgumentError(
+            "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"
+        )
     if eqs.model.system.quaternions():
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")
     jacobian = engine.constraints(begin, made.q, made.v)[3].toarray()[engine.row_active.astype(bool)]
@@ -142,6 +147,7 @@ def simulate_reduced(
     status, message, steps = "completed", f"simulated to t = {end:g} s", 0
     saved: list[tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]]] = []
     waiting = list(times)
+    solver = None
     try:
         solver = DOP853(rate, begin, x0, end, rtol=max(rtol, 1e-13), atol=atol)
         if waiting and waiting[0] <= begin:
@@ -159,6 +165,11 @@ def simulate_reduced(
                 t = waiting.pop(0)
                 x = between(t)
                 saved.append((t, reduction.acceleration(t, x[:f], x[f:])))
+    except KeyboardInterrupt:
+        status, message = (
+            "stopped",
+            f"{INTERRUPTED} at t = {begin if solver is None else solver.t:.6g} s; what was computed is kept",
+        )
     except (PartitionError, np.linalg.LinAlgError) as reason:
         status, message = "failed", str(reason)
     saved_t = np.array([t for t, _ in saved])

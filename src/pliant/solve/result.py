@@ -51,6 +51,10 @@ class Timing:
     evaluations: int = 0
 
 
+INTERRUPTED = "stopped by Ctrl-C"
+"""How the message of a run begins that its user has ended."""
+
+
 @dataclass(frozen=True)
 class Result:
     """A simulated motion.
@@ -72,6 +76,11 @@ class Result:
     timing: Timing
     method: str
     warnings: tuple[str, ...] = ()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the run."""
+        return self.message.startswith(INTERRUPTED)
 
     @property
     def time(self) -> np.ndarray:

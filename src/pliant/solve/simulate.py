@@ -10,22 +10,28 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from pliant.arguments import ArgumentError, choice, number
 from pliant.controller import model_controllers
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.automatic import choose_method
-from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, make_run
+from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, chosen_method, make_run
+from pliant.solve.pace import Pace, fastest
 from pliant.solve.packaging import package
 from pliant.solve.prescribed import with_prescribed_accelerations
 from pliant.solve.record import InForce, Motion
 from pliant.solve.reduced import simulate_reduced
-from pliant.solve.result import Result, Timing
+from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.sampled import Controller, SampledLoop
 from pliant.solve.saving import At, Every
 from pliant.solve.state import State, assemble
 from pliant.solve.watch import Event, Now, Watcher
 
 OK, SINGULAR, NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL, MAX_STEPS, SAMPLES_FULL, PROJECTION = range(8)
+
+
+DEFAULT_TOLERANCE = 1e-6
+"""Relative tolerance of a method that is chosen for the caller."""
 
 
 class Progress(Protocol):
@@ -39,8 +45,8 @@ def simulate(
     t: tuple[float, float] | float = 1.0,
     *,
     start: Any = None,
-    method: Method | None = None,
-    rtol: float = 1e-6,
+    method: Method | str | None = None,
+    rtol: float | None = None,
     atol: float | None = None,
     save: Every | At | None = None,
     inputs: Values | None = None,
@@ -56,8 +62,8 @@ def simulate(
     """Simulate from t[0] to t[1] [s] (or from 0 to t).
 
     start: a State, an Equilibrium, a Result (continues from its end) or None (the model's start).
-    method: an integrator; chosen by constraints and stiffness when None, and named in the result.
-    rtol, atol: tolerances of the method that is then chosen (atol: a hundredth of rtol when None).
+    method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
+    rtol, atol: tolerances of the method that is then chosen (1e-6, and a hundredth of rtol, when None).
     save: when to save states; 200 intervals by default.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
@@ -66,9 +72,10 @@ def simulate(
         Those that the model describes when None, and none with ().
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
-    begin, end = (0.0, float(t)) if np.isscalar(t) else (float(t[0]), float(t[1]))  # type: ignore[index,arg-type]
-    if not (np.isfinite(begin) and np.isfinite(end) and end > begin):
-        raise ValueError(f"the time span must be finite and go forward; it goes from {begin:g} to {end:g} s")
+    begin, end = _span(t)
+    choice("formulation", formulation, ("multipliers", "reduced"))
+    given = chosen_method(method, rtol=rtol, atol=atol)
+    tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
     times = (save or Every((end - begin) / 200)).times(begin, end)
     engine = eqs.bind(inputs, parameters)
     state = _start_state(eqs, start, parameters, begin)
@@ -77,9 +84,14 @@ def simulate(
     if controllers is None:
         controllers = model_controllers(eqs, parameters)
     loop = SampledLoop([controllers] if isinstance(controllers, Controller) else list(controllers), begin, end)
-    if formulation == "reduced" and (loop.active or events or mid_step is not None):
-        raise ValueError("the reduced formulation runs without controllers, events and mid-step functions")
     if formulation == "reduced":
+        if loop.active or events or mid_step is not None:
+            raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")
+        if given is not None:
+            raise ArgumentError(
+                "the reduced formulation has its own method",
+                "leave out the method and its step; rtol and atol are used",
+            )
         return simulate_reduced(
             eqs,
             engine,
@@ -88,20 +100,35 @@ def simulate(
             end,
             times,
             independent,
-            method or ExplicitRungeKutta(rtol=rtol, atol=atol),
+            ExplicitRungeKutta(rtol=tolerance, atol=atol),
             inputs,
             parameters,
             progress,
         )
+    if independent is not None:
+        raise ArgumentError(
+            "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
+        )
     notes = list(made.messages)
-    if method is None:
-        method, why = choose_method(engine, begin, end, made.q, made.v, rtol=rtol, atol=atol)
+    if given is None:
+        integrator, why = choose_method(engine, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
     else:
-        why = "chosen by the caller"
+        integrator, why = given, "chosen by the caller"
     exact = isinstance(save, At) and save.stops
-    job = Job(eqs, engine, method, begin, end, times, exact, inputs, parameters, progress, out, notes)
+    job = Job(eqs, engine, integrator, begin, end, times, exact, inputs, parameters, progress, out, notes)
     job.why = why
     return job.run(made.q, made.v, Watcher(job, list(events), mid_step), loop)
+
+
+def _span(t: Any) -> tuple[float, float]:
+    """Begin and end [s] of a run."""
+    ends = (0.0, t) if np.isscalar(t) or t is None else tuple(t)
+    if len(ends) != 2:
+        raise ArgumentError("the time span t needs a begin and an end", "write t=(0, 5), or t=5 to begin at 0")
+    begin, end = number("the begin of the time span t", ends[0]), number("the end of the time span t", ends[1])
+    if not end > begin:
+        raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
+    return begin, end
 
 
 def _start_state(eqs: Equations, start: Any, parameters: Values | None, t: float) -> State:
@@ -149,17 +176,17 @@ class Job:
         self.history = [InForce.of(self.engine, self.begin)]
         evaluations = self._evaluations()
         begin = time.perf_counter()
-        stopped = ""
+        stopped = failed = ""
         loop.act(self, run)
         status = run.start()
         saver = _Saver(self, run)
-        chunk = 1 if watcher.active else 64
+        pace = Pace(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in (OK, MAX_STEPS) and not (
                 status == OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
-                lap = time.perf_counter()
-                status = run.advance(chunk)
+                pace.lap()
+                status = run.advance(pace.chunk)
                 if loop.due(run.t) and status in (OK, MAX_STEPS):
                     loop.act(self, run)
                     status = run.start() or status
@@ -167,18 +194,19 @@ class Job:
                     stopped = watcher.look(run)
                     if stopped:
                         break
-                elapsed = time.perf_counter() - lap
-                if not watcher.active and elapsed < 0.05:
-                    chunk = min(2 * chunk, 1 << 20)
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
                 saver.look()
                 if status == OK:
                     break
+                if failed := pace.look():
+                    failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
+                    failed += "take looser tolerances, fixed steps, or a larger max_steps of the method. This was"
+                    break
         except KeyboardInterrupt:
-            stopped = "stopped by Ctrl-C"
+            stopped = INTERRUPTED
         except EvaluationError as reason:
-            stopped = f"failed: {reason}"
+            failed = str(reason)
         seconds = time.perf_counter() - begin
         timing = Timing(
             self.eqs.derive_seconds + self.engine.table_seconds,
@@ -190,7 +218,7 @@ class Job:
         )
         # what a mid-step function has set ends with the run; a file saved on the way must not reset it
         self.eqs.bind(self.inputs, self.parameters)
-        result = self._result(run, status, stopped, timing, [*watcher.found, *loop.notes()])
+        result = self._result(run, status, stopped, failed, timing, [*watcher.found, *loop.notes()])
         if self.out is not None:
             result.save(self.out)
         return result
@@ -241,26 +269,27 @@ class Job:
             work = np.vstack([work, run.work])
         return Motion(time_, q, v, a, multipliers, work)
 
-    def _result(self, run: Any, status: int, stopped: str, timing: Timing, found: list[str]) -> Result:
+    def _result(self, run: Any, status: int, stopped: str, failed: str, timing: Timing, found: list[str]) -> Result:
         motion = self.motion(run)
-        what, message = _verdict(self, run, status, stopped)
+        what, message = _verdict(self, run, status, stopped, failed)
         return package(
             self.eqs, self.engine, motion, what, message, timing, f"{self.method.describe()} ({self.why})",
             (*self.notes, *found), self.inputs, self.parameters, self.history,
         )  # fmt: skip
 
 
-def _verdict(job: Job, run: Any, status: int, stopped: str) -> tuple[str, str]:
-    if stopped:
-        failed = stopped.startswith("failed")
-        return ("failed" if failed else "stopped"), f"{stopped} at t = {run.t:.6g} s; what was computed is kept"
+def _verdict(job: Job, run: Any, status: int, stopped: str, failed: str) -> tuple[str, str]:
+    if stopped or failed:
+        return (
+            "failed" if failed else "stopped"
+        ), f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
     if status == OK:
         return "completed", f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
     if status == NOT_FINITE:
         # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
         known = 0 <= run.where < len(job.eqs.rates)
-        name = job.eqs.rates[run.where if known else int(np.argmax(np.abs(run.v)))]
+        name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
         return "failed", (
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate."
@@ -290,6 +319,6 @@ class _Saver:
             return
         start = time.perf_counter()
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        self.job._result(self.run, OK, "still running", timing, []).save(self.job.out)
+        self.job._result(self.run, OK, "still running", "", timing, []).save(self.job.out)
         self.last = time.perf_counter()
         self.cost = max(LEAST_SAVE_COST, self.last - start)

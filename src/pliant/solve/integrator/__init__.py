@@ -5,10 +5,10 @@ The loop runs in C on a compiled engine and in Python on any engine; a method is
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
+from pliant.arguments import ArgumentError, choice
 from pliant.solve.integrator.base import Method
 from pliant.solve.integrator.driver import PythonRun
 from pliant.solve.integrator.explicit_runge_kutta import ExplicitRungeKutta
@@ -17,6 +17,7 @@ from pliant.solve.integrator.newmark import Newmark
 from pliant.solve.integrator.rosenbrock import Rosenbrock
 from pliant.solve.integrator.semi_implicit import SemiImplicit
 from pliant.solve.integrator.status import Status
+from pliant.spec.words import describe, suggestion
 
 if TYPE_CHECKING:
     from pliant.equations.compiled_run import CompiledRun
@@ -32,6 +33,7 @@ __all__ = [
     "Rosenbrock",
     "SemiImplicit",
     "Status",
+    "chosen_method",
     "make_run",
     "method_by_name",
 ]
@@ -45,27 +47,49 @@ METHODS: dict[str, type[Method]] = {
 def method_by_name(name: str, **options: Any) -> Method:
     """The method of that name with those options; options that are None keep their default.
 
-    Raises ValueError for an unknown name, an option the method does not have, or one it needs.
+    Raises ArgumentError for an unknown name, an option the method does not have or does not use, or one it needs.
     """
-    if name not in METHODS:
-        raise ValueError(f"unknown method '{name}'{_hint(name, tuple(METHODS))}; the methods are {', '.join(METHODS)}")
-    chosen = METHODS[name]
+    chosen = METHODS[choice("method", name, METHODS)]
     given = {option: value for option, value in options.items() if value is not None}
     known = {field.name: field for field in fields(chosen)}  # type: ignore[arg-type]
     for option in given:
         if option not in known:
-            raise ValueError(
-                f"the method '{name}' has no option '{option}'{_hint(option, tuple(known))}; it has {', '.join(known)}"
-            )
+            near = suggestion(option, known)
+            hint = f"{near}{' ' if near else ''}it has {', '.join(known)}"
+            raise ArgumentError(f"the method '{name}' has no option '{option}'", hint)
     missing = [option for option, field in known.items() if field.default is MISSING and option not in given]
     if missing:
-        raise ValueError(f"the method '{name}' needs the option '{missing[0]}'")
-    return chosen(**given)
+        raise ArgumentError(
+            f"the method '{name}' needs the option '{missing[0]}'", "a fixed step [s]: --dt on the command line"
+        )
+    method = chosen(**given)
+    for option in ("rtol", "atol"):
+        if option in given and method.fixed:
+            raise ArgumentError(f"{option} has no use with a fixed step", f"leave out {option} or the step")
+    return method
 
 
-def _hint(word: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f" (did you mean '{near[0]}'?)" if near else ""
+def chosen_method(
+    method: Method | str | None, *, step: float | None = None, rtol: float | None = None, atol: float | None = None
+) -> Method | None:
+    """The method that a caller has chosen, by name or by its options, or None where the choice is left open.
+
+    A fixed step without a method is one of generalized-alpha. Raises ArgumentError where tolerances would be ignored.
+    """
+    if method is None and step is None:
+        return None
+    if method is None or isinstance(method, str):
+        return method_by_name("generalized_alpha" if method is None else method, step=step, rtol=rtol, atol=atol)
+    if not isinstance(method, Method):
+        names = ", ".join(kind.__name__ for kind in METHODS.values())
+        raise ArgumentError(
+            f"the method cannot be {describe(method)}", f"give one of {names}, such as Rosenbrock(), or its name"
+        )
+    for option, value in (("step", step), ("rtol", rtol), ("atol", atol)):
+        if value is not None:
+            example = f"{type(method).__name__}({option}={value!r})"
+            raise ArgumentError(f"the method is given, and {option} beside it", f"write method={example}")
+    return method
 
 
 def make_run(engine: Engine, method: Method) -> CompiledRun | PythonRun:

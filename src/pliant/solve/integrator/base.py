@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from pliant.arguments import ArgumentError, number, positive
 from pliant.solve.integrator.status import Status
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # An adaptive run looks at its inputs at least this often, so that a pulse during rest is not stepped over.
 LEAST_STEPS = 50
+# An adaptive run that would need more steps than this is given up: minutes for a pendulum, days for a soft robot.
+MOST_STEPS = 100_000_000
 
 
 class StepFailure(Exception):
@@ -91,6 +94,11 @@ class Method(ABC):
         return self.relative_tolerance / 100
 
     @property
+    def most_steps(self) -> float:
+        """Steps beyond which a run is given up; those of a fixed step are the caller's choice."""
+        return math.inf
+
+    @property
     def coefficients(self) -> tuple[float, ...]:
         """Numbers that its step in C needs."""
         return ()
@@ -117,24 +125,24 @@ class Adaptive(Method):
         rtol: error per step relative to the size of positions (rotations: 1 rad) and rates [-].
         atol: error per step below which size does not count, in SI units; a hundredth of rtol when None.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
+        max_steps: an adaptive run is given up where its pace asks for more steps than this; a hundred million when None.
     """
 
     step: float | None = None
     rtol: float = 1e-6
     atol: float | None = None
     max_step: float | None = None
+    max_steps: float | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        for option in ("step", "atol", "max_step"):
+        for option in ("step", "atol", "max_step", "max_steps"):
             if getattr(self, option) is not None:
-                check_positive(name, option, getattr(self, option))
-        if not (is_number(self.rtol) and 1e-14 <= self.rtol <= 0.1):
-            raise ValueError(
-                f"{name}: rtol must be between 1e-14 (round-off) and 0.1, not {self.rtol!r}; 1e-6 is usual"
-            )
-        if self.step is not None and self.max_step is not None:
-            raise ValueError(f"{name}: give either a fixed step or a largest step (max_step), not both")
+                positive(f"{name}: {option}", getattr(self, option))
+        number(f"{name}: rtol", self.rtol, at_least=1e-14, at_most=0.1, hint="1e-6 is usual, 1e-14 is round-off")
+        for option in ("max_step", "max_steps"):
+            if self.step is not None and getattr(self, option) is not None:
+                raise ArgumentError(f"{name}: a fixed step leaves no use for {option}", "give one of the two")
 
     @property
     def relative_tolerance(self) -> float:
@@ -146,23 +154,19 @@ class Adaptive(Method):
         """Error per step below which size does not count, in SI units of positions and rates."""
         return self.rtol / 100 if self.atol is None else self.atol
 
+    @property
+    def most_steps(self) -> float:
+        """Steps beyond which a run is given up."""
+        if self.fixed:
+            return super().most_steps
+        return MOST_STEPS if self.max_steps is None else self.max_steps
+
     def largest_step(self, duration: float) -> float:
         """Largest step [s] in a run of that duration [s]."""
         return super().largest_step(duration) if self.max_step is None else self.max_step
 
     def _stepping(self) -> str:
         return f"rtol {self.rtol:g}" if self.step is None else f"fixed step {self.step:g} s"
-
-
-def is_number(value: object) -> bool:
-    """Whether this is a finite number (and not a truth value)."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def check_positive(owner: str, option: str, value: object) -> None:
-    """Refuse an option that is not a positive number."""
-    if not (is_number(value) and value > 0):  # type: ignore[operator]
-        raise ValueError(f"{owner}: {option} must be a positive number, not {value!r}")
 
 
 def error_norm(run: PythonRun, q: np.ndarray, v: np.ndarray, e_q: np.ndarray, e_v: np.ndarray) -> float:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.solve.integrator.base import Adaptive, StepFailure, Trial, error_norm, is_number
+from pliant.arguments import number
+from pliant.solve.integrator.base import Adaptive, StepFailure, Trial, error_norm
 from pliant.solve.integrator.saddle import handy, saddle_point
 from pliant.solve.integrator.status import Status
 
@@ -49,11 +50,10 @@ class GeneralizedAlpha(Adaptive):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (is_number(self.spectral_radius) and 0 <= self.spectral_radius <= 1):
-            raise ValueError(
-                f"GeneralizedAlpha: spectral_radius must be between 0 (fast oscillations vanish in a step) and 1 "
-                f"(nothing is damped), not {self.spectral_radius!r}"
-            )
+        number(
+            "GeneralizedAlpha: spectral_radius", self.spectral_radius, at_least=0, at_most=1,
+            hint="with 0 fast oscillations vanish in a step, with 1 nothing is damped",
+        )  # fmt: skip
 
     @property
     def coefficients(self) -> tuple[float, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pliant.solve.integrator.base import Adaptive, Trial, is_number
+from pliant.arguments import number
+from pliant.solve.integrator.base import Adaptive, Trial
 from pliant.solve.integrator.generalized_alpha import newmark_family_step
 
 if TYPE_CHECKING:
@@ -39,15 +40,8 @@ class Newmark(Adaptive):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (is_number(self.gamma) and 0.5 <= self.gamma <= 1):
-            raise ValueError(
-                f"Newmark: gamma must be between 0.5 and 1, not {self.gamma!r}; below 0.5 oscillations would grow"
-            )
-        if not (is_number(self.beta) and 0 < self.beta <= 0.5):
-            raise ValueError(
-                f"Newmark: beta must be above 0 (which would be explicit: use ExplicitRungeKutta) and at most 0.5, "
-                f"not {self.beta!r}"
-            )
+        number("Newmark: gamma", self.gamma, at_least=0.5, at_most=1, hint="below 0.5 oscillations would grow")
+        number("Newmark: beta", self.beta, above=0, at_most=0.5, hint="0 would be explicit: use ExplicitRungeKutta")
 
     @property
     def coefficients(self) -> tuple[float, ...]:

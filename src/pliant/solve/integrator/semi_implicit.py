@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.solve.integrator.base import Method, Trial, check_positive
+from pliant.arguments import positive
+from pliant.solve.integrator.base import Method, Trial
 from pliant.solve.integrator.saddle import handy, saddle_point
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class SemiImplicit(Method):
     evaluated: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive("SemiImplicit", "step", self.step)
+        positive("SemiImplicit: step", self.step)
 
     def describe(self) -> str:
         """The method and its options in words."""

@@ -1,0 +1,91 @@
+"""What callers hand to the package, checked in one place: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.spec.words import describe, suggestion
+
+
+class ArgumentError(ValueError):
+    """A value that a function cannot use; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} ({hint})" if hint else message)
+        self.message, self.hint = message, hint
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number (and not a truth value)."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def number(
+    where: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    hint: str = "",
+) -> float:
+    """A finite number within limits; a numpy number or an array of one number will do."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if not (
+        is_number(value)
+        and (above is None or value > above)
+        and (at_least is None or value >= at_least)
+        and (at_most is None or value <= at_most)
+    ):
+        raise ArgumentError(f"{where} must be {_wanted(above, at_least, at_most)}, not {describe(value)}", hint)
+    return float(value)
+
+
+def _wanted(above: float | None, at_least: float | None, at_most: float | None) -> str:
+    if at_least is not None and at_most is not None:
+        return f"a number between {at_least:g} and {at_most:g}"
+    if above == 0 and at_most is None:
+        return "a positive number"
+    limits = (("above", above), ("at least", at_least), ("at most", at_most))
+    words = " and ".join(f"{word} {limit:g}" for word, limit in limits if limit is not None)
+    return f"a number {words}" if words else "a finite number"
+
+
+def positive(where: str, value: Any, hint: str = "") -> float:
+    """A finite number above zero."""
+    return number(where, value, above=0.0, hint=hint)
+
+
+def whole(where: str, value: Any, *, least: int, hint: str = "") -> int:
+    """A whole number of at least `least`."""
+    if not is_number(value) or value != int(value) or value < least:
+        raise ArgumentError(f"{where} must be a whole number of at least {least}, not {describe(value)}", hint)
+    return int(value)
+
+
+def choice(what: str, value: Any, known: Iterable[str]) -> str:
+    """One of some words."""
+    words = tuple(known)
+    if isinstance(value, str) and value in words:
+        return value
+    message = (
+        f"unknown {what} {describe(value)}" if isinstance(value, str) else f"the {what} cannot be {describe(value)}"
+    )
+    near = suggestion(value, words)
+    raise ArgumentError(message, f"{near}{' ' if near else ''}known: {', '.join(words)}")
+
+
+def mapping(where: str, value: Any) -> dict[str, Any]:
+    """A mapping from names to values; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ArgumentError(
+            f"{where} must map names to numbers, not {describe(value)}", f"write {where}={{'name': 1.0}}"
+        )
+    return dict(value)
