@@ -305,3 +305,25 @@ def test_saving_on_the_way_keeps_what_a_mid_step_function_has_set(tmp_path, monk
     plain = simulate(eqs, 0.4, method=method, mid_step=once)
     saved = simulate(eqs, 0.4, method=method, mid_step=once, out=tmp_path / "run.nc")
     np.testing.assert_allclose(saved["x"].value, plain["x"].value, atol=1e-12)
+
+
+def test_frames_are_worked_out_a_few_states_at_a_time(monkeypatch):
+    """The same numbers, and little memory beside what is kept: a net of ten thousand nodes has megabytes per state."""
+    import tracemalloc
+
+    eqs = derive(load("net", set={"cells": 20}))
+
+    def run():
+        return simulate(eqs, 0.1, method=SemiImplicit(step=1e-3), save=Every(5e-4))
+
+    whole = run()
+    monkeypatch.setattr("pliant.solve.record.CHUNK_BYTES", 3_000_000)
+    tracemalloc.start()
+    few = run()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    kept = sum(x.nbytes for x in few.dataset.variables.values())
+    assert kept > 10_000_000
+    assert peak < kept + 8_000_000
+    for name, values in whole.dataset.data_vars.items():
+        np.testing.assert_array_equal(values, few.dataset[name], err_msg=str(name))

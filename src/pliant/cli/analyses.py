@@ -249,11 +249,8 @@ def simulate(
         )
     )
     save_report(report, eqs, [result])
-    answer = result_json(model, eqs, result)
     if json:
-        if not times and save_every is None:
-            answer["samples"] = [answer["samples"][k] for k in sorted({0, len(answer["samples"]) - 1})]
-        print_json(answer)
+        print_json(result_json(model, eqs, result, ends_only=not times and save_every is None))
     else:
         print_result(result, out)
     if result.interrupted:

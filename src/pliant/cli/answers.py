@@ -100,11 +100,13 @@ def number_text(value: Any) -> str:
     return f"{value:.9g}"
 
 
-def result_json(model: str, eqs: Equations, result: Any) -> dict[str, Any]:
+def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> dict[str, Any]:
+    """A motion with all saved states, or with the first and the last alone."""
     data = result.dataset
     samples = []
-    for k, t in enumerate(result.time):
-        q, v = result.q[k], result.v[k]
+    last = len(result.time) - 1
+    for k in sorted({0, last}) if ends_only and last >= 0 else range(last + 1):
+        t, q, v = result.time[k], result.q[k], result.v[k]
         kinetic, potential = float(data["kinetic"][k]), float(data["potential"][k])
         frames = {
             str(name): {

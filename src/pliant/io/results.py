@@ -38,7 +38,7 @@ def _save(dataset: xarray.Dataset, target: Path) -> None:
     # made in memory first: the HDF5 library does not survive a disk that fills up under it
     content = dataset.to_netcdf(engine="h5netcdf")
     try:
-        write_whole(target, bytes(content))
+        write_whole(target, content)
     except OSError as reason:
         raise ResultFileError(
             f"cannot write {target}: {reason.strerror or reason}. An earlier file of that name is unchanged; choose "
@@ -46,7 +46,7 @@ def _save(dataset: xarray.Dataset, target: Path) -> None:
         ) from None
 
 
-def write_whole(target: Path, content: bytes) -> None:
+def write_whole(target: Path, content: bytes | memoryview) -> None:
     """Write a file so that it is complete or not there; an older one is replaced only at the end."""
     handle, name = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.", suffix=".part")
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -14,6 +14,11 @@ from pliant.equations.compiled import CompiledEngine
 from pliant.equations.equations import Engine, Equations
 from pliant.equations.outputs import output_function
 from pliant.spec.outputs import EnergyOutput
+
+NUMBERS_PER_FRAME = 60
+"""Numbers that are held at once for each frame and state while frames are worked out."""
+CHUNK_BYTES = 64_000_000
+"""States are worked on in groups that need about this much at once: a net of ten thousand nodes has megabytes per state."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,16 @@ class Recorded:
     frames: dict[str, np.ndarray]
     outputs: dict[str, np.ndarray]
 
+    def tables(self) -> list[np.ndarray]:
+        """All arrays with one row per state."""
+        return [self.inputs, self.energies, self.constraint_error, *self.frames.values(), *self.outputs.values()]
+
+    def mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> Recorded:
+        """The same with every table changed."""
+        frames, outputs = ({name: change(x) for name, x in part.items()} for part in (self.frames, self.outputs))
+        inputs, energies, error = (change(x) for x in (self.inputs, self.energies, self.constraint_error))
+        return Recorded(self.lowest_signals, inputs, energies, error, frames, outputs)
+
 
 @dataclass(frozen=True)
 class _Batch:
@@ -92,26 +107,45 @@ def record(eqs: Equations, engine: Engine, motion: Motion, history: Sequence[InF
     `history`: what was in force since when, in order of time, where a controller or mid-step function changed it.
     """
     now = InForce.of(engine, 0.0)
-    starts = np.searchsorted(motion.time, [x.since for x in history[1:]], side="left")
-    parts: list[Recorded] = []
-    for force, begin, end in zip(history or (now,), [0, *starts], [*starts, len(motion.time)], strict=True):
-        if end > begin or not parts:
-            force.restore(engine)
-            parts.append(_record_part(eqs, engine, motion.between(begin, end)))
+    whole = _filled(_parts(eqs, engine, motion, history or (now,)), len(motion.time))
     now.restore(engine)
-    return _joined(parts)
+    return whole
 
 
-def _joined(parts: list[Recorded]) -> Recorded:
-    if len(parts) == 1:
-        return parts[0]
-    frames = {name: np.concatenate([part.frames[name] for part in parts]) for name in parts[0].frames}
-    outputs = {name: np.concatenate([part.outputs[name] for part in parts]) for name in parts[0].outputs}
-    inputs, energies, error = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("inputs", "energies", "constraint_error")
-    )
-    lowest = np.min([part.lowest_signals for part in parts], axis=0)
-    return Recorded(lowest, inputs, energies, error, frames, outputs)
+def _parts(eqs: Equations, engine: Engine, motion: Motion, history: Sequence[InForce]) -> Iterator[Recorded]:
+    """What follows from a few saved states at a time, so that what is needed on the way stays small."""
+    starts = np.searchsorted(motion.time, [x.since for x in history[1:]], side="left")
+    per_state = 8 * NUMBERS_PER_FRAME * (len(engine.system.nodes) + len(eqs.model.frames))
+    at_once = max(1, CHUNK_BYTES // per_state)
+    empty = True
+    for force, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
+        if end > begin or empty:
+            force.restore(engine)
+            for first in range(begin, max(end, begin + 1), at_once):
+                yield _record_part(eqs, engine, motion.between(first, min(first + at_once, end)))
+            empty = False
+
+
+def _filled(parts: Iterator[Recorded], count: int) -> Recorded:
+    """The parts one after another, `count` states in all; each is let go before the next is made."""
+    whole: Recorded | None = None
+    lowest: np.ndarray | None = None
+    at = 0
+    for part in parts:
+        lowest = part.lowest_signals if lowest is None else np.minimum(lowest, part.lowest_signals)
+        size = len(part.energies)
+        if whole is None:
+            if size == count:
+                whole = part
+            else:
+                whole = part.mapped(lambda x: np.empty((count, *x.shape[1:])))
+        if whole is not part:
+            for there, here in zip(whole.tables(), part.tables(), strict=True):
+                there[at : at + size] = here
+        at += size
+    assert whole is not None
+    assert lowest is not None
+    return replace(whole, lowest_signals=lowest)
 
 
 def _record_part(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:

@@ -260,7 +260,8 @@ class Job:
         """What has been saved so far; the state reached is added where it is not among it."""
         n = run.sampled
         parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
-        time_, q, v, a, multipliers, work = (np.array(x[:n]) for x in parts)
+        # rows that are filled stay as they are; copies of all of them would double what a large run takes
+        time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
         multipliers = multipliers[:, : self.engine.m]
         if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
             time_ = np.append(time_, run.t)
