@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,27 @@ def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equati
     at = {t: error[np.searchsorted(run.time, t)] for t in (0.3, 2.0)}
     assert at[0.3] > 3e-4  # what the wrong model alone leaves
     assert at[2.0] < 0.02 * at[0.3]
+
+
+def test_slow_control_does_not_stay_behind_a_moving_path(soft: pliant.Equations) -> None:
+    """On a circle without feedback: damping and inertia of the motion are allowed for; without that the tip stays behind."""
+    turning = Path.circle([0.0, 0.0], [0.008, 0], [0, 0.008], 0.5)
+    still = replace(turning, rate=lambda t: np.zeros(2), acceleration=lambda t: np.zeros(2))
+    task, error = FramePosition("tip", "xy"), {}
+    model = StaticModel(soft, task, None, None, None)
+    model.reset({})
+    model.move(turning.value(0.0))
+    model.sensitivity()
+    behind = model.lag(turning.rate(0.0), turning.acceleration(0.0))
+    start = pliant.equilibrium(soft, inputs=model.values)
+    for name, path in (("moving", turning), ("at rest", still)):
+        controller = StaticControl(soft, task, path, sample_time=0.01, integral=0.0)
+        run = pliant.simulate(
+            soft, 4.0, start=start, controllers=controller, method=pliant.GeneralizedAlpha(step=0.0025)
+        )
+        error[name] = turning.value(run.time[-1]) - run["tip"].values[-1, :2]  # two whole turns later
+    np.testing.assert_allclose(error["at rest"], behind, atol=0.1 * np.linalg.norm(behind))
+    assert np.linalg.norm(error["moving"]) < 0.1 * np.linalg.norm(behind)
 
 
 def upside_down() -> pliant.State:

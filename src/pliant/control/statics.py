@@ -1,12 +1,13 @@
 """Slow control of soft robots: inputs that hold the task where it should be, with feedback of what the model misses.
 
-The model's own equilibrium is carried along the path: gravity and elasticity are compensated at the wanted pose, and errors
-are fed back through the change of the task with the inputs at rest.
+The model's own equilibrium is carried along the path: gravity and elasticity are compensated at the wanted pose, damping and
+inertia of the motion along the path as loads on it, and errors are fed back through the change of the task with the inputs at rest.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -69,7 +70,18 @@ class StaticModel:
         T = self.task.jacobian(self.eqs, self.q, self.parameters)
         by_input, lack = solved[:n, :-1], solved[:n, -1]
         self._multiplier_change = solved[n:], on
+        self._moving = kkt, linear.damping, linear.mass, T, by_input
         return by_input, T @ by_input, lack
+
+    def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+        """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
+
+        Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
+        """
+        kkt, damping, mass, T, by_input = self._moving
+        motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
+        load = damping @ motion[:, 0] + mass @ motion[:, 1]
+        return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
 
     def move(self, target: np.ndarray, *, steps: int = 20, tolerance: float = 1e-9) -> float:
         """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
@@ -103,6 +115,7 @@ class StaticControl:
 
     Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
     task per input at rest. More inputs than the task needs: the least ones. See `ConstraintControl` for quick motions.
+    `seconds` says how long each command took to compute [s].
     """
 
     equations: Equations
@@ -117,6 +130,7 @@ class StaticControl:
     parameters: Values | None = None
     delay: float = 0.0
     name: str = "static control"
+    seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
@@ -128,9 +142,11 @@ class StaticControl:
         self._sum = np.zeros(len(self.path.value(now.t)))
         self._last = self._model.u
         self._missed = self._samples = 0
+        self.seconds.clear()
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs at this sample."""
+        begin = time.perf_counter()
         model, limits = self._model, self._model.limits
         wanted = self.path.value(now.t + 0.5 * self.sample_time)
         missed = model.move(wanted, steps=2)
@@ -138,6 +154,8 @@ class StaticControl:
         error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
         correction = self.proportional * error + self.integral * self._sum + self.derivative * slip
         _, gain, _ = model.sensitivity()
+        ahead = now.t + 0.5 * self.sample_time
+        correction = correction + model.lag(self.path.rate(ahead), self.path.acceleration(ahead))
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
         u, short = allocate(gain, gain @ model.u + correction, lower, upper, preferred=model.u, regularization=1e-10)
         self._samples += 1
@@ -146,6 +164,7 @@ class StaticControl:
         else:
             self._sum = self._sum + self.sample_time * error
         self._last = u
+        self.seconds.append(time.perf_counter() - begin)
         return dict(zip(model.inputs, u.tolist(), strict=True))
 
     def notes(self) -> list[str]:
