@@ -243,6 +243,18 @@ def test_nodes_held_by_a_moving_body_go_with_it() -> None:
                                [-0.038, 0, -0.03], atol=1e-12)  # fmt: skip
 
 
+def test_the_sleeve_is_found_at_rest_on_its_hanging_arm() -> None:
+    """From an arm held out level, with slack ropes that have no stiffness: both sides hang alike, outside of the arm."""
+    rest = pliant.equilibrium(pliant.derive(pliant.load("sleeve")))
+    assert (rest.status, rest.stable) == ("converged", True)
+    assert rest.coordinates["shoulder"] == pytest.approx(-np.radians(85), abs=1e-9)
+    places = {k: rest.frames[f"fabric.n{k}"].position for k in range(1, 16)}
+    for left, right in ((1, 3), (4, 6), (7, 9), (10, 12), (13, 15)):
+        np.testing.assert_allclose(places[left], places[right] * [-1, 1, 1], atol=1e-9)
+    depths = [0.03 - np.hypot(*place[:2]) for place in places.values() if -0.27 < place[2] < 0]
+    assert 0 < max(depths) < 7e-3, "it lies on the arm"
+
+
 FAULTS = {
     "no file": ("drawing: {file: none.iges}, mass: 1 kg, stiffness: 1 N", "there is no file"),
     "empty set": (

@@ -117,8 +117,9 @@ rods:
 def test_a_net_is_drawn_between_the_bodies_behind_and_before_it():
     ax = sketch(pliant.derive("tissue_block"), view=[0, -1, 0])
     behind, before = sorted(ax.collections, key=lambda lines: lines.get_zorder())
-    (probe,) = {patch.get_zorder() for patch in ax.patches}
-    assert behind.get_zorder() < probe < before.get_zorder()
+    layers = {patch.get_zorder() for patch in ax.patches}
+    assert len(layers) == 2, "the probe, and its surface that the net is pressed by"
+    assert behind.get_zorder() < min(layers) < max(layers) < before.get_zorder()
     # near edges are darker, and nothing is lost on the way: 4 x 4 x 2 cells with both diagonals of every face
     assert before.get_colors().mean() < behind.get_colors().mean()
     along = 3 * (4 * 5 + 5 * 4) + 5 * 5 * 2

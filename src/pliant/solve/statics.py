@@ -149,14 +149,14 @@ class Statics:
     ) -> tuple[tuple[np.ndarray, np.ndarray], Again | None] | None:
         """A step, and the function that gives Newton's next one with the same stiffness from another imbalance."""
         engine = self.engine
-        if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
-            downhill = self._downhill(at, force, phi)
-            if downhill is not None:
-                return downhill
         stiffness, mass = (
             np.abs(at.stiffness.data).max(initial=1.0),
             np.abs(at.mass.data).max(initial=1e-300),
         )
+        if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
+            downhill = self._downhill(at, force, phi, damping * stiffness / mass)
+            if downhill is not None:
+                return downhill
         active = sp.diags(engine.row_active.astype(float))
         J = active @ at.jacobian
         K = at.stiffness + damping * stiffness / mass * at.mass
@@ -183,9 +183,13 @@ class Statics:
         return (x[: engine.nv], x[engine.nv :]), again
 
     def _downhill(
-        self, at: Linearized, force: np.ndarray, phi: np.ndarray
+        self, at: Linearized, force: np.ndarray, phi: np.ndarray, added: float
     ) -> tuple[tuple[np.ndarray, np.ndarray], Again] | None:
-        """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none."""
+        """Newton's step with the negative eigenvalues of the stiffness turned positive; None where there are none.
+
+        `added` to all of them makes the step shorter: slack ropes give directions without stiffness, along which it would
+        have no end.
+        """
         on = self.engine.row_active.astype(bool)
         J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
         Z = null_space(J)
@@ -205,7 +209,7 @@ class Statics:
         def solve(force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
             pull = -Z.T @ (force + K @ particular)
-            x = particular + Z @ (vectors @ ((vectors.T @ pull) / np.maximum(size, 1e-12 * size.max())))
+            x = particular + Z @ (vectors @ ((vectors.T @ pull) / (np.maximum(size, 1e-12 * size.max()) + added)))
             change = np.zeros(self.engine.m)
             if on.any():
                 change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]

@@ -78,9 +78,12 @@ def _pictures(
     shown = list(dict.fromkeys(chosen))
     scenes = dict(zip(shown, run_scenes(eqs, run, shown), strict=True))
     camera = front_view(*list(scenes.values())[:: max(1, len(scenes) // 20)])
-    flat = camera.project(np.concatenate([scene.outline_points() for scene in scenes.values()]))
-    size = float(max(np.max(np.ptp(flat, axis=0)), 1e-6))
-    drawings = {k: Drawing(scene, camera, labels=True, frames=True, size=size) for k, scene in scenes.items()}
+    points = np.concatenate([scene.outline_points() for scene in scenes.values()])
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-6))
+    drawings = {
+        k: Drawing(scene, camera, labels=True, frames=True, size=size, center=center) for k, scene in scenes.items()
+    }
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)
     shape = (high - low) + 0.12 * size

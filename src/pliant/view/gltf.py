@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.io.results import write_whole
 from pliant.view.shapes import unit_shape
-from pliant.view.stage import Stage, quaternion_between
+from pliant.view.stage import CONTACT_OPACITY, Stage, quaternion_between
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
@@ -34,7 +34,7 @@ class _Writer:
         self.binary = bytearray()
         self.accessors: list[dict[str, Any]] = []
         self.views: list[dict[str, Any]] = []
-        self.materials: dict[tuple[int, ...], int] = {}
+        self.materials: dict[tuple[float, ...], int] = {}
         self.meshes: dict[tuple[str, int], int] = {}
         self.shapes: dict[str, dict[str, Any]] = {}
         self.nodes: list[dict[str, Any]] = []
@@ -51,7 +51,9 @@ class _Writer:
                 continue
             tracks = {"translation": batch.positions, "rotation": _xyzw(batch.turns), "scale": batch.sizes}
             for copy in range(batch.positions.shape[1]):
-                mesh = self._mesh(batch.shape, batch.colours[0, copy])
+                mesh = self._mesh(
+                    batch.shape, batch.colours[0, copy], CONTACT_OPACITY if batch.layer == "contacts" else 1.0
+                )
                 self._node(mesh, {name: values[:, copy] for name, values in tracks.items()}, clock)
         self.nodes[0]["children"] = list(range(1, len(self.nodes)))
         return self._packed()
@@ -65,8 +67,9 @@ class _Writer:
                 self.channels.append({"sampler": len(self.samplers), "target": {"node": number, "path": name}})
                 self.samplers.append({"input": clock, "output": output, "interpolation": "LINEAR"})
 
-    def _mesh(self, shape: str, colour: np.ndarray) -> int:
-        material = self.materials.setdefault(tuple(int(x) for x in np.round(colour)), len(self.materials))
+    def _mesh(self, shape: str, colour: np.ndarray, opacity: float) -> int:
+        look = (*(int(x) for x in np.round(colour)), opacity)
+        material = self.materials.setdefault(look, len(self.materials))
         if shape not in self.shapes:
             mesh = unit_shape(shape)
             attributes = {
@@ -95,7 +98,11 @@ class _Writer:
 
     def _packed(self) -> bytes:
         look = {"metallicFactor": 0.0, "roughnessFactor": 0.7}
-        materials = [{"pbrMetallicRoughness": {"baseColorFactor": _linear(key), **look}} for key in self.materials]
+        materials: list[dict[str, Any]] = []
+        for key in self.materials:
+            materials.append({"pbrMetallicRoughness": {"baseColorFactor": _linear(key), **look}})
+            if key[3] < 1:
+                materials[-1]["alphaMode"] = "BLEND"
         meshes = [{"primitives": [{**self.shapes[shape], "material": material}]} for shape, material in self.meshes]
         self.binary += b"\0" * (-len(self.binary) % 4)
         content: dict[str, Any] = {
@@ -118,10 +125,10 @@ class _Writer:
         return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
 
 
-def _linear(colour: tuple[int, ...]) -> list[float]:
-    """Red, green, blue (0 to 255) and opacity as the format wants them: shares of linear light."""
-    shares = [x / 255 for x in colour]
-    return [round(((x + 0.055) / 1.055) ** 2.4 if x > 0.04045 else x / 12.92, 5) for x in shares] + [1.0]
+def _linear(colour: tuple[float, ...]) -> list[float]:
+    """Red, green, blue (0 to 255) and opacity (0 to 1) as the format wants them: shares of linear light."""
+    shares = [x / 255 for x in colour[:3]]
+    return [round(((x + 0.055) / 1.055) ** 2.4 if x > 0.04045 else x / 12.92, 5) for x in shares] + [colour[3]]
 
 
 def _xyzw(turns: np.ndarray) -> np.ndarray:

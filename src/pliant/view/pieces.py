@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
+from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, lighter, rgb, scale_colours
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, SurfaceMark, TendonMark
 from pliant.view.rod_curve import RodCurve
+from pliant.view.surfaces import MARGIN, axis_ends, middle, sides
 
 COILS, PER_COIL = 7, 8
 DASHES = 9
@@ -44,8 +45,9 @@ class Pieces:
     labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
 
 
-def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> Pieces:
-    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force: of the longest arrow [N].
+def scene_pieces(scene: Scene, size: float, curvature: float, force: float, center: np.ndarray) -> Pieces:
+    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force: of the longest arrow [N],
+    center: the middle of what is shown [m].
 
     Scenes of one robot have the same pieces in the same order, whatever its pose.
     """
@@ -71,6 +73,8 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float) -> P
         maker.load(load, force)
     for rotation, position in scene.frames.values():
         maker.triad(rotation, position, 0.06)
+    for surface in scene.surfaces:
+        maker.surface(surface, center)
     if len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
         maker.labels(scene)
     return maker.pieces
@@ -187,6 +191,23 @@ class _Maker:
         neck = load.point - head * along
         self._between("cylinder", np.stack([load.point - length * along, neck]), 0.15 * head, _bytes(HELD), "loads")
         self._between("cone", np.stack([neck, load.point]), 0.4 * head, _bytes(HELD), "loads")
+
+    def surface(self, surface: SurfaceMark, center: np.ndarray) -> None:
+        """A thin slab below a plane, a cylinder, or a cylinder with balls at its ends."""
+        colour = _bytes(lighter(PALE, 0.3))
+        if surface.form == "plane":
+            u, w = sides(surface.axis)
+            length, thick = 2 * MARGIN * self.size, 0.004 * self.size
+            place = middle(surface, center) - 0.5 * thick * surface.axis
+            turned = np.stack([u, w, surface.axis], axis=1)
+            self._at("cube", place, (length, length, thick), colour, turned, "contacts")
+            return
+        ends = axis_ends(surface, center, self.size)
+        radius = surface.radius + 0.003 * self.size  # a body of the same size does not flicker through
+        self._between("cylinder", ends, radius, colour, "contacts")
+        if surface.form == "capsule":
+            for end in ends:
+                self._at("ball", end, (radius,) * 3, colour, layer="contacts")
 
     def triad(self, rotation: np.ndarray, position: np.ndarray, share: float) -> None:
         for axis, colour in zip(rotation.T, AXES, strict=True):

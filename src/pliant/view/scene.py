@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
@@ -26,7 +27,7 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SurfaceMark, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 
@@ -118,6 +119,7 @@ class SceneMaker:
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
+            surfaces=tuple(self.surface(name, contact) for name, contact in spec.contacts.items()),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -181,6 +183,17 @@ class SceneMaker:
         point = position + rotation @ np.array([self.value(x) for x in load.position])
         return LoadMark(name, point, axes @ force, axes @ moment)
 
+    def surface(self, name: str, contact: ContactBase) -> SurfaceMark:
+        rotation, place = self.compose(self.pose[contact.parent], contact)
+        moves = contact.parent != "world" and not _is_ground(contact.parent)
+        if isinstance(contact, PlaneContact):
+            return SurfaceMark(name, "plane", place, rotation @ self.direction(contact.normal), moves=moves)
+        assert isinstance(contact, CylinderContact | CapsuleContact)
+        axis, radius = rotation @ self.direction(contact.axis), self.value(contact.radius)
+        if isinstance(contact, CylinderContact):
+            return SurfaceMark(name, "cylinder", place, axis, radius, moves=moves)
+        return SurfaceMark(name, "capsule", place, axis, radius, self.value(contact.length) / 2, moves)
+
     def is_slack(self, name: str, link: Any, ends: np.ndarray) -> bool:
         if not isinstance(link, Axial) or link.direction == "both":
             return False
@@ -227,7 +240,7 @@ class SceneMaker:
 
 
 def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
-    """Frames that joints, rods, links, constraints and loads are attached to."""
+    """Frames that joints, rods, links, constraints, loads and surfaces are attached to."""
     for joint in spec.joints.values():
         yield joint.parent, joint.child
     for rod in spec.rods.values():
@@ -237,6 +250,8 @@ def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
     for load in spec.loads.values():
         if isinstance(load, Wrench):
             yield load.frame, load.expressed_in
+    for contact in spec.contacts.values():
+        yield (contact.parent,)
 
 
 def _owner(frame: str) -> str:

@@ -18,6 +18,7 @@ from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, Tendo
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
+from pliant.view.surfaces import silhouette
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -113,13 +114,18 @@ def new_axes(aspect: float) -> Any:
 class Drawing:
     """A scene as symbols from far to near: solids and rods by depth, then joints, then names.
 
-    `size` [m] is what symbols are measured by; that of the scene itself by default. `low` and `high` are the corners of
-    what is drawn on the picture [m].
+    `size` [m] is what symbols are measured by, `center` [m] the middle of what is shown; those of the scene itself by default.
+    `low` and `high` are the corners of what is drawn on the picture [m].
     """
 
-    def __init__(self, scene: Scene, camera: Camera, *, labels: bool, frames: bool, size: float | None = None) -> None:
+    def __init__(
+        self, scene: Scene, camera: Camera, *, labels: bool, frames: bool, size: float | None = None,
+        center: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.scene, self.camera, self.labels, self.frames = scene, camera, labels, frames
-        flat = camera.project(scene.outline_points())
+        points = scene.outline_points()
+        self.center = 0.5 * (points.min(axis=0) + points.max(axis=0)) if center is None else center
+        flat = camera.project(points)
         low, high = flat.min(axis=0), flat.max(axis=0)
         self.size = float(max(np.max(high - low), 1e-6)) if size is None else size
         # symbols of robots with many parts are smaller, so that they stand side by side
@@ -158,6 +164,12 @@ class Drawing:
         scene = self.scene
         things: list[Solid | RodCurve] = [*scene.solids, *scene.rods]
         depths = [self.camera.depth(np.mean(t.points, axis=0)) for t in things]
+        for surface in scene.surfaces:
+            # between the bodies behind it and those before it; planes behind everything
+            behind = int(np.searchsorted(np.sort(depths), self.camera.depth(surface.place)))
+            layer = 2.0 if surface.form == "plane" else 9.2 + behind
+            flat = silhouette(surface, self.camera, self.center, self.size)
+            self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
         order = {id(things[k]): 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
         if self.frames:
             for rotation, place in scene.frames.values():
@@ -388,13 +400,15 @@ class Drawing:
         self.low = np.minimum(self.low, points.min(axis=0))
         self.high = np.maximum(self.high, points.max(axis=0))
 
-    def _polygon(self, points: np.ndarray, colour: str, layer: float) -> None:
+    def _polygon(self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False) -> None:
         self._include(points)
+        alpha = 0.5 if see_through else None
 
         def paint(ax: Any, zorder: float) -> None:
             ax.fill(
-                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder
-            )
+                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder,
+                alpha=alpha,
+            )  # fmt: skip
 
         self.todo.append((layer, paint))
 

@@ -21,8 +21,11 @@ from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
 
 Shape = Literal["ball", "cylinder", "cone", "cube"]
-Layer = Literal["robot", "loads", "frames", "rods"]
-"""What is shown and hidden together; soft rods come last, since what runs inside them may have to show through."""
+Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
+"""What is shown and hidden together; soft rods come late, since what runs inside them may have to show through, and surfaces of
+contacts last, since they are seen through always."""
+CONTACT_OPACITY = 0.3
+"""Of surfaces of contacts."""
 
 
 STRAIGHT = 1e-3
@@ -105,7 +108,7 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
     curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
-    pieces = [scene_pieces(scene, size, curvature, force) for scene in scenes]
+    pieces = [scene_pieces(scene, size, curvature, force, 0.5 * (low + high)) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
         Label(text, np.stack([frame.labels[k][1] for frame in pieces]), layer)

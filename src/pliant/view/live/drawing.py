@@ -10,7 +10,7 @@ from pliant.view.colours import PALETTE, rgb
 from pliant.view.marks import Scene
 from pliant.view.player import round_length
 from pliant.view.shapes import unit_shape
-from pliant.view.stage import Stage, make_stage, quaternion_between
+from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage, quaternion_between
 
 FIELD_OF_VIEW = 0.5
 
@@ -27,7 +27,8 @@ class Drawing:
         self.labels: list[Any] = []
         self.label_layers: list[str] = []
         self.scales = {"curvature": 0.0, "size": 0.0, "force": 0.0}
-        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost, "nodes": False}
+        self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost, "nodes": False,
+                      "contacts": not ghost}  # fmt: skip
 
     def draw(self, scene: Scene) -> Stage:
         """Show a scene; returns its stage."""
@@ -71,6 +72,8 @@ class Drawing:
     def _opacity(self, layer: str, stage: Stage) -> float | None:
         if self.ghost:
             return 0.45
+        if layer == "contacts":
+            return CONTACT_OPACITY
         return 0.6 if layer == "rods" and stage.see_through else None
 
     def _colours(self, colours: np.ndarray) -> np.ndarray:

@@ -85,6 +85,8 @@ class LivePage:
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):
             layers = {"labels": "Names", "loads": "Loads", "frames": "Frames", "nodes": "Node numbers"}
+            if eqs.model.spec.contacts:
+                layers["contacts"] = "Contact surfaces"
             for layer, words in layers.items():
                 if layer == "nodes" and "nodes" not in self.drawing.label_layers:
                     continue

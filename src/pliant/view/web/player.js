@@ -72,7 +72,7 @@
     constructor(host, data) {
       this.host = host; this.data = data; this.clip = data.clips[0]; this.time = 0; this.speed = 1;
       this.playing = false; this.drawn = 0; this.shown = { robot: true, rods: true, loads: true, frames: false, nodes: false,
-        labels: data.labels.filter((label) => label.layer === "labels").length <= NAMES };
+        contacts: true, labels: data.labels.filter((label) => label.layer === "labels").length <= NAMES };
       this.canvas = make("canvas", host, { tabindex: "0", role: "img", "aria-label": data.title +
         ", three-dimensional view. Arrow keys turn it, plus and minus zoom, space plays." });
       // without a graphics card, smooth edges would cost more than the whole picture
@@ -178,7 +178,7 @@
         speed.value = "1";
         speed.onchange = () => { this.speed = Number(speed.value); };
       }
-      const layers = { frames: "frames", loads: "loads", labels: "names", nodes: "node numbers" };
+      const layers = { frames: "frames", loads: "loads", labels: "names", nodes: "node numbers", contacts: "contact surfaces" };
       for (const [layer, word] of Object.entries(layers)) {
         if (![...this.data.batches, ...this.data.labels].some((thing) => thing.layer === layer)) continue;
         const label = make("label", bar), box = make("input", label, { type: "checkbox", class: layer });
@@ -305,19 +305,10 @@
       gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
       gl.enable(gl.DEPTH_TEST);
       this.drawLines(this.grid, view);
-      const rods = (batch) => batch.layer === "rods";
-      this.drawSolids(view, a, b, share, (batch) => !rods(batch) || !this.data.seeThrough, 1);
-      if (this.data.seeThrough) { // first only how deep the rods are, then their colour, once for each pixel
-        gl.colorMask(false, false, false, false);
-        this.drawSolids(view, a, b, share, rods, 1);
-        gl.colorMask(true, true, true, true);
-        gl.depthFunc(gl.LEQUAL);
-        gl.enable(gl.BLEND);
-        gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
-        this.drawSolids(view, a, b, share, rods, 0.55);
-        gl.disable(gl.BLEND);
-        gl.depthFunc(gl.LESS);
-      }
+      const rods = (batch) => batch.layer === "rods", contacts = (batch) => batch.layer === "contacts";
+      this.drawSolids(view, a, b, share, (batch) => !contacts(batch) && (!rods(batch) || !this.data.seeThrough), 1);
+      if (this.data.seeThrough) this.drawThrough(view, a, b, share, rods, 0.55);
+      this.drawThrough(view, a, b, share, contacts, 0.3);
       this.drawCompass(ratio, height);
       this.write(view, width, height, a, b, share);
       if (this.slider) {
@@ -326,6 +317,19 @@
         this.clock.textContent = words || captions[(share < 0.5 ? a : b) - first] || this.time.toFixed(2) + " s";
       }
       this.drawn += 1;
+    }
+
+    drawThrough(view, a, b, share, wanted, alpha) { // first only how deep they are, then their colour, once for each pixel
+      const gl = this.gl;
+      gl.colorMask(false, false, false, false);
+      this.drawSolids(view, a, b, share, wanted, 1);
+      gl.colorMask(true, true, true, true);
+      gl.depthFunc(gl.LEQUAL);
+      gl.enable(gl.BLEND);
+      gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
+      this.drawSolids(view, a, b, share, wanted, alpha);
+      gl.disable(gl.BLEND);
+      gl.depthFunc(gl.LESS);
     }
 
     drawSolids(view, a, b, share, wanted, alpha) {

@@ -1,0 +1,128 @@
+"""Surfaces of contacts: drawn where the equations put them, as large as the robot, in pictures and in pages."""
+
+import json
+import struct
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+
+import pliant
+from pliant.view.clips import run_clip
+from pliant.view.page import encoded
+from pliant.view.report import report
+from pliant.view.scene import SceneMaker, make_scene
+from pliant.view.sketch import front_view, sketch
+from pliant.view.stage import make_stage
+
+SEESAW = """
+pliant: 1
+parameters: {thick: 4 cm}
+bodies:
+  board: {mass: 1 kg, shape: {type: box, size: [1 m, 20 cm, 2 cm]}, frames: {top: {position: [0, 0, 1 cm]}}}
+  ball: {mass: 100 g, shape: {type: sphere, radius: 3 cm}}
+joints:
+  turn: {type: revolute, child: board, axis: y, angle: {spring: 3 N*m, damper: 0.3 N*m*s, initial: 20 deg}}
+  flight: {type: free, child: ball, z: {initial: 30 cm}}
+contacts:
+  deck: {type: plane, points: ball, point_radius: 3 cm, parent: board.top, stiffness: 500 N/m, damper: 1 N*s/m}
+  rail: {type: capsule, points: ball, point_radius: 3 cm, parent: board, position: [0, 10 cm, 0], axis: x, radius: =thick/2,
+         length: 1 m, stiffness: 500 N/m}
+  pole: {type: cylinder, points: ball, axis: [0, 0, 2], position: [60 cm, 0, 0], radius: 5 cm, stiffness: 500 N/m}
+  ground: {type: plane, points: ball, point_radius: 3 cm, position: [9 m, 9 m, -40 cm], stiffness: 500 N/m}
+"""
+
+
+@pytest.fixture(scope="module")
+def seesaw():
+    return pliant.derive(pliant.load_text(SEESAW))
+
+
+def test_surfaces_stand_and_move_with_their_frames(seesaw):
+    for angle in (0.0, 0.4):
+        q = seesaw.position_vector({"turn": angle})
+        board = seesaw.frame("board", q)
+        deck, rail, pole, floor = make_scene(seesaw, q, {"thick": 0.1}).surfaces
+        np.testing.assert_allclose(deck.place, seesaw.frame("board.top", q).position, atol=1e-12)
+        np.testing.assert_allclose(deck.axis, board.rotation[:, 2], atol=1e-12)
+        np.testing.assert_allclose(rail.place, board.position + board.rotation @ [0, 0.1, 0], atol=1e-12)
+        np.testing.assert_allclose(rail.axis, board.rotation[:, 0], atol=1e-12)
+        assert (rail.radius, rail.half_length) == pytest.approx((0.05, 0.5))
+        np.testing.assert_allclose(pole.axis, [0, 0, 1])
+        assert [mark.moves for mark in (deck, rail, pole, floor)] == [True, True, False, False]
+
+
+def test_endless_surfaces_are_shown_as_far_as_the_robot_reaches(seesaw):
+    maker = SceneMaker(seesaw)
+    poses = [seesaw.position_vector({"turn": angle}) for angle in (0.0, 0.3)]
+    stage = make_stage([maker.at(q) for q in poses])
+    shapes = {batch.shape: batch for batch in stage.batches if batch.layer == "contacts"}
+    assert stage.size < 2
+    assert shapes["cube"].positions.shape == (2, 2, 3)
+    # the floor stays below the middle of the robot, though its place is far away; the deck moves with the board
+    deck, floor = shapes["cube"].positions.transpose(1, 0, 2)
+    np.testing.assert_allclose(floor[:, :2], np.tile(0.5 * (stage.low + stage.high)[:2], (2, 1)))
+    np.testing.assert_allclose(floor[:, 2], -0.4, atol=0.01)
+    assert np.linalg.norm(deck[1] - deck[0]) > 1e-3
+    np.testing.assert_allclose(shapes["cube"].sizes[:, 1, :2], 1.3 * stage.size)
+    assert shapes["ball"].positions.shape == (2, 2, 3)  # ends of the capsule
+    assert stage.low[2] <= -0.4
+
+
+def test_a_floor_leaves_a_planar_robot_planar_and_shows_a_flat_net_from_the_side():
+    walker = """
+pliant: 1
+bodies: {leg: {mass: 1 kg, center_of_mass: [0, 0, -20 cm], frames: {foot: {position: [0, 0, -40 cm]}}}}
+joints: {slide: {type: revolute, child: leg, axis: y, position: [0, 0, 40 cm], angle: {initial: 20 deg}}}
+contacts: {ground: {type: plane, points: leg.foot, stiffness: 1 kN/m}}
+"""
+    eqs = pliant.derive(pliant.load_text(walker))
+    assert abs(front_view(make_scene(eqs, eqs.initial_state()[0])).toward[1]) == pytest.approx(1)
+    net = """
+pliant: 1
+meshes: {net: {type: membrane, drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 10 N, position: [0, 0, 30 cm]}}
+contacts: {ground: {type: plane, points: {mesh: net}, stiffness: 1 kN/m}}
+"""
+    eqs = pliant.derive(pliant.load_text(net))
+    assert abs(front_view(make_scene(eqs, eqs.initial_state()[0])).toward[2]) < 0.5
+
+
+def test_pictures_show_surfaces_pale_behind_the_robot(seesaw):
+    ax = sketch(seesaw)
+    pale = [patch for patch in ax.patches if patch.get_alpha() is not None]
+    assert len(pale) == 4
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    points = np.concatenate([patch.get_xy() for patch in pale])
+    assert left < points[:, 0].min() < points[:, 0].max() < right
+    assert low < points[:, 1].min() < points[:, 1].max() < high
+
+
+def test_gltf_files_let_the_robot_show_through_surfaces(seesaw, tmp_path):
+    from pliant.view.gltf import export_gltf
+
+    file = tmp_path / "seesaw.glb"
+    export_gltf(make_stage([make_scene(seesaw, seesaw.initial_state()[0])]), np.zeros(1), file)
+    raw = file.read_bytes()
+    content = json.loads(raw[20 : 20 + struct.unpack("<I", raw[12:16])[0]])
+    blended = [material for material in content["materials"] if material.get("alphaMode") == "BLEND"]
+    assert len(blended) == 1
+    assert blended[0]["pbrMetallicRoughness"]["baseColorFactor"][3] == pytest.approx(0.3)
+
+
+def test_the_player_shows_and_hides_surfaces(browser, seesaw, tmp_path):
+    run = pliant.simulate(seesaw, 0.4, save=pliant.Every(0.05))
+    assert len(run_clip(seesaw, run).scenes[0].surfaces) == 4
+    page = tmp_path / "page.html"
+    page.write_bytes(encoded(report(seesaw, [run])))
+    browser.open(page.as_uri(), network=False)
+    browser.wait(lambda: browser.run("return window.pliantPlayers.every(p => p.drawn > 0)"))
+    browser.run("document.querySelector('.player canvas').scrollIntoView()")
+    shown = browser.picture(".player canvas")
+    browser.find(".player input.contacts").click()
+    hidden = browser.picture(".player canvas")
+    assert browser.differing(shown, hidden) > 0.03
+    # the robot is seen through them
+    assert browser.coloured(shown) > 0.3 * browser.coloured(hidden)
+    assert not browser.errors()
