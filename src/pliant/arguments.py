@@ -89,3 +89,17 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
             f"{where} must map names to numbers, not {describe(value)}", f"write {where}={{'name': 1.0}}"
         )
     return dict(value)
+
+
+def vector(where: str, value: Any, size: int) -> np.ndarray:
+    """Finite numbers in one dimension."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{where} must have {size} entries in one dimension, not be {describe(value)}") from None
+    if array.shape != (size,):
+        raise ArgumentError(f"{where} must have {size} entries in one dimension; it has shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        index = int(np.argmin(np.isfinite(array)))
+        raise ArgumentError(f"{where} holds a number that is not finite at index {index}")
+    return array

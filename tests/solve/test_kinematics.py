@@ -162,5 +162,5 @@ def test_bad_requests_are_refused(planar):
         inverse_kinematics(planar, "lower.tip", [0, 0, 0], limits={"elbow": (1, 0)})
     with pytest.raises(ValueError, match="rotation matrix"):
         inverse_kinematics(planar, "lower.tip", [0, 0, 0], np.ones((3, 3)))
-    with pytest.raises(ValueError, match="three components"):
+    with pytest.raises(ValueError, match="must have 3 entries"):
         inverse_kinematics(planar, "lower.tip", [0, 0])

@@ -15,14 +15,16 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from pliant.arguments import ArgumentError, choice, mapping, number, vector
 from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
 from pliant.model.inputs import HELD
-from pliant.model.model import Model, compile_model
-from pliant.spec.base import nearest
+from pliant.model.limits import check_limits, declared_bounds
+from pliant.model.model import SI_HINT, Model, compile_model
 from pliant.spec.robot import RobotSpec
+from pliant.spec.words import describe, suggestion
 
 RANK_TOLERANCE = 1e-9
 
@@ -31,13 +33,12 @@ EngineName = Literal["auto", "compiled", "interpreted"]
 Values = Mapping[str, float]
 
 
-class UnknownName(KeyError):
+class UnknownName(ArgumentError, KeyError):
     """A name that the robot does not have, with the nearest one it has."""
 
     def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
-        match = nearest(name, known)
-        hint = f"; did you mean '{match}'?" if match else f"; known: {', '.join(known[:12]) or 'none'}"
-        super().__init__(f"unknown {what} '{name}'{hint}")
+        hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
+        super().__init__(f"unknown {what} '{name}'; {hint}")
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -146,10 +147,19 @@ class Equations:
                 _say_once(f"{reason}: running interpreted, which is slower but the same model")
         return InterpretedEngine(self.model.system, self.model.plan)
 
-    def bind(self, inputs: Values | None = None, parameters: Values | None = None) -> Engine:
-        """The engine with these inputs and parameters in force (used by the analyses)."""
+    def bind(
+        self, inputs: Values | None = None, parameters: Values | None = None, *, within_limits: bool = True
+    ) -> Engine:
+        """The engine with these inputs and parameters in force (used by the analyses).
+
+        Parameters are held against the `minimum` and `maximum` that the model gives them, unless `within_limits` is False:
+        for analyses that pass the limits on their way.
+        """
         engine = self.engine
-        key = (tuple(sorted((inputs or {}).items())), tuple(sorted((parameters or {}).items())))
+        inputs, parameters = mapping("inputs", inputs), mapping("parameters", parameters)
+        key = (tuple(sorted(inputs.items())), tuple(sorted(parameters.items())))
+        if within_limits and parameters:
+            self.check_limits(parameters)
         if self._bound == key:
             return engine
         held = self.input_vector(inputs)
@@ -157,14 +167,14 @@ class Equations:
             self._bind_parameters(engine, parameters)
         engine.held[: len(self.inputs)] = held
         # a value given by the caller stands in for whatever the model says of that input
-        kinds = [HELD if name in (inputs or {}) else self.model.plan.kinds[i] for i, name in enumerate(self.inputs)]
+        kinds = [HELD if name in inputs else self.model.plan.kinds[i] for i, name in enumerate(self.inputs)]
         engine.input_kind[: len(kinds)] = kinds
         self._bound = key
         return engine
 
     def _bind_parameters(self, engine: Engine, parameters: Values | None) -> None:
         for name in sorted(self.model.structural & (parameters or {}).keys()):
-            raise ValueError(
+            raise ArgumentError(
                 f"the parameter '{name}' decides how many parts the robot has; load the model anew with "
                 f"set={{'{name}': ...}} instead of changing it here"
             )
@@ -180,21 +190,22 @@ class Equations:
 
     def input_vector(self, inputs: Values | None = None) -> np.ndarray:
         """Held values of all inputs, with changes by name."""
-        for name in inputs or {}:
+        given = mapping("inputs", inputs)
+        for name in given:
             if name not in self.inputs:
                 raise UnknownName("input", name, self.inputs)
         defaults = self.model.environment.values
-        values = np.array([float((inputs or {}).get(name, defaults[name])) for name in self.inputs])
-        for name, value in zip(self.inputs, values, strict=True):
-            if not np.isfinite(value):
-                raise ValueError(f"the input '{name}' is {value}; give a finite number")
-        return values
+        return np.array(
+            [number(f"the input '{name}'", given.get(name, defaults[name]), hint=SI_HINT) for name in self.inputs]
+        )
+
+    def check_limits(self, parameters: Values) -> None:
+        """Refuse values outside of the `minimum` and `maximum` that the model gives them."""
+        check_limits(self.model, parameters)
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
         """`minimum` and `maximum` that the model gives a parameter or input (SI units); infinite where it gives none."""
-        spec, value = self.model.spec.parameters[name], self.model.environment.value
-        low, high = (getattr(spec, bound, None) for bound in ("minimum", "maximum"))
-        return (-np.inf if low is None else float(value(low))), (np.inf if high is None else float(value(high)))
+        return declared_bounds(self.model, name, self.model.environment)
 
     # -- states ------------------------------------------------------------------------------------------------------
 
@@ -206,10 +217,10 @@ class Equations:
     def position_vector(self, values: Values, base: np.ndarray | None = None) -> np.ndarray:
         """q with named coordinates set."""
         q = self.initial_state()[0] if base is None else np.array(base, dtype=float)
-        for name, value in values.items():
+        for name, value in mapping("values", values).items():
             if name not in self.coordinates:
                 raise UnknownName("coordinate", name, self.coordinates)
-            q[self.coordinates.index(name)] = value
+            q[self.coordinates.index(name)] = number(f"the coordinate '{name}'", value, hint=SI_HINT)
         return q
 
     # -- functions of the state --------------------------------------------------------------------------------------
@@ -407,19 +418,10 @@ class Equations:
     # -- checks ------------------------------------------------------------------------------------------------------
 
     def _q(self, q: Any) -> np.ndarray:
-        return _vector(q, len(self.coordinates), "q")
+        return vector("q", q, len(self.coordinates))
 
     def _v(self, v: Any) -> np.ndarray:
-        return _vector(v, len(self.rates), "v")
-
-
-def _vector(x: Any, size: int, name: str) -> np.ndarray:
-    array = np.asarray(x, dtype=float)
-    if array.shape != (size,):
-        raise ValueError(f"{name} must have {size} entries in one dimension; it has shape {array.shape}")
-    if not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} holds a number that is not finite at index {int(np.argmin(np.isfinite(array)))}")
-    return array
+        return vector("v", v, len(self.rates))
 
 
 def independent_rows(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -450,6 +452,11 @@ def derive(robot: RobotSpec | str | Path, *, engine: EngineName = "auto") -> Equ
     """
     from pliant.spec import flatten, load, structural_parameters
 
+    choice("engine", engine, ("auto", "compiled", "interpreted"))
+    if not isinstance(robot, RobotSpec | str | Path):
+        raise ArgumentError(
+            f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"
+        )
     start = time.perf_counter()
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
     model = compile_model(flatten(spec), structural_parameters(spec))

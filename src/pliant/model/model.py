@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from pliant.arguments import mapping, number
 from pliant.equations.tables import InputPlan
 from pliant.model.build import ArcEntry, Build, CoordinateEntry, TurnLimit
 from pliant.model.inputs import plan_inputs
@@ -16,6 +17,9 @@ from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
 from pliant.spec.environment import Environment
 from pliant.spec.robot import RobotSpec
+
+SI_HINT = "a value in SI units, without a unit"
+"""How values are given in Python."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,15 @@ class Model:
 
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of the independent parameters, with changes by name."""
-        numbers = self.environment.with_values(values or {}).values
+        numbers = self.environment_with(values or {}).values
         return np.array([float(numbers[name]) for name in self.parameter_names])
+
+    def environment_with(self, values: Mapping[str, float]) -> Environment:
+        """The model's values with changes of its parameters by name."""
+        given = mapping("parameters", values)
+        return self.environment.with_values(
+            {name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in given.items()}
+        )
 
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint row: `constraint.component`, or the tied coordinate's name."""

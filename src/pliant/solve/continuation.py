@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pliant.arguments import ArgumentError, number, positive, whole
 from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.model.model import SI_HINT
 from pliant.solve.arc import ArcStatics, Direction, Place, robot_size
 from pliant.solve.equilibrium import Equilibrium, equilibrium
 from pliant.solve.follower import MAX_STEP, Branch, Follower
@@ -15,7 +17,7 @@ from pliant.solve.loading import Loading, ModelLoading
 from pliant.solve.path import Path, PathPoint
 from pliant.solve.path_record import record_path
 from pliant.solve.result import Timing
-from pliant.solve.state import State, assemble
+from pliant.solve.state import State, assemble, given_state
 
 # Stages in which an imperfection is applied where it moves the start far.
 PUSH_STAGES = 10
@@ -55,13 +57,16 @@ def continuation(
         tolerance: largest unbalanced force accepted, relative to the forces in play.
     """
     begin = time.perf_counter()
-    if not np.isfinite(to):
-        raise ValueError(f"'to' is {to}; give a finite value")
+    number("to", to, hint=SI_HINT)
+    whole("max_points", max_points, least=2)
+    positive("max_step", max_step)
+    positive("tolerance", tolerance)
+    eqs.bind(inputs, parameters)
     loading = ModelLoading(eqs, parameter, 1.0, inputs, parameters)
-    _check_limits(eqs, parameter, to)
+    eqs.check_limits({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
-        raise ValueError(f"'{parameter}' is {to:g} already; give another value to go to")
+        raise ArgumentError(f"'{parameter}' is {to:g} already; give another value to go to")
     loading.scale = abs(to - first)
     place, statics, notes = _first_place(eqs, loading, first, start, imperfection or {}, t, tolerance, to, reverse)
     follower = Follower(eqs, statics, to, first, t, branch=branch, stop=stop, max_points=max_points, max_step=max_step)
@@ -94,15 +99,6 @@ def _pushed(
     return place
 
 
-def _check_limits(eqs: Equations, name: str, to: float) -> None:
-    """Refuse an end outside the limits that the model gives."""
-    given = eqs.model.spec.parameters[name]
-    value = eqs.model.environment.value
-    for limit, sense, word in ((given.minimum, -1, "minimum"), (given.maximum, 1, "maximum")):
-        if limit is not None and sense * (to - float(value(limit))) > 0:
-            raise ValueError(f"'{name}' = {to:g} is beyond its {word} of {float(value(limit)):g}")
-
-
 def _first_place(
     eqs: Equations, loading: Loading, first: float, start: State | Equilibrium | PathPoint | np.ndarray | None,
     imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
@@ -115,16 +111,8 @@ def _first_place(
     for name, force in imperfection.items():
         if name not in eqs.rates:
             raise UnknownName("rate", name, eqs.rates)
-        push[eqs.rates.index(name)] = force
-    if isinstance(start, PathPoint):
-        state = start.state
-    elif isinstance(start, State):
-        state = start
-    elif isinstance(start, Equilibrium):
-        state = start.state
-    else:
-        q = eqs.initial_state(loading.parameters)[0] if start is None else np.asarray(start, dtype=float)
-        state = State(q, np.zeros(engine.nv), t)
+        push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
+    state = given_state(eqs, start, loading.parameters, t, where="start")
     made = assemble(eqs, engine, t, state.q, np.zeros(engine.nv))
     q, multipliers = made.q, state.multipliers
     notes = list(made.messages)

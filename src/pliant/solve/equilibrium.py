@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import number, positive, whole
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
@@ -14,7 +15,7 @@ from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
 from pliant.solve.stability import judge
-from pliant.solve.state import State, assemble
+from pliant.solve.state import State, assemble, given_state
 from pliant.solve.statics import Statics
 from pliant.solve.turns import turns_near_limit
 
@@ -91,7 +92,7 @@ class Equilibrium:
 def equilibrium(
     eqs: Equations,
     *,
-    start: State | np.ndarray | None = None,
+    start: Any = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
     t: float = 0.0,
@@ -106,11 +107,9 @@ def equilibrium(
     `tolerance`: largest unbalanced force accepted, relative to the forces in play.
     """
     engine = eqs.bind(inputs, parameters)
-    if start is None:
-        q = eqs.initial_state(parameters)[0]
-    else:
-        q = np.array(start.q if isinstance(start, State) else start, dtype=float)
-    start_q = q
+    positive("tolerance", tolerance)
+    number("t", t)
+    start_q = q = np.array(given_state(eqs, start, parameters, t, where="start").q)
     made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
     solver = Statics(engine, t, tolerance)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
@@ -177,13 +176,16 @@ def equilibria(
     starts: int = 20,
     spread: float = 1.0,
     seed: int = 0,
+    t: float = 0.0,
     inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> list[Equilibrium]:
     """Different equilibria found from the model's pose and from random poses around it.
 
-    `spread`: standard deviation of the random increments [m or rad].
+    `spread`: standard deviation of the random increments [m or rad]; `t`: time at which inputs are read [s].
     """
+    whole("starts", starts, least=1)
+    number("spread", spread, at_least=0)
     rng = np.random.default_rng(seed)
     engine = eqs.bind(inputs, parameters)
     first = eqs.initial_state(parameters)[0]
@@ -196,6 +198,7 @@ def equilibria(
                 start=engine.increment(first, increment),
                 inputs=inputs,
                 parameters=parameters,
+                t=t,
             )
         except RuntimeError:
             continue

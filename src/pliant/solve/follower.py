@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
+from pliant.arguments import ArgumentError, whole
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Equations, UnknownName
 from pliant.equations.outputs import evaluate_outputs
@@ -46,9 +47,8 @@ class Branch:
 
     def __post_init__(self) -> None:
         if self.sign not in (1, -1):
-            raise ValueError(f"the sign of a branch is +1 or -1, not {self.sign}")
-        if self.mode < 1:
-            raise ValueError("modes are counted from 1")
+            raise ArgumentError(f"the sign of a branch is +1 or -1, not {self.sign}")
+        whole("the mode of a branch", self.mode, least=1)
 
 
 class _Jumped(Exception):
@@ -194,7 +194,7 @@ class Follower:
         engine, zero = self.statics.engine, np.zeros(self.statics.engine.nv)
         value = evaluate_outputs(self.eqs.model, engine, self.t, place.q, zero, zero, place.multipliers, 0.0)[name]
         if not isinstance(value, float):
-            raise ValueError(f"the output '{name}' is a vector; name one of its components in the model's outputs")
+            raise ArgumentError(f"the output '{name}' is a vector; name one of its components in the model's outputs")
         return value
 
     def _locate(self, place: Place, new: Place, step: float, test: Callable[[Place], float]) -> tuple[float, Place]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from pliant.arguments import ArgumentError, number, positive, vector, whole
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.equations.frames import FrameMotion
 from pliant.solve.independent import null_space
 from pliant.solve.integrator.group import Group
-from pliant.solve.state import assemble
+from pliant.solve.state import assemble, given_state
 
 MAX_ITERATIONS = 100
 # What a step must gain, as a share of what its linear model promises, to be taken.
@@ -135,9 +136,9 @@ def inverse_kinematics(
     tolerance: error [m, and per_radian times rad] that counts as reached. Constraints are kept.
     """
     search = _Search(eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters)
-    if starts < 1:
-        raise ValueError(f"a search needs at least one start, not {starts}")
-    first = eqs.initial_state(parameters)[0] if start is None else np.asarray(getattr(start, "q", start), dtype=float)
+    whole("starts", starts, least=1)
+    number("spread", spread, at_least=0)
+    first = given_state(eqs, start, parameters, 0.0, where="start").q
     rng = np.random.default_rng(seed)
     found: list[Reach] = []
     for k in range(starts):
@@ -169,14 +170,14 @@ class _Search:
         self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
         self.engine: Engine = eqs.bind(None, parameters)
         self.nv, self.per_radian, self.tolerance = self.engine.nv, per_radian, tolerance
-        self.position = np.asarray(position, dtype=float)
-        if self.position.shape != (3,):
-            raise ValueError(f"a target position has three components; this has shape {self.position.shape}")
+        positive("per_radian", per_radian)
+        positive("tolerance", tolerance)
+        self.position = vector("a target position", position, 3)
         self.rotation = None if rotation is None else np.asarray(rotation, dtype=float)
         if self.rotation is not None and (
             self.rotation.shape != (3, 3) or not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6)
         ):
-            raise ValueError("a target rotation is a rotation matrix, 3 x 3")
+            raise ArgumentError("a target rotation is a rotation matrix, 3 x 3")
         self.group = Group(eqs.model.system)
         self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
         plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
@@ -184,7 +185,7 @@ class _Search:
             if name not in plain:
                 raise UnknownName("plain coordinate", name, tuple(plain))
             if not low < high:
-                raise ValueError(f"the limits of '{name}' exclude each other: {low:g} to {high:g}")
+                raise ArgumentError(f"the limits of '{name}' exclude each other: {low:g} to {high:g}")
             self.lower[plain[name].v_at], self.upper[plain[name].v_at] = low, high
         self.names = {c.v_at: c.name for c in plain.values()}
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations, Values
+from pliant.arguments import ArgumentError
+from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.equations.outputs import output_function, output_jacobians
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
-from pliant.solve.state import State, assemble
+from pliant.solve.state import State, assemble, given_state
 from pliant.spec.outputs import EnergyOutput
 
 
@@ -65,7 +66,7 @@ class StateSpace:
 def linearize(
     eqs: Equations,
     *,
-    at: State | np.ndarray | None = None,
+    at: Any = None,
     independent: tuple[str, ...] | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
@@ -77,13 +78,8 @@ def linearize(
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
     """
     engine = eqs.bind(inputs, parameters)
-    if at is None:
-        q, v = eqs.initial_state(parameters)
-    elif isinstance(at, State):
-        q, v = np.array(at.q), np.array(at.v)
-    else:
-        q, v = np.array(at, dtype=float), np.zeros(engine.nv)
-    made = assemble(eqs, engine, t, q, v)
+    about = given_state(eqs, at, parameters, t, where="at")
+    made = assemble(eqs, engine, t, np.array(about.q), np.array(about.v))
     q, v = made.q, made.v
     a, multipliers = engine.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
@@ -123,8 +119,6 @@ def linearize(
 
 
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
-    from pliant.equations.equations import UnknownName
-
     for name in names:
         if name not in eqs.rates:
             raise UnknownName("coordinate", name, eqs.rates)
@@ -182,7 +176,7 @@ def _outputs(
     C = np.hstack([by_y, by_r])
     for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
         if not np.all(np.isfinite(row)):
-            raise ValueError(
+            raise ArgumentError(
                 f"output '{name}' has no derivative in this state (the norm of a vector that is zero?); "
                 "ask for its components instead, or linearize about another state"
             )

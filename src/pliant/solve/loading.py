@@ -58,7 +58,7 @@ class ModelLoading:
     def apply(self, value: float) -> tuple[float, float]:
         """Bind the engine to the value; nothing is left open."""
         self._varied[self.name] = float(value)
-        self._eqs.bind(self.inputs, self.parameters)
+        self._eqs.bind(self.inputs, self.parameters, within_limits=False)
         return 0.0, 0.0
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:

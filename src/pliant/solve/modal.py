@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
+from pliant.arguments import ArgumentError, whole
 from pliant.equations.compiled import Linearized
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.solve.independent import null_space
-from pliant.solve.state import State, assemble
+from pliant.solve.state import State, assemble, given_state
 
 DENSE_UP_TO = 1200
 
@@ -55,21 +57,21 @@ class Modes:
 def modes(
     eqs: Equations,
     *,
-    at: State | np.ndarray | None = None,
+    at: Any = None,
     count: int | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
     t: float = 0.0,
 ) -> Modes:
-    """Modes about a state at rest (the model's initial pose by default): `count` of them, or all.
+    """Modes about a state at rest (a State, an Equilibrium or positions; the model's initial pose by default): `count` of them,
+    or all.
 
     The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
     """
     engine = eqs.bind(inputs, parameters)
-    if at is None:
-        q = eqs.initial_state(parameters)[0]
-    else:
-        q = np.array(at.q if isinstance(at, State) else at, dtype=float)
+    if count is not None:
+        whole("count", count, least=1, hint="or leave it out for all modes")
+    q = given_state(eqs, at, parameters, t, where="at").q
     q = assemble(eqs, engine, t, q, np.zeros(engine.nv)).q
     linear, state = at_rest(engine, t, q)
     if engine.nv > DENSE_UP_TO and not engine.m and count is not None:
@@ -118,7 +120,7 @@ def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarra
     try:
         squares, shapes = la.eigh(0.5 * (K + K.T), M)
     except la.LinAlgError:
-        raise ValueError(
+        raise ArgumentError(
             "the mass matrix is not positive definite on the allowed motions: give every moving body mass and inertia"
         ) from None
     count = f if count is None else min(count, f)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arguments import ArgumentError
 from pliant.solve.result import Timing
 from pliant.solve.state import State
 
@@ -175,7 +176,7 @@ class Path:
         for quantity in (x, y):
             values = self[quantity]
             if values.ndim != 1:
-                raise ValueError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
+                raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
             unit, factor = prefixed(self.unit(quantity), values)
             if ax is not None:  # in the unit that the axis has already
                 shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.arguments import ArgumentError, positive
+from pliant.spec.words import describe
+
 MAX_SAVED = 5_000_000
 
 
@@ -18,11 +21,12 @@ class Every:
 
     def times(self, start: float, end: float) -> np.ndarray:
         """The times to save."""
-        if not self.interval > 0:
-            raise ValueError(f"the save interval must be above zero; it is {self.interval:g} s")
+        positive("the save interval", self.interval)
         count = (end - start) / self.interval
         if count > MAX_SAVED:
-            raise ValueError(f"saving every {self.interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}")
+            raise ArgumentError(
+                f"saving every {self.interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}"
+            )
         times = start + self.interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
         return times if end - times[-1] < 1e-9 * max(self.interval, abs(end)) else np.append(times, end)
 
@@ -36,11 +40,15 @@ class At:
 
     def times(self, start: float, end: float) -> np.ndarray:
         """The times to save."""
-        times = np.unique(np.asarray(self.instants, dtype=float))
+        try:
+            times = np.unique(np.asarray(self.instants, dtype=float))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"times to save at must be numbers, not {describe(self.instants)}") from None
         if len(times) == 0 or not np.all(np.isfinite(times)):
-            raise ValueError("give at least one finite time to save at")
-        if times[0] < start - 1e-12 or times[-1] > end + 1e-12:
-            raise ValueError(
-                f"times to save must lie between {start:g} and {end:g} s; got {times[0]:g} to {times[-1]:g}"
+            raise ArgumentError("give at least one finite time to save at")
+        outside = times[(times < start - 1e-12) | (times > end + 1e-12)]
+        if len(outside):
+            raise ArgumentError(
+                f"times to save must lie between {start:g} and {end:g} s; got {', '.join(f'{x:g}' for x in outside[:5])}"
             )
         return np.clip(times, start, end)

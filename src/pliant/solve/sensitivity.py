@@ -155,8 +155,8 @@ class _Tangent:
         return np.array(
             [
                 (
-                    self.eqs.bind(None, up).inverse(t, q, zero, zero)
-                    - self.eqs.bind(None, down).inverse(t, q, zero, zero)
+                    self.eqs.bind(None, up, within_limits=False).inverse(t, q, zero, zero)
+                    - self.eqs.bind(None, down, within_limits=False).inverse(t, q, zero, zero)
                 )
                 / span
                 for (up, down), span in zip(self.sides, self.span, strict=True)

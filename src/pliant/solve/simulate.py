@@ -24,8 +24,9 @@ from pliant.solve.reduced import simulate_reduced
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.sampled import Controller, SampledLoop
 from pliant.solve.saving import At, Every
-from pliant.solve.state import State, assemble
+from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Event, Now, Watcher
+from pliant.spec.words import describe
 
 OK, SINGULAR, NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL, MAX_STEPS, SAMPLES_FULL, PROJECTION = range(8)
 
@@ -76,9 +77,11 @@ def simulate(
     choice("formulation", formulation, ("multipliers", "reduced"))
     given = chosen_method(method, rtol=rtol, atol=atol)
     tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
+    if not (save is None or isinstance(save, Every | At)):
+        raise ArgumentError(f"save cannot be {describe(save)}", "write save=Every(0.01) or save=At([0.5, 1])")
     times = (save or Every((end - begin) / 200)).times(begin, end)
     engine = eqs.bind(inputs, parameters)
-    state = _start_state(eqs, start, parameters, begin)
+    state = given_state(eqs, start, parameters, begin, where="start")
     engine = with_prescribed_accelerations(eqs, engine, state.q, state.v, begin, end)
     made = assemble(eqs, engine, begin, state.q, state.v)
     if controllers is None:
@@ -129,18 +132,6 @@ def _span(t: Any) -> tuple[float, float]:
     if not end > begin:
         raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
     return begin, end
-
-
-def _start_state(eqs: Equations, start: Any, parameters: Values | None, t: float) -> State:
-    if start is None:
-        q, v = eqs.initial_state(parameters)
-        return State(q, v, t)
-    for attribute in ("final", "state"):
-        if hasattr(start, attribute):
-            start = getattr(start, attribute)
-    if not isinstance(start, State):
-        raise TypeError(f"start must be a State, an Equilibrium or a Result, not {type(start).__name__}")
-    return start
 
 
 @dataclass

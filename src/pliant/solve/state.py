@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from pliant.arguments import ArgumentError, vector
 from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Engine, Equations, independent_rows
+from pliant.equations.equations import Engine, Equations, Values, independent_rows
+from pliant.spec.words import describe
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6
@@ -26,6 +29,27 @@ class State:
     v: np.ndarray
     t: float = 0.0
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+def given_state(eqs: Equations, given: Any, parameters: Values | None, t: float, *, where: str) -> State:
+    """The state that a caller names: a State, what has one (an Equilibrium, a Result), positions at rest, or None for the
+    model's start at time t [s]."""
+    if given is None:
+        q, v = eqs.initial_state(parameters)
+        return State(q, v, t)
+    for attribute in ("final", "state"):
+        if hasattr(given, attribute):
+            given = getattr(given, attribute)
+    if isinstance(given, State):
+        vector(f"q of {where}", given.q, len(eqs.coordinates))
+        vector(f"v of {where}", given.v, len(eqs.rates))
+        return given
+    if given is None or isinstance(given, str) or not np.iterable(given):
+        raise ArgumentError(
+            f"{where} must be a State, an Equilibrium, a Result or positions q, not {describe(given)}",
+            f"write {where}=pliant.equilibrium(eqs)",
+        )
+    return State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), t)
 
 
 @dataclass(frozen=True)

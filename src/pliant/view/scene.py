@@ -63,7 +63,7 @@ class SceneMaker:
 
     def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
         """The scene at positions q and time t [s]."""
-        engine = self.eqs.bind(self.inputs, self.parameters)
+        engine = self.eqs.bind(self.inputs, self.parameters, within_limits=False)
         moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = engine.node_poses(np.asarray(q, dtype=float))

@@ -1,0 +1,111 @@
+"""What callers hand over in Python: wrong values are refused by one kind of error that says what, where and what to do."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import ArgumentError, derive, load_text
+
+LIMITED = """
+pliant: 1
+parameters:
+  stiffness: {value: 100 N/m, minimum: 10 N/m, maximum: =hardest}
+  hardest: 1000 N/m
+  mass: {value: 1 kg, minimum: 0.1 kg}
+  push: {value: 0 N, input: true}
+bodies: {block: {mass: =mass}}
+joints: {slide: {type: prismatic, child: block, axis: z, displacement: {spring: =stiffness, damper: 5, input: =push}}}
+outputs: {place: {coordinate: slide}}
+"""
+
+
+@pytest.fixture(scope="module")
+def slider():
+    return derive(load_text(LIMITED))
+
+
+ANALYSES = {
+    "simulate": lambda eqs, **more: pliant.simulate(eqs, 0.1, **more),
+    "equilibrium": lambda eqs, **more: pliant.equilibrium(eqs, **more),
+    "equilibria": lambda eqs, **more: pliant.equilibria(eqs, starts=1, **more),
+    "modes": lambda eqs, **more: pliant.modes(eqs, **more),
+    "linearize": lambda eqs, **more: pliant.linearize(eqs, **more),
+    "continuation": lambda eqs, **more: pliant.continuation(eqs, parameter="push", to=1.0, **more),
+    "energy": lambda eqs, **more: eqs.energy([0.0], [0.0], **more),
+    "forward_dynamics": lambda eqs, **more: eqs.forward_dynamics([0.0], [0.0], **more),
+}
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"parameters": {"stiffness": 1.0}}, "'stiffness' is 1, below its minimum of 10"),
+        ({"parameters": {"stiffness": 5000.0}}, "'stiffness' is 5000, above its maximum of 1000"),
+        ({"parameters": {"stiffness": 800.0, "hardest": 500.0}}, "above its maximum of 500"),
+        ({"parameters": {"mass": "2 kg"}}, r"'mass' must be a finite number, not '2 kg' \(a value in SI units"),
+        ({"parameters": {"mass": None}}, "'mass' must be a finite number, not nothing"),
+        ({"parameters": {"mass": float("nan")}}, "'mass' must be a finite number, not nan"),
+        ({"parameters": [1.0]}, "parameters must map names to numbers"),
+        ({"inputs": {"push": "a lot"}}, "'push' must be a finite number, not 'a lot'"),
+        ({"inputs": {"pull": 1.0}}, "unknown input 'pull'"),
+        ({"inputs": 3.0}, "inputs must map names to numbers"),
+    ],
+)
+def test_values_of_parameters_and_inputs_are_checked_by_every_analysis(slider, analysis, given, words):
+    with pytest.raises(ArgumentError, match=words):
+        ANALYSES[analysis](slider, **given)
+
+
+def test_values_on_and_within_the_limits_are_taken(slider):
+    soft = pliant.equilibrium(slider, parameters={"stiffness": 10.0})
+    assert soft.q[0] == pytest.approx(-0.981)
+    wide = pliant.equilibrium(slider, parameters={"stiffness": 2000.0, "hardest": 3000.0})
+    assert wide.q[0] == pytest.approx(-9.81 / 2000)
+    assert pliant.equilibrium(slider, parameters={"stiffness": np.array([20.0])}).q[0] == pytest.approx(-9.81 / 20)
+    # the limit holds for a value that was bound before, too
+    slider.bind(None, {"stiffness": 5000.0}, within_limits=False)
+    with pytest.raises(ArgumentError, match="above its maximum"):
+        pliant.equilibrium(slider, parameters={"stiffness": 5000.0})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda eqs: pliant.modes(eqs, count=-1), "count must be a whole number of at least 1, not -1"),
+        (lambda eqs: pliant.modes(eqs, count=1.5), "count must be a whole number"),
+        (lambda eqs: pliant.modes(eqs, at="equilibrium"), r"at must be a State.*at=pliant.equilibrium\(eqs\)"),
+        (lambda eqs: pliant.modes(eqs, at=[0.0, 1.0]), "at must have 1 entries"),
+        (lambda eqs: pliant.linearize(eqs, at="start"), "at must be a State"),
+        (lambda eqs: pliant.linearize(eqs, at=[float("nan")]), "not finite at index 0"),
+        (lambda eqs: pliant.equilibrium(eqs, start="there"), "start must be a State"),
+        (lambda eqs: pliant.equilibrium(eqs, tolerance=0), "tolerance must be a positive number"),
+        (lambda eqs: pliant.equilibria(eqs, starts=0), "starts must be a whole number of at least 1"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, start=3.0), "start must be a State"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, start=["x"]), "start must have 1 entries"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save=pliant.Every("often")), "the save interval must be a positive"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save=pliant.At(["late"])), "times to save at must be numbers"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save=0.01), "save cannot be 0.01"),
+        (lambda eqs: pliant.continuation(eqs, parameter="stiffness", to=1.0), "below its minimum"),
+        (lambda eqs: pliant.continuation(eqs, parameter="push", to="far"), "to must be a finite number"),
+        (lambda eqs: pliant.continuation(eqs, parameter="push", to=1.0, max_points=0), "max_points must be a whole"),
+        (lambda eqs: pliant.continuation(eqs, parameter="push", to=1.0, imperfection={"slide": "x"}), "imperfection"),
+        (lambda eqs: pliant.inverse_kinematics(eqs, "block", "there"), "a target position must have 3 entries"),
+        (lambda eqs: pliant.inverse_kinematics(eqs, "block", [0, 0, 0], starts=0), "starts must be a whole number"),
+        (lambda eqs: eqs.mass_matrix("q"), "q must have 1 entries in one dimension, not be 'q'"),
+        (lambda eqs: derive(3), "a robot cannot be 3"),
+        (lambda eqs: derive("pendulum", engine="fast"), "unknown engine 'fast'"),
+        (lambda eqs: pliant.Branch(mode=0), "the mode of a branch"),
+    ],
+)
+def test_wrong_values_are_refused_with_what_to_do(slider, call, words):
+    with pytest.raises(ArgumentError, match=words):
+        call(slider)
+
+
+def test_an_equilibrium_or_a_run_says_where(slider):
+    rest = pliant.equilibrium(slider)
+    run = pliant.simulate(slider, 0.1)
+    assert pliant.modes(slider, at=rest).state.q == pytest.approx(rest.q)
+    assert pliant.linearize(slider, at=run).state.v == pytest.approx(run.v[-1])
+    assert pliant.equilibrium(slider, start=run).q == pytest.approx(rest.q)
