@@ -131,6 +131,18 @@ def test_every_command_is_readable_without_json(capsys, command):
         (["modes", "four_bar", "--count", "0"], "count"),
         (["linearize", "four_bar", "--independent", "q1,q2"], "1 independent"),
         (["equilibrium", "four_bar", "--set", "length1=abc"], "abc"),
+        (["equilibrium", "four_bar", "--seed", "3"], "--starts"),
+        (["simulate", "four_bar", "--rtol", "0"], "rtol must be a number between"),
+        (["simulate", "four_bar", "--atol", "-1"], "atol must be a positive number"),
+        (["simulate", "four_bar", "--dt", "0"], "step must be a positive number"),
+        (["simulate", "four_bar", "--dt", "1e-3", "--rtol", "1e-6"], "rtol has no use with a fixed step"),
+        (["simulate", "four_bar", "--independent", "q1"], "belong to the formulation 'reduced'"),
+        (["simulate", "four_bar", "--formulation", "reduced", "--dt", "1e-3"], "has its own method"),
+        (["simulate", "pendulum", "--formulation", "reduced"], "this robot has none"),
+        (["compare", "cantilever", "--rods", "rod=ebr:1,ebr:2", "--from", "0", "--to", "5"], "lasts from 0 to 1 s"),
+        (["compare", "cantilever", "--rods", "rod=ebr:1,ebr:2", "--columns", "x"], "--against"),
+        (["path", "leaf_spring", "--parameter", "end_distance", "--to", "0.4", "--point", "3"], "--start"),
+        (["path", "leaf_spring", "--parameter", "end_distance", "--to", "0.4", "--axes", "a,b"], "--plot"),
     ],
 )
 def test_bad_input_gets_a_message_and_exit_code_two(capsys, arguments, message):

@@ -13,6 +13,7 @@ from pliant.rod import Eba, Ebr, Rom
 from pliant.rod.eba import element_force
 from pliant.rod.segments import section_force
 from pliant.rod.switch import with_rod_model
+from pliant.spec import flatten
 from pliant.spec.faults import SpecError
 
 KINDS = ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "cc:4", "cog:4"]
@@ -220,3 +221,22 @@ def test_a_model_switched_in_python_is_written_and_overrides_defaults():
         switched = with_rod_model(load_text(text), "arm", word)
         assert switched.rods["arm"].model == model
         assert load_text(dump(switched)).rods["arm"].model == model
+
+
+def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
+    """The ten eyelets of the trunk's tendons between base and tip are sections, so three elements cannot be had."""
+    from pliant.solve.compare import compare
+    from pliant.spec.rod_coordinates import rod_coordinates
+
+    spec = load("trunk")
+    coarse = with_rod_model(spec, "upper", "eba:3")
+    model = derive(coarse).model
+    assert model.rod_elements == {"upper": 10}
+    assert model.notes == (
+        "the rod 'upper' has 10 elements where 3 were asked for: every frame and eyelet along it is the end of one",
+    )
+    assert derive(spec).model.notes == ()
+    assert derive(with_rod_model(spec, "upper", "eba:12")).model.notes == ()
+    assert sum(x.rod == "upper" for x in rod_coordinates(flatten(coarse))) == 4 * 10
+    rows = compare(spec, "upper", ["eba:3", "ebr:3"], until=1e-3, static_at=[])
+    assert [row.rod for row in rows] == ["eba:10", "ebr:3"]

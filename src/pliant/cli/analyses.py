@@ -72,7 +72,7 @@ def equilibrium(
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random starts; else 0.")] = None,
     time: Annotated[float, typer.Option("--time", help="Time at which inputs are read [s].")] = 0.0,
     out: Answer = None,
     report: Report = None,
@@ -82,9 +82,11 @@ def equilibrium(
     from pliant.solve import equilibrium as solver
 
     check_report(report)
+    if starts == 1 and seed is not None:
+        raise CommandError("--seed is that of random starts", "add --starts 20")
     eqs = _equations(model, set, variant, folder, rod)
     if starts > 1:
-        found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed))
+        found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, t=time))
         if not found:
             raise CommandError(f"no equilibrium found from {starts} starts", "try more --starts, or add springs")
         best, others = found[0], found[1:]

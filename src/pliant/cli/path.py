@@ -54,7 +54,9 @@ def path(
     start: Annotated[
         str | None, typer.Option("--start", metavar="FILE", help="Go on from a point of a saved path.")
     ] = None,
-    point: Annotated[int, typer.Option("--point", help="Which point of it; negative ones count from its end.")] = -1,
+    point: Annotated[
+        int | None, typer.Option("--point", help="Which point of it; negative ones count from its end; else the last.")
+    ] = None,
     reverse: Annotated[bool, typer.Option("--reverse", help="Follow it backwards.")] = False,
     max_points: Annotated[int, typer.Option("--max-points", min=2, help="The most points.")] = 500,
     max_step: Annotated[
@@ -85,6 +87,10 @@ def path(
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc")
     if branch is None and (by is not None or mode != 1):
         raise CommandError("--mode and --by say which branch to take", "add --branch +1 or --branch -1")
+    if start is None and (point is not None or reverse):
+        raise CommandError("--point and --reverse are about a saved path", "name it with --start FILE")
+    if plot is None and axes is not None:
+        raise CommandError("--axes are those of a plot", "name its file with --plot FILE")
     spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
     goal = _goal(spec, model, parameter, to, set, variant, folder)
     eqs = derive(spec)
@@ -93,7 +99,7 @@ def path(
             eqs,
             parameter=parameter,
             to=goal,
-            start=_start(start, point),
+            start=_start(start, -1 if point is None else point),
             branch=None if branch is None else Branch(mode, branch, by),
             imperfection=_numbers(imperfection, "--imperfection"),
             stop=_numbers(stop, "--stop"),

@@ -15,7 +15,9 @@ Against = Annotated[
     str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
 ]
 OutputName = Annotated[str, typer.Option("--output", help="The model's output that is compared.")]
-Columns = Annotated[str, typer.Option("--columns", help="The recording's columns of that output, by comma.")]
+Columns = Annotated[
+    str | None, typer.Option("--columns", help="The recording's columns of that output, by comma; else x,y,z.")
+]
 Begin = Annotated[float | None, typer.Option("--from", help="Start of the window that counts [s].")]
 End = Annotated[float | None, typer.Option("--to", help="End of the window that counts [s].")]
 StaticAt = Annotated[
@@ -35,11 +37,11 @@ def compare(
     rods: Annotated[str, typer.Option("--rods", metavar="NAME=KIND:N,KIND:N,...", help="Rod models to compare.")],
     against: Against = None,
     output: OutputName = "tip",
-    columns: Columns = "x,y,z",
+    columns: Columns = None,
     begin: Begin = None,
     end: End = None,
     static_at: StaticAt = None,
-    until: Annotated[float, typer.Option("--until", help="Duration without a recording [s].")] = 1.0,
+    until: Annotated[float | None, typer.Option("--until", help="Duration without a recording [s]; else 1 s.")] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
@@ -57,6 +59,8 @@ def compare(
 
     check_picture(plot)
     check_report(report)
+    if against is None and columns is not None:
+        raise CommandError("--columns are those of a recording", "give one with --against FILE")
     spec = load_model(model, settings=set, variant=variant, folders=folder)
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
@@ -69,7 +73,7 @@ def compare(
             kinds,
             None if against is None else read_recording(against),
             output=output,
-            columns=columns.split(","),
+            columns=_names(columns),
             window=_window(begin, end),
             static_at=_times(static_at),
             until=until,
@@ -77,7 +81,7 @@ def compare(
     )
     for note in (note for row in found for note in row.notes):
         say(f"pliant: {note}")
-    reference = f"{kinds[-1]} model" if against is None else "recording"
+    reference = f"{found[-1].rod} model" if against is None else "recording"
     if report is not None:
         from pliant.equations.equations import derive
         from pliant.view.report import Compared
@@ -91,7 +95,7 @@ def compare(
     answer = {
         "model": model,
         "status": "ok",
-        "against": against or f"{rod}={kinds[-1]}",
+        "against": against or f"{rod}={found[-1].rod}",
         "static_at": found[0].static_times,
         "rows": [{name: getattr(row, name) for name in names} for row in found],
     }
@@ -116,6 +120,10 @@ def compare(
     return 0
 
 
+def _names(columns: str | None) -> list[str]:
+    return ["x", "y", "z"] if columns is None else [name.strip() for name in columns.split(",")]
+
+
 def _window(begin: float | None, end: float | None) -> tuple[float, float] | None:
     if begin is None and end is None:
         return None
@@ -138,7 +146,7 @@ def fit(
     parameters: Annotated[str, typer.Option("--parameters", help="Parameters to fit, by comma.")],
     against: Against = None,
     output: OutputName = "tip",
-    columns: Columns = "x,y,z",
+    columns: Columns = None,
     begin: Begin = None,
     end: End = None,
     hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
@@ -179,7 +187,7 @@ def fit(
             [name.strip() for name in parameters.split(",")],
             recording,
             output=output,
-            columns=columns.split(","),
+            columns=_names(columns),
             use=use,
             window=_window(begin, end),
             rest_at=rests,

@@ -460,4 +460,6 @@ def derive(robot: RobotSpec | str | Path, *, engine: EngineName = "auto") -> Equ
     start = time.perf_counter()
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
     model = compile_model(flatten(spec), structural_parameters(spec))
+    for note in model.notes:
+        _say_once(note)
     return Equations(model, engine=engine, derive_seconds=time.perf_counter() - start)

@@ -124,6 +124,8 @@ class Build:
         self.point_sets: dict[str, list[tuple[int, Pose]]] = {}
         self.coordinate_forces: dict[str, int] = {}
         self.constraint_rows: dict[str, int] = {}
+        self.rod_elements: dict[str, int] = {}
+        self.notes: list[str] = []
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self.turn_limits: list[TurnLimit] = []
         self._started: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
@@ -51,6 +51,8 @@ class Model:
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
         turn_limits: how far sections of rods may turn against each other.
+        rod_elements: number of elements of the rods that have more of them than their model says, by rod.
+        notes: what the user should know about the model.
     """
 
     spec: RobotSpec
@@ -70,6 +72,8 @@ class Model:
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
+    rod_elements: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -115,8 +119,8 @@ class Model:
         return tuple(names)
 
 
-def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> Model:
-    """The model of a flat, checked robot; `structural` parameters are those that its number of parts was made with."""
+def build_tree(flat: RobotSpec) -> Build:
+    """The bodies, joints, rods and meshes of a flat, checked robot, without what acts between them."""
     build = Build(flat)
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for tendon in flat.tendons.values():
@@ -128,6 +132,12 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
             flat.meshes[name].apply(build, name)
         else:
             build.add_joint(name)
+    return build
+
+
+def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> Model:
+    """The model of a flat, checked robot; `structural` parameters are those that its number of parts was made with."""
+    build = build_tree(flat)
     for name, link in flat.links.items():
         link.apply(build, name)
     for name, tendon in flat.tendons.items():
@@ -161,6 +171,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         prescribed_accelerations=tuple(build.signals.prescribed),
         structural=structural,
         turn_limits=tuple(build.turn_limits),
+        rod_elements=build.rod_elements,
+        notes=tuple(build.notes),
     )
 
 

@@ -69,6 +69,12 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     while sum(counts) < elements:
         longest = max(range(len(gaps)), key=lambda i: gaps[i] / counts[i])
         counts[longest] += 1
+    if sum(counts) > elements:
+        build.rod_elements[rod.name] = sum(counts)
+        build.notes.append(
+            f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were asked for: every frame and eyelet "
+            "along it is the end of one"
+        )
     arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
         arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.arguments import ArgumentError, positive
 from pliant.equations.equations import Equations, derive
 from pliant.rod.switch import with_rod_model
 from pliant.solve.equilibrium import equilibrium
@@ -26,7 +27,8 @@ class Comparison:
     """One rod model against a recording (or the finest model).
 
     Attributes:
-        rod: `kind:number`.
+        rod: `kind:number`, with the number of elements that the rod has: more than asked for where frames and eyelets along it
+            need them.
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
@@ -87,21 +89,29 @@ def compare(
     columns: Sequence[str] = ("x", "y", "z"),
     window: tuple[float, float] | None = None,
     static_at: Sequence[float] | None = None,
-    until: float = 1.0,
+    until: float | None = None,
     method: Method | None = None,
 ) -> list[Comparison]:
     """Simulate the robot with each rod model and compare an output (a point) with the recording's columns.
 
     static_at: times [s] under whose inputs states at rest are compared; by default the ends of the stretches in which no input
-    moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds from the model's
-    start, and at rest under the inputs at its start.
+    moves. Without a recording, the models are compared with the last (finest) of them over `until` seconds (1 by default) from the
+    model's start, and at rest under the inputs at its start.
     """
     if output not in robot.outputs:
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
     if recording is None and len(kinds) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
-    times = np.linspace(0.0, until, 201) if recording is None else recording.time
+    if recording is not None and until is not None:
+        raise ArgumentError("a recording says how long to simulate", "leave out until; a window says what counts")
+    duration = 1.0 if until is None else positive("until", until)
+    times = np.linspace(0.0, duration, 201) if recording is None else recording.time
     begin, end = window or (times[0], times[-1])
+    if not times[0] - 1e-9 <= begin < end <= times[-1] + 1e-9:
+        raise RecordingError(
+            f"the window from {begin:g} to {end:g} s does not lie within the {'recording' if recording else 'motion'}, "
+            f"which lasts from {times[0]:g} to {times[-1]:g} s"
+        )
     inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
     if not inside.any():
         raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
@@ -116,7 +126,7 @@ def compare(
             eqs, driven = drive(eqs, recording)
         if static_at is None:
             static_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
-        runs.append(_run(kind, eqs, output, times, static_at, method or DEFAULT_METHOD))
+        runs.append(_run(_truly(kind, eqs, rod), eqs, output, times, static_at, method or DEFAULT_METHOD))
     rest_at = np.asarray(static_at, dtype=float)
     if recording is None:
         measured, static = runs[-1].path, runs[-1].static
@@ -128,6 +138,12 @@ def compare(
             f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
         )
     return [_row(run, rod, measured, times, inside, rest_at, static) for run in runs]
+
+
+def _truly(kind: str, eqs: Equations, rod: str) -> str:
+    """`kind:number` with the number of elements that the rod has."""
+    made = eqs.model.rod_elements.get(rod)
+    return kind if made is None else f"{kind.partition(':')[0]}:{made}"
 
 
 def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: Sequence[float], method: Method) -> _Run:

@@ -20,6 +20,7 @@ from pliant.spec.source import (
     with_variant,
 )
 from pliant.spec.tree import parse_yaml
+from pliant.spec.words import describe
 
 
 def load(
@@ -85,6 +86,10 @@ def check(
 def _source(
     model: str | os.PathLike[str], variant: str | None, folders: Iterable[str | os.PathLike[str]]
 ) -> tuple[Source, str | None]:
+    if not isinstance(model, str | os.PathLike):
+        raise SpecError(
+            [Fault(f"a model cannot be {describe(model)}", "give the name of a file or of a bundled robot")]
+        )
     name = os.fspath(model)
     base, at, suffix = name.rpartition("@")
     if at and variant is None and not FilePath(name).is_file():

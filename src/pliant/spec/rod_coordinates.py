@@ -40,6 +40,8 @@ def rod_coordinates(flat: RobotSpec) -> list[RodCoordinate]:
     found = []
     for name, rod in flat.rods.items():
         build = Build(flat)
+        for tendon in flat.tendons.values():
+            tendon.reserve(build)  # sections may stand at eyelets
         # on the world, and starting as its shape says, its coordinates have the same names
         rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}}).apply(build, name)
         found += [RodCoordinate(c.name, name, c.is_rotation, c.unit) for c in build.coordinates.values()]

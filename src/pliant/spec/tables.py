@@ -203,13 +203,28 @@ def _analyses(flat: RobotSpec) -> Sheet:
 def _totals(
     flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
 ) -> dict[str, str]:
-    mass = sum(float(body.total_mass(environment.value, flat.materials)) for body in flat.bodies.values())
+    from pliant.model.mass import mass_budget
+    from pliant.model.model import build_tree
+
+    build = build_tree(flat)
+    mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
+    of_meshes = [c for c in build.coordinates.values() if c.name.partition(".")[0] in flat.meshes]
+    free += sum(3 if entry.is_rotation else 1 for entry in of_meshes)
     rows = sum(len(constraint.rows) for constraint in flat.constraints.values())
     gravity = ", ".join(number(environment.value(entry)) for entry in flat.world.gravity)
-    label = "mass of bodies" if flat.rods or flat.meshes else "mass"
-    totals = {label: number(mass, "kg"), "bodies": str(len(flat.bodies)), "free coordinates": str(free)}
+    shares = [
+        f"{number(share, 'kg')} in {kind}"
+        for kind, share in (("bodies", mass.bodies), ("rods", mass.rods), ("meshes", mass.meshes))
+        if getattr(flat, kind)
+    ]
+    totals = {"mass": number(mass.total, "kg") + (f" ({', '.join(shares)})" if flat.rods or flat.meshes else "")}
+    if mass.center is not None:
+        least = 1e-9 * float(abs(mass.center).max())  # of what is round-off
+        place = ", ".join(number(0.0 if abs(x) < least else x) for x in mass.center.tolist())
+        totals["center of mass at the start"] = f"[{place}] m"
+    totals |= {"bodies": str(len(flat.bodies)), "free coordinates": str(free)}
     if rows:
         totals["constrained components"] = str(rows)
         totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
