@@ -167,7 +167,7 @@ class Drawing:
         for surface in scene.surfaces:
             # between the bodies behind it and those before it; planes behind everything
             behind = int(np.searchsorted(np.sort(depths), self.camera.depth(surface.place)))
-            layer = 2.0 if surface.form == "plane" else 9.2 + behind
+            layer = 2.0 if surface.form == "plane" else 9.6 + behind
             flat = silhouette(surface, self.camera, self.center, self.size)
             self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
         order = {id(things[k]): 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
