@@ -103,6 +103,32 @@ constraints: {hold: {between: [world, "knot[40]"], components: [z], holds: as at
 """
 
 
+TOUCHING = """
+pliant: 1
+name: touching
+parameters: {mass: 0.5 kg, stiffness: 300 N/m, grip: 0.4}
+sections: {strip: {shape: rectangle, width: 3 cm, height: 5 mm}}
+materials: {felt: {density: 300 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.3}}
+bodies:
+  tray: {mass: =mass, shape: {type: box, size: [50 cm, 50 cm, 4 cm]}}
+  ball: {mass: 100 g, shape: {type: sphere, radius: 3 cm}}
+joints:
+  swing: {type: revolute, child: tray, axis: [1, 2, 0], angle: {spring: 20, damper: 0.1, rate: 1}}
+  flight: {type: free, child: ball, x: {initial: 15 cm, rate: -0.5}, z: {initial: 4.9 cm}, orientation: {rate: [3, -2, 5]}}
+meshes:
+  net: {type: membrane, drawing: {rectangle: [30 cm, 20 cm], cells: [3, 2]}, position: [-15 cm, -10 cm, 2.2 cm], mass: 60 g,
+        stiffness: 20 N, damping_time: 5 ms, fading: 0.01}
+  cloth: {type: shell, drawing: {rectangle: [10 cm, 10 cm], cells: [2, 1]}, position: [-5 cm, 20 cm, 3 cm], section: strip,
+          material: felt, damping_time: 2 ms, sets: {rim: {plane: x}}, held: {rim: tray}}
+contacts:
+  deck: {type: plane, points: [{mesh: net}, ball], point_radius: 3 cm, parent: tray, position: [0, 0, 2 cm], stiffness: =stiffness,
+         damper: 0.5 N*s/m, friction: =grip, smoothing: 1 mm}
+  bar: {type: cylinder, points: {mesh: net}, parent: tray, axis: y, radius: 8 cm, stiffness: =stiffness}
+  knob: {type: capsule, points: [{mesh: cloth}, {mesh: net}], axis: [0, 1, 1], radius: 10 cm, length: 40 cm, stiffness: =stiffness,
+         damper: 0.2 N*s/m, friction: 0.2}
+"""
+
+
 @dataclass(frozen=True)
 class Export:
     """A robot, its export, and the name its C has."""

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from c_export import CHAIN, FLIER, FOUR_BAR, WIND, Export, exported
+from c_export import CHAIN, FLIER, FOUR_BAR, TOUCHING, WIND, Export, exported
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +28,8 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Export:
 @pytest.fixture(scope="session")
 def four_bar(tmp_path_factory: pytest.TempPathFactory) -> Export:
     return exported(FOUR_BAR, tmp_path_factory.mktemp("four_bar") / "c")
+
+
+@pytest.fixture(scope="session")
+def touching(tmp_path_factory: pytest.TempPathFactory) -> Export:
+    return exported(TOUCHING, tmp_path_factory.mktemp("touching") / "c")

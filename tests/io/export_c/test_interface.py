@@ -54,7 +54,7 @@ int main(void) {
 
 
 @needs_gcc
-@pytest.mark.parametrize("which", ["flier", "four_bar", "chain"])
+@pytest.mark.parametrize("which", ["flier", "four_bar", "chain", "touching"])
 def test_every_function_of_the_state_agrees(which: str, request: pytest.FixtureRequest) -> None:
     export: Export = request.getfixturevalue(which)
     eqs, model = export.equations, export.equations.model

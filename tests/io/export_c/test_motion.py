@@ -42,6 +42,16 @@ def test_a_repeated_chain(chain: Export) -> None:
 
 
 @needs_gcc
+def test_meshes_in_contact(touching: Export) -> None:
+    """Membranes, shells and a ball on three kinds of surface; without the contacts they move otherwise."""
+    found = numbers(touching.build(), "0.1", "10")
+    expected = reference(touching, found[:, 0])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    loose = reference(touching, found[:, 0], parameters={"stiffness": 1e-9})
+    assert np.max(np.abs(loose - expected)) > 1e-2
+
+
+@needs_gcc
 def test_cmake_builds_the_library_and_the_main(flier: Export, tmp_path: Path) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("needs cmake")
