@@ -111,9 +111,13 @@ meshes:
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A beam per edge; between two points of one body there is none."""
-        stiffness = beam_stiffness(section_properties(self, build), placed.lengths)
+        properties = section_properties(self, build)
+        turn = principal_turn(properties)
+        stiffness = beam_stiffness(turned(properties, turn), placed.lengths)
         damping = build.value(self.damping_time) * stiffness
-        axes = ca.vertcat(*self._axes(build, placed))
+        x, y, z = self._axes(build, placed)
+        cosine, sine = ca.cos(turn), ca.sin(turn)
+        axes = ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z)
         geometry, elastic = (
             placed.kind_columns(axes),
             placed.kind_columns(ca.vertcat(placed.lengths, stiffness, damping)),
@@ -146,15 +150,38 @@ meshes:
         return x, y, z
 
 
+def principal_turn(section: SectionProperties) -> Any:
+    """Angle from the section's axes to its principal axes of bending [rad]; zero where they are that already."""
+    bend_x, bend_y, coupling = section.stiffness[3], section.stiffness[4], section.coupling[1]
+    if ca.SX(coupling).is_zero():
+        return 0.0
+    return ca.atan2(2 * coupling, bend_x - bend_y) / 2
+
+
+def turned(section: SectionProperties, angle: Any) -> SectionProperties:
+    """The stiffness of a section along axes that are turned by an angle [rad]; its inertia is left as it was."""
+    cosine, sine = ca.cos(angle), ca.sin(angle)
+    stiffness, coupling = list(section.stiffness), list(section.coupling)
+    for first, between in ((0, 0), (3, 1)):
+        a, b, c = stiffness[first], stiffness[first + 1], coupling[between]
+        stiffness[first] = cosine**2 * a + sine**2 * b + 2 * sine * cosine * c
+        stiffness[first + 1] = sine**2 * a + cosine**2 * b - 2 * sine * cosine * c
+        coupling[between] = (cosine**2 - sine**2) * c - sine * cosine * (a - b)
+    return SectionProperties(tuple(stiffness), (coupling[0], coupling[1]), section.mass, section.rotary)
+
+
 def beam_stiffness(section: SectionProperties, length: Any) -> Any:
     """Six stiffnesses (6 x m) of straight beams of these lengths [m] for displacements seen from half-way between the ends.
 
-    Bent by a constant moment a beam shows no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`.
+    Bent by a constant moment a beam shows no displacement there; a transverse force adds `L^3 / (12 EI)` and `L / (kGA)`. The
+    section's axes are its principal ones of bending. A force along one of them that shears a little along the other too does
+    so without effect here: it is a small part of a small part, except in stubby beams.
     """
-    shear, _, stretch, bend_x, bend_y, twist = section.stiffness
+    shear_x, shear_y, stretch, bend_x, bend_y, twist = section.stiffness
+    both = shear_x * shear_y - section.coupling[0] ** 2
     return ca.vertcat(
-        1 / (length / shear + length**3 / (12 * bend_y)),
-        1 / (length / shear + length**3 / (12 * bend_x)),
+        1 / (length * shear_y / both + length**3 / (12 * bend_y)),
+        1 / (length * shear_x / both + length**3 / (12 * bend_x)),
         stretch / length,
         bend_x / length,
         bend_y / length,
