@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -29,10 +29,12 @@ class Broken:
     """What was left out of a model because it could not be read; what depends on it is not reported.
 
     dropped: whole entries, as (`joints`, `hinge`), or whole collections. trimmed: entries that lack a key.
+    frames: of such bodies and rods, the names of their frames (their own is empty), where those can be read.
     """
 
     dropped: frozenset[Path] = frozenset()
     trimmed: frozenset[Path] = frozenset()
+    frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lacks(self, *collections: str) -> bool:
         """Whether entries of these collections were left out."""
@@ -90,12 +92,31 @@ def _sound_part(handler: Callable[[Any], Spec], tree: Tree, paths: list[Path]) -
     trimmed = frozenset(path[:2] for path in paths)
     for _ in range(2):
         try:
-            return handler(kept.plain()), Broken(dropped, trimmed)
+            return handler(kept.plain()), Broken(dropped, trimmed, _frames(tree, paths))
         except ValidationError as error:
             entries = [path[:2] for path, _, _ in read_errors(error)]
             dropped |= frozenset(entries)
             kept = _without(kept, entries)
     return None, Broken()
+
+
+OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}
+"""Frames that everything in these collections has."""
+
+
+def _frames(tree: Tree, paths: list[Path]) -> dict[str, tuple[str, ...]]:
+    """Frames of the bodies and rods at fault, by name; without those whose fault is about frames, or that are repeated."""
+    found = {}
+    for collection, name in {path[:2] for path in paths if len(path) >= 2 and path[0] in OWN_FRAMES}:
+        entry = tree.value[collection].value.get(name)
+        if entry is None or not isinstance(entry.value, dict) or "count" in entry.value:
+            continue
+        given = entry.value.get("frames")
+        if (collection, name) in paths or any(path[:3] == (collection, name, "frames") for path in paths):
+            continue
+        if given is None or isinstance(given.value, dict):
+            found[str(name)] = (*OWN_FRAMES[str(collection)], *(given.value if given is not None else ()))
+    return found
 
 
 def _without(tree: Tree, paths: Iterable[Path]) -> Tree:

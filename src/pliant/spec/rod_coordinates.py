@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,13 +33,13 @@ class RodCoordinate:
         return self.name[len(self.rod) + 1 :]
 
 
-def rod_coordinates(flat: RobotSpec) -> list[RodCoordinate]:
-    """All coordinates of the rods of a flat and sound model, in order."""
+def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[RodCoordinate]:
+    """All coordinates of the rods (or of the named ones) of a flat model, in order; what they are made of must be sound."""
     from pliant.model.build import Build
 
     found = []
-    for name, rod in flat.rods.items():
-        build = Build(flat)
+    for name in flat.rods if rods is None else rods:
+        rod, build = flat.rods[name], Build(flat)
         for tendon in flat.tendons.values():
             tendon.reserve(build)  # sections may stand at eyelets
         # on the world, and starting as its shape says, its coordinates have the same names
@@ -59,18 +59,37 @@ def rod_coordinate_problems(checked: Checked) -> Iterator[Finding]:
         if isinstance(leaf.marker, Reference) and leaf.marker.kind == "coordinate" and of_a_rod(flat, leaf.value)
     ]
     given = [rod for rod in flat.rods.values() if rod.initial or rod.rates]
-    if checked.faults or not (used or given):
-        return  # a model with faults may not be built
-    known = {coordinate.name: coordinate for coordinate in rod_coordinates(flat)}
+    if not (used or given):
+        return
+    sound = _sound_rods(checked)
+    known = {coordinate.name: coordinate for coordinate in rod_coordinates(flat, sound)}
     for collection, name, leaf in used:
+        if not any(leaf.value.startswith(f"{rod}.") for rod in sound):
+            continue
         if leaf.value not in known:
             hint = suggestion(leaf.value, known, f"known: {', '.join(list(known)[:12])}")
             yield collection, name, leaf.path, f"there is no coordinate '{leaf.value}'", hint
         elif leaf.path[-2:] == ("equal_to", "coordinate") and known[leaf.value].is_rotation:
             message = f"'{leaf.value}' is a free rotation and cannot be equal to a single coordinate"
             yield collection, name, leaf.path, message, "tie it to a length or an angle"
-    for name in flat.rods:
+    for name in sound:
         yield from _starts(checked, name, {c.label: c for c in known.values() if c.rod == name})
+
+
+NEEDLESS = ("joints", "bodies", "links", "loads", "constraints", "contacts", "outputs", "inputs", "control", "analyses")
+"""What says nothing about the coordinates of a rod."""
+
+
+def _sound_rods(checked: Checked) -> list[str]:
+    """Rods that can be built in spite of the faults found: those of other things do not matter, and their own only to them."""
+    places = [fault.path.replace("[", ".").split(".")[:2] for fault in checked.faults]
+    places += [[str(step) for step in path] for path in checked.broken.dropped | checked.broken.trimmed]
+    faulty = {place[1] for place in places if place[0] == "rods" and len(place) > 1}
+    if checked.lacks("attach") or any(
+        place[0] not in NEEDLESS and not (place[0] == "rods" and len(place) > 1) for place in places
+    ):
+        return []
+    return [name for name in checked.flat.rods if name.partition("[")[0] not in faulty]
 
 
 def of_a_rod(flat: RobotSpec, reference: str) -> bool:

@@ -65,6 +65,8 @@ def frame_names(checked: Checked) -> set[str]:
     frames = {"world"}
     for _, name, thing in framed(checked):
         frames |= {name, *(f"{name}.{frame}" for frame in thing.frame_names())}
+    for name, own in checked.broken.frames.items():
+        frames |= {f"{name}.{frame}" if frame else name for frame in own}
     return frames
 
 
@@ -110,6 +112,8 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
         return False  # looked up when everything else is right
+    if kind == "frame" and target in checked.broken.frames:
+        return True  # its other faults leave its frames known
     if any(checked.broken.touches(home, target) for home in homes):
         return False
     return not (kind == "coordinate" and (checked.broken.lacks("joints") or checked.broken.trimmed))
