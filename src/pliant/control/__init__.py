@@ -10,8 +10,9 @@ from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
 from pliant.control.predictive import Predictive
 from pliant.control.reduction import Reduction, Spillover, reduce
+from pliant.control.slow import plan_slow
 from pliant.control.statics import StaticControl
-from pliant.control.task import Coordinates, FramePosition, Path
+from pliant.control.task import Coordinates, FramePosition, Path, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
 
@@ -31,6 +32,7 @@ __all__ = [
     "Predictive",
     "Reduction",
     "Regulator",
+    "Several",
     "Sphere",
     "Spillover",
     "StateFeedback",
@@ -45,6 +47,7 @@ __all__ = [
     "lqr",
     "luenberger",
     "plan",
+    "plan_slow",
     "reduce",
     "system_modes",
 ]

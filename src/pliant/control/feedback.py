@@ -20,7 +20,10 @@ from pliant.solve.watch import Now
 
 
 class Actuation:
-    """Turns wanted inputs into commands: bounds, rates, and sharing among redundant inputs; counts what was cut."""
+    """Turns wanted inputs into commands: bounds, rates, and sharing among redundant inputs; counts what was cut.
+
+    `short` says whether the last command was.
+    """
 
     def __init__(
         self, names: tuple[str, ...], limits: Limits | None, sample_time: float, effect: np.ndarray | None = None
@@ -34,13 +37,15 @@ class Actuation:
         self.rest, self.last = rest, rest
         self.cut = self.total = 0
         self.worst = 0.0
+        self.short = False
 
     def __call__(self, wanted: np.ndarray) -> np.ndarray:
         """The command for wanted inputs."""
         lower, upper = self.limits.within(self.names, self.last, self.sample_time)
         self.total += 1
         command = np.clip(wanted, lower, upper)
-        if np.any(command != wanted):
+        self.short = bool(np.any(command != wanted))
+        if self.short:
             if self.effect is not None:
                 command, missed = allocate(self.effect, self.effect @ wanted, lower, upper, preferred=self.rest)
                 self.worst = max(self.worst, missed)

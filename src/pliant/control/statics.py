@@ -17,6 +17,9 @@ from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.watch import Now
 
+# Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby.
+SHORTEST_STAGE = 1 / 64
+
 
 class StaticModel:
     """An equilibrium of a model that is moved by its inputs so that a task takes given values."""
@@ -83,13 +86,52 @@ class StaticModel:
         load = damping @ motion[:, 0] + mass @ motion[:, 1]
         return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
 
+    def settle(self, u: np.ndarray) -> None:
+        """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
+        first, done, stage = self.u, 0.0, 1.0
+        while done < 1.0:
+            before = self.q, self.multipliers, dict(self.values)
+            share = min(1.0, done + stage)
+            if self._newton(first + share * (u - first)):
+                done, stage = share, 2 * stage
+                continue
+            self.q, self.multipliers, self.values = before
+            stage /= 2
+            if stage < SHORTEST_STAGE:
+                raise ValueError(
+                    f"no equilibrium was found on the way to the inputs {dict(zip(self.inputs, u.tolist(), strict=True))}; "
+                    "bound the inputs more closely"
+                )
+
+    def _newton(self, u: np.ndarray) -> bool:
+        """Newton's steps to the equilibrium with the inputs u; whether they got there."""
+        for _ in range(12):
+            du = u - self.u
+            by_input, _, lack = self.sensitivity()
+            change = by_input @ du + lack
+            if not np.all(np.isfinite(change)):
+                return False
+            self._step(du, change)
+            # the error left is of the order of this step's square
+            if np.linalg.norm(change) < 1e-7 * (1 + np.linalg.norm(self.q)):
+                return True
+        return False
+
+    def _step(self, du: np.ndarray, change: np.ndarray) -> None:
+        """Change inputs and pose, and the multipliers with them."""
+        self.q = self.eqs.engine.increment(self.q, change)
+        by, on = self._multiplier_change
+        if by.size:
+            self.multipliers = self.multipliers.copy()
+            self.multipliers[on] += by[:, :-1] @ du + by[:, -1]
+        self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
+
     def move(self, target: np.ndarray, *, steps: int = 20, tolerance: float = 1e-9) -> float:
         """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
         lower, upper = self.limits.bounds(self.inputs)
         missed = np.inf
         for _ in range(steps):
             by_input, gain, lack = self.sensitivity()
-            change, on = self._multiplier_change
             zero = np.zeros(len(self.eqs.rates))
             here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
             T_lack = self.task.jacobian(self.eqs, self.q, self.parameters) @ lack
@@ -97,11 +139,7 @@ class StaticModel:
             # the least inputs that reach the target; a little cost on them chooses among many
             new, _ = allocate(gain, target - here - T_lack + gain @ u, lower, upper, regularization=1e-12)
             du = new - u
-            self.q = self.eqs.engine.increment(self.q, by_input @ du + lack)
-            if change.size:
-                self.multipliers = self.multipliers.copy()
-                self.multipliers[on] += change[:, :-1] @ du + change[:, -1]
-            self.values |= dict(zip(self.inputs, new.tolist(), strict=True))
+            self._step(du, by_input @ du + lack)
             after = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
             missed = float(np.linalg.norm(target - after))
             if np.linalg.norm(by_input @ du + lack) < tolerance:

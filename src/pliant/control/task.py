@@ -115,4 +115,32 @@ class Coordinates:
         return np.eye(len(eqs.rates))[[eqs.rates.index(x) for x in self.names]]
 
 
-Task = FramePosition | Coordinates
+@dataclass(frozen=True)
+class Several:
+    """Tasks together, their components in a row."""
+
+    tasks: tuple[FramePosition | Coordinates, ...]
+
+    def check(self, eqs: Equations) -> None:
+        """Refuse what one of them refuses."""
+        for task in self.tasks:
+            task.check(eqs)
+
+    def motion(
+        self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
+    ) -> Motion:
+        """Their motion in a state."""
+        parts = [task.motion(eqs, q, v, a, parameters) for task in self.tasks]
+        accelerations = [part.acceleration for part in parts if part.acceleration is not None]
+        return Motion(
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.rate for part in parts]),
+            np.concatenate(accelerations) if a is not None else None,
+        )
+
+    def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
+        """Their rates per rate of the robot, k x nv."""
+        return np.vstack([task.jacobian(eqs, q, parameters) for task in self.tasks])
+
+
+Task = FramePosition | Coordinates | Several

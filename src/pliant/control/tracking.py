@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from pliant.control.discrete import held
 from pliant.control.feedback import Actuation
 from pliant.control.limits import Limits
 from pliant.control.lqr import Regulator, Weights, weight_matrix
+from pliant.control.task import Task
 from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
 from pliant.solve.integrator.group import Group
@@ -24,6 +26,10 @@ class Tracking:
 
     Gains are those of the time-varying quadratic regulator for the weights on states and inputs (as in `lqr`), found
     backwards from the cost of the regulator that holds the end.
+
+    Attributes:
+        task, integral: what a wrong model leaves of this task's error is fed back by its integral with this rate [1/s].
+        seconds: how long each command took to compute [s].
     """
 
     equations: Equations
@@ -34,7 +40,10 @@ class Tracking:
     sample_time: float = 0.01
     limits: Limits | None = None
     parameters: Values | None = None
+    task: Task | None = None
+    integral: float = 0.0
     name: str = "tracking"
+    seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         names = self.trajectory.input_names
@@ -47,27 +56,45 @@ class Tracking:
         R = weight_matrix(self.inputs, names, "input", 1.0) * self.sample_time
         P = self.hold.cost
         self.gains = [self.hold.gain] * count
+        if self.task is not None:
+            self.task.check(self.equations)
+        self._model = self.equations.twin()  # the robot may have other parameters
+        plant = self.hold.plant
+        self._push = [self._through(plant.state.q, *held(plant.A, plant.B, self.sample_time), self.hold.gain)] * (
+            count + 1
+        )
         for k in reversed(range(count)):
             q, v, u = self.trajectory.at((k + 0.5) * self.sample_time)
             about = linearize(
                 self.equations, at=State(q, v), inputs=dict(zip(names, u, strict=True)), parameters=self.parameters,
                 independent=rates,
-            )  # fmt: skip
+            ).select(inputs=names)  # fmt: skip
             A, B = held(about.A, about.B, self.sample_time)
             gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
             P = Q + A.T @ P @ (A - B @ gain)
             P = 0.5 * (P + P.T)
-            self.gains[k] = gain
+            self.gains[k], self._push[k] = gain, self._through(q, A, B, gain)
+
+    def _through(self, q: np.ndarray, A: np.ndarray, B: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        """The least lasting change of the inputs per lasting change of the task (m x k), against the feedback."""
+        if self.task is None or not self.integral:
+            return np.zeros((B.shape[1], 0))
+        J = self.task.jacobian(self._model, q, self.parameters)
+        states = np.linalg.solve(np.eye(len(A)) - A + B @ gain, B)
+        return np.linalg.pinv(J @ states[: J.shape[1]], rcond=1e-6)
 
     def start(self, now: Now) -> None:
         """Forget the last run."""
         self._begin = now.t
         self._actuation.reset(self.trajectory.inputs[0])
+        self._sum: np.ndarray | float = 0.0
+        self.seconds.clear()
 
     def command(self, now: Now) -> dict[str, float]:
         """The planned inputs, corrected for the deviation from the plan."""
+        begin = time.perf_counter()
         t = now.t - self._begin
-        k = round(t / self.sample_time)
+        k = min(round(t / self.sample_time), len(self.gains))
         q, v, _ = self.trajectory.at(t)
         if k < len(self.gains):
             # a held command does the work of the plan's mean over its sample
@@ -75,8 +102,21 @@ class Tracking:
         else:
             u, gain = self.hold.plant.input_values, self.hold.gain
         x = np.concatenate([self._group.difference(q, now.q), now.v - v])
-        command = self._actuation(u - gain @ x)
+        wanted = u - gain @ x
+        if self.task is not None and self.integral:
+            wanted = wanted + self._push[k] @ (self.integral * self._learn(q, v, now))
+        command = self._actuation(wanted)
+        self.seconds.append(time.perf_counter() - begin)
         return dict(zip(self.trajectory.input_names, command.tolist(), strict=True))
+
+    def _learn(self, q: np.ndarray, v: np.ndarray, now: Now) -> np.ndarray:
+        """Integral of the task's error; it waits while commands are cut to their limits."""
+        assert self.task is not None
+        wanted = self.task.motion(self._model, q, v, None, self.parameters).value
+        error = wanted - self.task.motion(now.equations, now.q, now.v, None, now.parameters).value
+        if not self._actuation.short:
+            self._sum = self._sum + self.sample_time * error
+        return np.asarray(self._sum + np.zeros_like(error))
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""

@@ -30,11 +30,26 @@ class Goal:
 
 @dataclass(frozen=True)
 class Sphere:
-    """An obstacle: `frames` stay at least `radius` [m] from `centre` [m], in the world."""
+    """An obstacle of `radius` [m] at `centre` [m] in the world that the origins of `frames` stay out of.
+
+    frames: names, or names with the radius [m] of what is around each, which then stays out of it too.
+    """
 
     centre: Sequence[float]
     radius: float
-    frames: tuple[str, ...]
+    frames: tuple[str, ...] | Mapping[str, float]
+
+    @property
+    def distances(self) -> dict[str, float]:
+        """Least distance [m] of each frame's origin from the centre."""
+        around = self.frames if isinstance(self.frames, Mapping) else dict.fromkeys(self.frames, 0.0)
+        return {name: float(self.radius + x) for name, x in around.items()}
+
+    def clearance(self, eqs: Equations, q: np.ndarray, *, parameters: Values | None = None) -> float:
+        """What is left between the obstacle and the nearest frame (with what is around it) in a pose [m]."""
+        least, centre = self.distances, np.asarray(self.centre, dtype=float)
+        found = eqs.frames(q, names=tuple(least), parameters=parameters)
+        return min(float(np.linalg.norm(found[x].position - centre)) - least[x] for x in least)
 
 
 @dataclass(frozen=True)
@@ -89,7 +104,7 @@ def plan(
     duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
     """
-    _check(eqs, duration, goal, intervals, obstacles)
+    check_plan(eqs, duration, goal, intervals, obstacles)
     q0, v0 = eqs.initial_state(parameters) if start is None else (np.array(start.q), np.array(start.v))
     problem = _Problem(eqs, intervals, parameters)
     problem.dynamics(duration)
@@ -101,7 +116,7 @@ def plan(
     return problem.solve(q0, v0, goal, duration, guess, iterations)
 
 
-def _check(
+def check_plan(
     eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere]
 ) -> None:
     if eqs.model.system.rows or eqs.model.system.quaternions():
@@ -175,11 +190,11 @@ class _Problem:
             self.constraints.append((ca.vec(change), -float(rate), float(rate)))
 
     def avoid(self, sphere: Sphere) -> None:
-        for name in sphere.frames:
+        for name, least in sphere.distances.items():
             where = self._position(name).map(2 * self.n + 1)
             p = ca.repmat(ca.DM(self.parameters), 1, 2 * self.n + 1)
             gap = where(self.q, p)[1] - np.asarray(sphere.centre, dtype=float)
-            self.constraints.append((ca.vec(ca.sum1(gap**2)) / sphere.radius**2, 1.0, np.inf))
+            self.constraints.append((ca.vec(ca.sum1(gap**2)) / least**2, 1.0, np.inf))
 
     def objective(self, effort: Mapping[str, float] | float, time_weight: float) -> None:
         names = self.eqs.inputs
