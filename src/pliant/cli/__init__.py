@@ -34,9 +34,13 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
+    from pliant.cli.usage import empty_argument, usage_failure
     from pliant.spec.faults import SpecError
 
     warnings.showwarning = _show_warning
+    if empty := empty_argument(arguments):
+        report(empty, arguments)
+        return FAULT
     usage_error: Any = typer.BadParameter.__mro__[2]  # the base of all complaints about how a command was called
     try:
         code = application()(args=list(arguments), standalone_mode=False)
@@ -49,8 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     except Interrupted:
         return INTERRUPTED
     except usage_error as error:
-        hint = "see pliant --help"
-        failure = Failure(error.format_message(), hint)
+        failure = usage_failure(error, arguments)
     except SpecError as error:
         failure = Failure("", faults=error.faults, model=error.model)
     except CommandError as error:

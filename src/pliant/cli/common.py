@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pliant.spec.faults import Fault
+from pliant.spec.faults import Fault, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,9 +76,17 @@ def load_model(
     rods: Sequence[str] | None = None,
 ) -> RobotSpec:
     """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
+    from pliant.arguments import ArgumentError
     from pliant.spec.reader import load
+    from pliant.spec.source import SET_FILE
 
-    spec = load(model, variant=variant, set=read_settings(settings), folders=folders or ())
+    given = read_settings(settings)
+    try:
+        spec = load(model, variant=variant, set=given, folders=folders or ())
+    except SpecError as error:
+        if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
+            raise SpecError(error.faults, "--set") from None  # the file is not to blame
+        raise
     for choice in rods or ():
         from pliant.rod.switch import with_rod_model
 
@@ -87,18 +95,20 @@ def load_model(
             raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=eba:10")
         try:
             spec = with_rod_model(spec, name.strip(), kind.strip())
-        except ValueError as reason:
-            raise CommandError(str(reason)) from None
+        except ArgumentError as reason:
+            raise CommandError(f"--rod {choice}: {reason.message}", reason.hint) from None
     return spec
 
 
-def read_settings(settings: Sequence[str] | None) -> dict[str, float | str]:
+def read_settings(
+    settings: Sequence[str] | None, option: str = "--set", example: str = '"length=30 cm"'
+) -> dict[str, float | str]:
     """`NAME=VALUE` options as a mapping; a value is a number, a number with a unit, or =expression."""
     found: dict[str, float | str] = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals or not name.strip() or not value.strip():
-            raise CommandError(f"cannot read --set {setting!r}", 'write --set "length=30 cm"')
+            raise CommandError(f"cannot read {option} {setting!r}", f"write {option} {example}")
         try:
             found[name.strip()] = float(value)
         except ValueError:

@@ -128,6 +128,7 @@ def _goal(
 ) -> float:
     """The value to go to [SI], read and checked as a setting of that parameter is."""
     from pliant.spec.environment import Environment
+    from pliant.spec.faults import SpecError
     from pliant.spec.flattening import flatten
 
     if parameter not in Environment(flatten(spec)).names:
@@ -137,12 +138,16 @@ def _goal(
         raise CommandError(
             f"unknown parameter '{parameter}'", f"did you mean '{match}'?" if match else "see pliant show"
         )
-    there = load_model(model, settings=[*(settings or ()), f"{parameter}={to}"], variant=variant, folders=folder)
+    try:
+        there = load_model(model, settings=[*(settings or ()), f"{parameter}={to}"], variant=variant, folders=folder)
+    except SpecError as error:
+        first = error.faults[0]
+        raise CommandError(f"--to {to}: {first.message}", first.hint) from None
     return float(Environment(flatten(there)).values[parameter])
 
 
 def _numbers(settings: list[str] | None, option: str) -> dict[str, float]:
-    given = read_settings(settings)
+    given = read_settings(settings, option, "NAME=0.5")
     for name, value in given.items():
         if isinstance(value, str):
             raise CommandError(f"{option} {name}={value} is not a number", "give a plain number in SI units")

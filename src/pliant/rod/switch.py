@@ -6,10 +6,12 @@ from typing import get_args
 
 from pydantic import ValidationError
 
+from pliant.arguments import ArgumentError
 from pliant.rod import RodModel
 from pliant.rod.base import RodModelBase
 from pliant.spec.base import nearest
 from pliant.spec.robot import RobotSpec
+from pliant.spec.schema_errors import read_errors
 
 KINDS: dict[str, type[RodModelBase]] = {
     str(member.model_fields["kind"].default): member for member in get_args(get_args(RodModel)[0])
@@ -23,18 +25,22 @@ def parse_rod_model(word: str) -> RodModelBase:
     if kind not in KINDS:
         match = nearest(kind, KINDS)
         hint = f"did you mean '{match}'?" if match else f"known: {', '.join(KINDS)}"
-        raise ValueError(f"unknown rod model '{kind}'; {hint}")
+        raise ArgumentError(f"unknown rod model '{kind}'", hint)
     model = KINDS[kind]
     if not colon:
         return model()
     try:
-        return model.model_validate({model.fineness: int(number)})
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"].lower()
-        raise ValueError(f"rod model '{word}': {model.fineness} is {number}, but its {reason}") from None
+        count = int(number)
     except ValueError:
-        message = f"rod model '{word}': expected {kind}:N with N its {model.fineness}, a whole number"
-        raise ValueError(message) from None
+        what = "order" if model.fineness == "order" else f"number of {model.fineness}"
+        raise ArgumentError(
+            f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, a whole number"
+        ) from None
+    try:
+        return model.model_validate({model.fineness: count})
+    except ValidationError as error:
+        _, message, hint = next(iter(read_errors(error)))
+        raise ArgumentError(f"rod model '{word}': {model.fineness}: {message}", hint) from None
 
 
 def with_rod_model(spec: RobotSpec, rod: str, model: str | RodModelBase) -> RobotSpec:
@@ -42,6 +48,6 @@ def with_rod_model(spec: RobotSpec, rod: str, model: str | RodModelBase) -> Robo
     if rod not in spec.rods:
         match = nearest(rod, spec.rods)
         hint = f"did you mean '{match}'?" if match else f"its rods: {', '.join(spec.rods) or 'none'}"
-        raise ValueError(f"the robot has no rod '{rod}'; {hint}")
+        raise ArgumentError(f"the robot has no rod '{rod}'", hint)
     chosen = parse_rod_model(model) if isinstance(model, str) else model
     return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})

@@ -95,6 +95,9 @@ def _source(
     if at and variant is None and not FilePath(name).is_file():
         name, variant = base, suffix
     path = locate(name)
+    missing = [Fault(f"there is no folder '{given}'", file=name) for given in folders if not FilePath(given).is_dir()]
+    if missing:
+        raise SpecError(missing, name)
     return read_source(path, roots=tuple(FilePath(folder) for folder in folders)), variant
 
 

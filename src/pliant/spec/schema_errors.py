@@ -68,6 +68,8 @@ def _words(kind: str, value: Any, path: Path, context: dict[str, Any], fallback:
         return f"the list has {context['actual_length']} entries instead of {context['max_length']}", ""
     if kind == "greater_than_equal":
         return f"expected at least {context['ge']}, got {describe(value)}", ""
+    if kind == "less_than_equal":
+        return f"expected at most {context['le']}, got {describe(value)}", ""
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {describe(value)}", ""
     return fallback, ""

@@ -60,6 +60,10 @@ class Source:
         return path
 
 
+SET_FILE = "set"
+"""Where faults of values stand that were set from outside of the model's file."""
+
+
 class FileProblem(ValueError):
     """A file that cannot be used; `hint` says what to do, `path` which key of the part that names it is to blame."""
 
@@ -204,8 +208,10 @@ def with_variant(source: Source, variant: str | None) -> Source:
 
 def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
     """The model with other values of parameters; `left/length` is one of the model attached as `left`."""
+    from pliant.spec.settings import setting_faults
+
     tree = source.tree or Tree({})
-    faults: list[Fault] = []
+    faults: list[Fault] = setting_faults(tree, values) if values else []
     for name, value in values.items():
         prefix, slash, rest = name.partition("/")
         section = tree.value.get("attach" if slash else "parameters")
@@ -216,7 +222,7 @@ def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
             hint = suggestion(prefix, map(str, known), f"known: {names}")
             faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
             continue
-        new = from_plain(value, Place("set", None))
+        new = from_plain(value, Place(SET_FILE, None))
         old = known[prefix]
         change: Tree
         if slash:

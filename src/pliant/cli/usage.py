@@ -1,0 +1,65 @@
+"""How a command was called, where that is wrong: in words that name the option and what was given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.cli.common import Failure
+
+REASONS = (
+    (r"valid number", "is not a number"),
+    (r"valid integer", "is not a whole number"),
+    (r"greater than or equal to (\S+)", "must be at least {0}"),
+    (r"less than or equal to (\S+)", "must be at most {0}"),
+    (r"greater than (\S+)", "must be above {0}"),
+    (r"less than (\S+)", "must be below {0}"),
+)
+"""What the library that reads options says of a value, and what we say."""
+
+
+def empty_argument(arguments: Sequence[str]) -> Failure | None:
+    """An argument or the value of an option that is empty, which no command can use."""
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        name, equals, value = word.partition("=")
+        if equals and not value and name.startswith("--"):
+            return Failure(f"{name} is empty", "give it a value, or leave it out")
+        if not word:
+            what = before if before.startswith("-") else "an argument"
+            return Failure(f"{what} is empty", "give it a value, or leave it out")
+    return None
+
+
+def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
+    """The complaint of the library that reads options, with the value that it does not name."""
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    known = getattr(getattr(error, "ctx", None), "command", None)
+    help_hint = (
+        f"see pliant {command} --help" if command and known is not None and error.ctx.info_name == command else ""
+    )
+    hint = help_hint or "see pliant --help"
+    options = getattr(getattr(error, "param", None), "opts", ())
+    given = _given(options, arguments)
+    for pattern, words in REASONS:
+        found = re.search(pattern, getattr(error, "message", "") or "")
+        if found and given is not None:
+            option, value = given
+            reason = words.format(
+                *(limit.rstrip("0").rstrip(".") if "." in limit else limit for limit in found.groups())
+            )
+            message = f"{option} {value}: {value!r} {reason}" if "{" not in words else f"{option} {reason}, not {value}"
+            return Failure(message, hint)
+    return Failure(error.format_message(), hint)
+
+
+def _given(options: Sequence[str], arguments: Sequence[str]) -> tuple[str, str] | None:
+    """The option as it was written, and its value."""
+    for k, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in options:
+            if equals:
+                return name, value
+            if k + 1 < len(arguments):
+                return name, arguments[k + 1]
+    return None

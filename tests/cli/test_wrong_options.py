@@ -1,0 +1,97 @@
+"""Every option of every command with values that make no sense: a message of one kind, never a traceback."""
+
+import json
+
+import pytest
+from typer.main import get_command
+
+from pliant.cli import application, run
+
+COMMANDS = get_command(application()).commands
+MODEL = {
+    "compare": ["cantilever", "--rods", "rod=ebr:1,ebr:2"],
+    "fit": ["cantilever", "--parameters", "x", "--against", "nowhere.csv"],
+    "path": ["leaf_spring", "--parameter", "end_distance", "--to", "0.499"],
+    "mesh": ["nowhere.stl"],
+    "picture": ["pendulum", "--out", "x.png"],
+    "film": ["nowhere.nc", "nowhere.gif"],
+}
+"""What each command is called with; a pendulum is enough for the others."""
+
+WRONG = {int: ("abc", "1.5", "-99"), float: ("abc", "nan")}
+NAMED = {
+    "--set": ("???", "a=b"),
+    "--rod": ("???", "a=b", "rod=ebr:0"),
+    "--variant": ("???",),
+    "--folder": ("no/such/folder",),
+    "--at-state": ("moon",),
+    "--method": ("euler",),
+    "--formulation": ("loose",),
+    "--report": ("page.txt",),
+    "--plot": ("plot.txt",),
+    "--mesh": ("mesh.txt",),
+    "--to": ("3 kg", "???"),
+    "--parameter": ("nothing",),
+    "--imperfection": ("???", "a=b"),
+    "--stop": ("???", "a=b"),
+    "--start": ("nowhere",),
+    "--hold-out": ("some",),
+    "--static-at": ("soon",),
+    "--rods": ("???", "rod=ebx,ebr"),
+    "--against": ("nowhere.csv",),
+    "--gltf": ("x.txt",),
+}
+FINE = {("equilibrium", "--seed"), ("view", "--port")}
+"""Options that any number is right for, or that would wait for a visitor."""
+
+
+def cases():
+    for name, command in COMMANDS.items():
+        for option in command.params:
+            if option.param_type_name == "argument" or option.is_flag or "--help" in option.opts:
+                continue
+            flag, kind = option.opts[0], option.type_descriptor.annotation
+            if (name, flag) in FINE:
+                continue
+            for value in (*WRONG.get(kind, ()), *NAMED.get(flag, ())):
+                yield pytest.param(name, flag, value, id=f"{name} {flag} {value}")
+
+
+@pytest.mark.parametrize(("name", "flag", "value"), list(cases()))
+def test_a_wrong_value_gets_one_message(name, flag, value, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = COMMANDS[name]
+    given = MODEL.get(name, ["pendulum"]) if any(p.param_type_name == "argument" for p in command.params) else []
+    has_json = any("--json" in p.opts for p in command.params)
+    code = run([name, *given, flag, value, *(["--json"] if has_json else [])])
+    captured = capsys.readouterr()
+    assert code == 2, captured
+    assert "Traceback" not in captured.err
+    lines = captured.err.strip().splitlines()
+    assert len(lines) == 1 or "fault" in lines[0], captured.err
+    assert "Input should" not in captured.err
+    if has_json:
+        answer = json.loads(captured.out)
+        assert answer["status"] in ("error", "faults")
+        assert answer["message"]
+    else:
+        assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "pendulum", "--until", "abc"], "--until abc: 'abc' is not a number (see pliant simulate --help)"),
+        (["modes", "pendulum", "--count=0"], "--count must be at least 1, not 0"),
+        (["path", "leaf_spring", "--parameter", "end_distance", "--to", "3 kg"], "--to 3 kg: expected a length, got a mass"),
+        (["show", "cantilever", "--rod", "rod=ebr:0"], "--rod rod=ebr:0: rod model 'ebr:0': elements: expected at least 1"),
+        (["show", "pendulum", "--set", "length=3 kg"], "expected a length, got a mass: '3 kg'"),
+        (["show", "pendulum", "--out="], "--out is empty"),
+        (["show", ""], "an argument is empty"),
+    ],
+)  # fmt: skip
+def test_messages_name_the_option_and_what_was_given(arguments, message, capsys):
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert ".yaml" not in error  # the file is not to blame
