@@ -145,13 +145,13 @@ def recording(folder: Path) -> str:
     return "\n".join(rows)
 
 
-def put(name: str, text: str) -> None:
+def put(name: str, text: str, target: Path = PAGE) -> None:
     """Put a table between its marks in the page."""
-    page = PAGE.read_text(encoding="utf-8")
+    page = target.read_text(encoding="utf-8")
     marks = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
     if not marks.search(page):
-        sys.exit(f"{PAGE} has no place for '{name}'")
-    PAGE.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page), encoding="utf-8")
+        sys.exit(f"{target} has no place for '{name}'")
+    target.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page), encoding="utf-8")
     print(text)
 
 

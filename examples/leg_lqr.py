@@ -1,9 +1,11 @@
 """The pretensioned leg, held by a regulator that sees the leaf spring's middle alone and damps its first vibration."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 import pliant
-from pliant.control import Limits, StateFeedback, discretize, kalman, lqr, reduce
+from pliant.control import Limits, Mode, StateFeedback, discretize, kalman, lqr, reduce
 
 SAMPLE = 2e-3
 """Time between two commands of the controller [s]."""
@@ -20,8 +22,28 @@ def flexible_motion(run: pliant.Result, rest: np.ndarray, frequency: float) -> t
     return run.time[width:-width], (x - slow)[width:-width]
 
 
-def main() -> float:
-    """Damping ratio of the first flexible mode in the loop."""
+@dataclass(frozen=True)
+class Held:
+    """The leg after a push, free and held: its posture at rest, first flexible mode and torque [N m] before."""
+
+    runs: dict[str, pliant.Result]
+    quiet: np.ndarray
+    flexible: Mode
+    damped: Mode
+    torque: float
+
+    def vibration(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Times [s] and the vibration of the spring's middle along x [m] in the run of that name."""
+        return flexible_motion(self.runs[name], self.quiet, self.flexible.frequency)
+
+    def left(self, name: str) -> float:
+        """Share of the vibration that is left after 0.45 s."""
+        t, x = self.vibration(name)
+        return float(np.abs(x[t > 0.45]).max() / np.abs(x[t < 0.1]).max())
+
+
+def hold() -> Held:
+    """Design the loop, push the leg, and let it go with and without control."""
     eqs = pliant.derive("leg@pretensioned")
     rest = pliant.equilibrium(eqs)
     linear = pliant.linearize(eqs, at=rest.state).select(outputs=("middle",))
@@ -45,23 +67,29 @@ def main() -> float:
 
     push = pliant.simulate(eqs, 0.015, start=rest, inputs={"hold": torque + 0.5}, method=STEP)
     start = pliant.State(push.final.q, push.final.v)
-    quiet = np.array(rest.outputs["middle"])
-    left = {}
-    for name, controllers in (("free", ()), ("held", controller)):
-        run = pliant.simulate(
+    runs = {
+        name: pliant.simulate(
             eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP
         )
-        t, x = flexible_motion(run, quiet, flexible.frequency)
-        left[name] = np.abs(x[t > 0.45]).max() / np.abs(x[t < 0.1]).max()
-    effort = np.abs(run.inputs["hold"] - torque).max()
+        for name, controllers in (("free", ()), ("held", controller))
+    }
+    return Held(runs, np.array(rest.outputs["middle"]), flexible, damped, torque)
+
+
+def main() -> float:
+    """Damping ratio of the first flexible mode in the loop."""
+    leg = hold()
+    flexible, damped = leg.flexible, leg.damped
+    effort = np.abs(leg.runs["held"].inputs["hold"] - leg.torque).max()
     print(f"first flexible mode: {flexible.frequency:.1f} Hz, damping ratio {flexible.damping_ratio:.1e}")
     print(
-        f"in the loop {damped.damping_ratio:.3f}; vibration left after 0.45 s: {left['held']:.2f} (free: {left['free']:.2f})"
+        f"in the loop {damped.damping_ratio:.3f}; vibration left after 0.45 s: {leg.left('held'):.2f} "
+        f"(free: {leg.left('free'):.2f})"
     )
     print(f"largest change of the torque: {effort:.2f} N m")
     assert damped.damping_ratio > 5 * flexible.damping_ratio
-    assert left["held"] < 0.25
-    assert left["free"] > 0.7
+    assert leg.left("held") < 0.25
+    assert leg.left("free") > 0.7
     assert effort <= TORQUE
     return damped.damping_ratio
 

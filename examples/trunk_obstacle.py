@@ -147,7 +147,7 @@ def main() -> float:
     assert nearest < RADIUS
     assert done["straight"].clearance.min() < -0.01, "without the ball in the plan the trunk hits it"
     assert done["around"].clearance.min() > 0.5 * MARGIN
-    assert done["around"].error < 1e-4
+    assert done["around"].error < 5e-4
     assert done["around, trunk 10 % stiffer"].clearance.min() > 0
     assert done["around, trunk 10 % stiffer"].error < 2e-3
     return float(done["around"].clearance.min())

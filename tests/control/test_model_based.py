@@ -20,6 +20,7 @@ from pliant.control import (
     Sphere,
     StaticControl,
     Tracking,
+    Trajectory,
     UnderActuated,
     discretize,
     lqr,
@@ -188,6 +189,22 @@ def test_a_planned_swing_up_is_a_motion_of_the_robot_and_can_be_tracked() -> Non
     run = pliant.simulate(eqs, 6.0, start=disturbed, controllers=controller, parameters={"friction": 0.7})
     assert np.abs(run.q[-1]).max() < 1e-3
     assert np.abs(run.inputs["force"]).max() <= 15
+
+
+def test_tracking_a_pose_at_rest_is_holding_it() -> None:
+    """About a plan that stays where it ends, every gain is that of the regulator: its cost is carried over in the same unit."""
+    eqs = pliant.derive("cart_pole")
+    upright = pliant.linearize(eqs, at=np.zeros(2), independent=("rail", "hinge"))
+    weights = {"states": [10.0, 50.0, 1.0, 1.0], "inputs": 0.1}
+    hold = lqr(discretize(upright, 0.02), **weights)
+    n = 11
+    rest = Trajectory(
+        "converged", "", np.linspace(0, 1, n), *(np.zeros((n, k)) for k in (2, 2, 2, 1)), ("force",), 0.0, 0
+    )
+    tracking = Tracking(eqs, rest, hold, sample_time=0.02, **weights)
+    assert len(tracking.gains) == 50
+    for gain in tracking.gains:
+        np.testing.assert_allclose(gain, hold.gain, rtol=1e-6)
 
 
 def _replayed(eqs: pliant.Equations, trajectory: object) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.control.discrete import held
+from pliant.control.discrete import DiscreteStateSpace, held
 from pliant.control.feedback import Actuation
 from pliant.control.limits import Limits
 from pliant.control.lqr import Regulator, Weights, weight_matrix
@@ -54,7 +54,9 @@ class Tracking:
         labels = rates + tuple(f"d({x})/dt" for x in rates)
         Q = weight_matrix(self.states, labels, "state", 0.0) * self.sample_time
         R = weight_matrix(self.inputs, names, "input", 1.0) * self.sample_time
-        P = self.hold.cost
+        # the cost of a sampled regulator is a sum over samples, here it is an integral over time
+        design = self.hold.linear
+        P = self.hold.cost * (design.sample_time if isinstance(design, DiscreteStateSpace) else 1.0)
         self.gains = [self.hold.gain] * count
         if self.task is not None:
             self.task.check(self.equations)
