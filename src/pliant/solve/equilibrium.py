@@ -14,7 +14,7 @@ from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
-from pliant.solve.stability import judge
+from pliant.solve.stability import DENSE_UP_TO, judge, judge_large
 from pliant.solve.state import State, assemble, given_state
 from pliant.solve.statics import Statics
 from pliant.solve.turns import turns_near_limit
@@ -126,9 +126,10 @@ def equilibrium(
     if done:
         q, multipliers = solver.polish(q, multipliers)
     at = solver.linearized(q, multipliers)
-    judged = judge(at)
+    judged = judge(at) or judge_large(at)
     came = iterations > 0 or bool(made.messages)
     gives_way = judged is not None and judged.stable is False and judged.conservative
+    gives_way = gives_way and engine.nv <= DENSE_UP_TO
     if came and settled is None and (not done or gives_way):
         settled = settle(eqs, engine, t, start_q, tolerance)
         if settled is not None and (settled.stable or not done):
@@ -136,7 +137,7 @@ def equilibrium(
             iterations += settled.points
             notes += settled.notes
             at = solver.linearized(q, multipliers)
-            judged = judge(at)
+            judged = judge(at) or judge_large(at)
     residual = float(np.max(np.abs(at.residual), initial=0.0))
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     if done:

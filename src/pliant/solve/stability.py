@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg as la
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
 
 from pliant.equations.compiled import Linearized
 from pliant.solve.independent import null_space
+from pliant.solve.inertia import is_symmetric, negative_eigenvalues
 
 # Eigenvalues are computed densely up to this many rates.
 DENSE_UP_TO = 600
@@ -27,7 +30,7 @@ class Stability:
         unstable: how many independent directions grow.
         neutral: how many have no stiffness.
         lowest: lowest eigenvalue of the stiffness itself [N/m or N m/rad in mass-free metric], or minus the fastest
-            growth [1/s] where forces have no potential; None without allowed motions.
+            growth [1/s] where forces have no potential; None without allowed motions, or where it was not computed.
         conservative: whether the stiffness is symmetric; if not, `unstable` counts growing eigenvalues of the motion.
         remark: how it grows, where forces have no potential.
     """
@@ -95,6 +98,30 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     return Stability(
         roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, remark=found.remark
     )
+
+
+def judge_large(at: Linearized) -> Stability | None:
+    """Stability of a system without constraints that is too large for `judge`, without values and directions; None where
+    forces have no potential, or round-off leaves it open."""
+    n = at.stiffness.shape[0]
+    if n == 0 or at.jacobian.shape[0] or not is_symmetric(at.stiffness):
+        return None
+    D = sp.diags(stiffness_scaling(at))
+    K = D @ (0.5 * (at.stiffness + at.stiffness.T)) @ D
+    below, above = (negative_eigenvalues(K + sign * NEUTRAL * sp.eye(n)) for sign in (1, -1))
+    if below is None or above is None:
+        return None
+    lowest = None if above else _lowest(at.stiffness)
+    return Stability(np.zeros(0), np.zeros((n, 0)), below, above - below, lowest, True)
+
+
+def _lowest(stiffness: sp.spmatrix) -> float | None:
+    """Lowest eigenvalue of a matrix that has no negative ones."""
+    try:
+        start = np.ones(stiffness.shape[0])
+        return float(spla.eigsh(sp.csc_matrix(stiffness), k=1, sigma=0.0, v0=start, return_eigenvectors=False)[0])
+    except (spla.ArpackError, RuntimeError):
+        return None
 
 
 @dataclass(frozen=True)

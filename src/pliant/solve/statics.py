@@ -17,7 +17,8 @@ import scipy.sparse.linalg as spla
 from pliant.equations.compiled import EvaluationError, Linearized
 from pliant.equations.equations import Engine
 from pliant.solve.independent import null_space
-from pliant.solve.stability import DENSE_UP_TO
+from pliant.solve.inertia import is_symmetric, negative_eigenvalues
+from pliant.solve.stability import DENSE_UP_TO, stiffness_scaling
 
 MAX_ITERATIONS = 200
 # Newton's full steps without a guard converge within this many or not at all.
@@ -28,7 +29,18 @@ SLOW_ITERATIONS = 10
 MAX_TURN = 1.5
 
 
+# From so many rates on a sparse factorization tells sooner than eigenvalues that a stiffness has no negative ones.
+SPARSE_FROM = 40
+
 Again = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _surely_downhill(at: Linearized) -> bool:
+    """Whether Newton's step goes downhill as it is: the stiffness is symmetric and has no negative eigenvalues."""
+    if not is_symmetric(at.stiffness):
+        return False
+    D = sp.diags(stiffness_scaling(at))
+    return negative_eigenvalues(D @ (0.5 * (at.stiffness + at.stiffness.T)) @ D) == 0
 
 
 def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
@@ -190,12 +202,16 @@ class Statics:
         `added` to all of them makes the step shorter: slack ropes give directions without stiffness, along which it would
         have no end.
         """
+        if not self.engine.m and at.stiffness.shape[0] >= SPARSE_FROM and _surely_downhill(at):
+            return None
         on = self.engine.row_active.astype(bool)
         J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
         Z = null_space(J)
         if Z.shape[1] == 0:
             return None
-        inner, M = Z.T @ K @ Z, Z.T @ at.mass.toarray() @ Z
+        inner, M = K, at.mass.toarray()
+        if self.engine.m:
+            inner, M = Z.T @ inner @ Z, Z.T @ M @ Z
         if not np.allclose(inner, inner.T, atol=1e-9 * np.abs(inner).max()):
             return None  # loads without a potential: there is no downhill
         try:
