@@ -99,9 +99,26 @@ def test_mass_center_and_inertia_of_a_membrane_are_those_of_its_points(how: str,
     np.testing.assert_allclose(inertia, exact, rtol=1e-12)
 
 
+def catenary(lengths: np.ndarray, weights: np.ndarray, EA: float, end: tuple[float, float]) -> np.ndarray:
+    """Places (x, z) of an elastic chain with weights [N] at its inner nodes, from the origin to its end [m].
+
+    It has one horizontal force, vertical ones that grow by a node's weight, and links of the length that their tension makes.
+    """
+    offset = 1e-3 / 2 * lengths  # of a rope that is taut: its tension rises as a parabola over a strain of 1e-3
+
+    def shape(forces: np.ndarray) -> np.ndarray:
+        horizontal, first = forces
+        vertical = first + np.concatenate([[0], np.cumsum(weights)])
+        tension = np.hypot(horizontal, vertical)
+        stretched = lengths + offset + tension * lengths / EA
+        steps = (stretched / tension)[:, None] * np.column_stack([np.full(len(lengths), horizontal), vertical])
+        return np.vstack([[0, 0], np.cumsum(steps, axis=0)])
+
+    return shape(root(lambda forces: shape(forces)[-1] - end, [1.0, -weights.sum() / 2], tol=1e-13).x)
+
+
 def test_a_hanging_chain_is_the_discrete_catenary(tmp_path: Path) -> None:
-    """Ends of the drawing are ground points, as published. The exact shape has one horizontal force, vertical ones that
-    grow by a node's weight, and links of the length that their tension makes."""
+    """Ends of the drawing are ground points, as published."""
     links, EA, total, gravity = 12, 40.0, 0.6, 9.81
     chain = np.column_stack([np.linspace(0, 1, links + 1), np.zeros(links + 1), np.zeros(links + 1)])
     chain[:, 2] = -0.3 * np.sin(np.pi * chain[:, 0])
@@ -114,19 +131,27 @@ def test_a_hanging_chain_is_the_discrete_catenary(tmp_path: Path) -> None:
     found = np.array([eqs.frame(f"net.n{k + 1}", rest.q).position for k in range(links + 1)])
     lengths = np.linalg.norm(np.diff(chain, axis=0), axis=1)
     weights = gravity * total * (lengths[1:] + lengths[:-1]) / 2 / lengths.sum()
-    offset = 1e-3 / 2 * lengths  # of a rope that is taut: its tension rises as a parabola over a strain of 1e-3
-
-    def shape(forces: np.ndarray) -> np.ndarray:
-        horizontal, first = forces
-        vertical = first + np.concatenate([[0], np.cumsum(weights)])
-        tension = np.hypot(horizontal, vertical)
-        stretched = lengths + offset + tension * lengths / EA
-        steps = (stretched / tension)[:, None] * np.column_stack([np.full(links, horizontal), vertical])
-        return np.vstack([[0, 0], np.cumsum(steps, axis=0)])
-
-    solution = root(lambda forces: shape(forces)[-1] - chain[-1, [0, 2]], [1.0, -weights.sum() / 2], tol=1e-13)
-    np.testing.assert_allclose(found[:, [0, 2]], shape(solution.x), atol=1e-9)
+    np.testing.assert_allclose(found[:, [0, 2]], catenary(lengths, weights, EA, (1.0, 0.0)), atol=1e-9)
     assert found[:, 2].min() < -0.3
+
+
+def test_a_net_hung_at_two_sides_is_a_trough_of_catenaries() -> None:
+    """All strands from side to side hang alike, so the ropes across them carry nothing."""
+    text = """
+pliant: 1
+meshes:
+  net: {type: membrane, drawing: {rectangle: [1 m, 60 cm], cells: [8, 3]}, node_mass: 20 g, stiffness: 30 N, damping_time: 50 ms,
+        sets: {left: {plane: x}, right: {plane: x, through: [1 m, 0, 0]}}, held: {left: world, right: world}}
+"""
+    eqs = pliant.derive(load_text(text))
+    rest = pliant.equilibrium(eqs)
+    assert (rest.status, rest.stable) == ("converged", True)
+    found = np.array([eqs.frame(f"net.n{k + 1}", rest.q).position for k in range(36)]).reshape(4, 9, 3)
+    exact = catenary(np.full(8, 0.125), np.full(7, 0.02 * 9.81), 30.0, (1.0, 0.0))
+    for k, strand in enumerate(found):
+        np.testing.assert_allclose(strand[:, [0, 2]], exact, atol=1e-9)
+        np.testing.assert_allclose(strand[:, 1], 0.2 * k, atol=1e-9)
+    assert exact[:, 1].min() < -0.05
 
 
 STRIP = """
@@ -278,6 +303,15 @@ def test_the_sleeve_is_found_at_rest_on_its_hanging_arm() -> None:
     assert 0 < max(depths) < 7e-3, "it lies on the arm"
 
 
+def test_nodes_by_the_names_of_the_file(tmp_path: Path) -> None:
+    """Lines of the layer `seam` hold the net, though nothing else tells them from the others."""
+    (tmp_path / "a.dxf").write_text(dxf(ZIGZAG).replace("8\n0\n", "8\nseam\n", 2))
+    held = "sets: {top: {label: seam}}, held: {top: world}, ends: free"
+    mesh = f"{{type: membrane, drawing: {{file: a.dxf}}, mass: 1 kg, stiffness: 1 N, {held}}}"
+    spec = load_text(f"pliant: 1\nmeshes:\n  net: {mesh}\n", folder=tmp_path)
+    assert pliant.derive(spec).coordinates == tuple(f"net.n{k}.{axis}" for k in (4, 5) for axis in "xyz")
+
+
 FAULTS = {
     "no file": ("drawing: {file: none.iges}, mass: 1 kg, stiffness: 1 N", "there is no file"),
     "empty set": (
@@ -295,6 +329,14 @@ FAULTS = {
         "drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N, sets: {a: {nodes: 9}}",
         "no node 9",
     ),
+    "label": (
+        "drawing: {file: a.dxf}, mass: 1 kg, stiffness: 1 N, sets: {a: {label: rime}}",
+        "no node has the label 'rime'",
+    ),
+    "no labels": (
+        "drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N, sets: {a: {label: rim}}",
+        "no node has the label 'rim'",
+    ),
     "two spokes": ("drawing: {web: 1 m, spokes: 2, rings: 2}, mass: 1 kg, stiffness: 1 N", "three spokes"),
 }
 
@@ -302,6 +344,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_wrong_with_a_mesh_is_said(name: str, tmp_path: Path) -> None:
     mesh, message = FAULTS[name]
+    (tmp_path / "a.dxf").write_text(dxf(ZIGZAG))
     with pytest.raises(SpecError, match=message):
         load_text(f"pliant: 1\nmeshes:\n  net: {{type: membrane, {mesh}}}\n", folder=tmp_path)
 

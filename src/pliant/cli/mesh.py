@@ -48,12 +48,13 @@ def mesh(
         "unit_assumed": found.assumed,
         "tolerance_m": found.tolerance,
         "ignored": found.ignored,
+        "labels": {name: len(members) for name, members in found.labels.items()},
     }
     if json:
         print_json({"model": file, "status": "ok", **answer})
         return 0
     low, high = found.bounds
-    unit_text = f"{found.unit} (assumed: the file does not say)" if found.assumed else found.unit
+    unit_text = f"{found.unit} (the file does not say)" if found.assumed else found.unit
     rows = {
         "nodes": f"{len(found.nodes)}, of which {answer['ends']} have one edge",
         "edges": f"{len(found.edges)}",
@@ -63,6 +64,7 @@ def mesh(
         "lines in the file": f"{found.lines}, {found.repeated} of them repeated, {found.short} without length",
         "ends merged": f"{found.merged}, within {found.tolerance:.3g} m",
         "nodes without edges": f"{found.orphans}",
+        "labels": ", ".join(f"{name} ({len(members)} nodes)" for name, members in found.labels.items()) or "none",
         "not read": ", ".join(f"{count} x {kind}" for kind, count in found.ignored.items()) or "nothing",
     }
     for name, value in rows.items():

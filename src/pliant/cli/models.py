@@ -107,17 +107,40 @@ def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
         save(draw_meshes(spec).axes[0], picture)
     except ImportError:
         raise CommandError("pictures need the package matplotlib", "install pliant[plot]") from None
-    except (OSError, ValueError) as reason:
+    except OSError as reason:
+        raise CommandError(f"cannot write {picture}: {reason.strerror}") from None
+    except ValueError as reason:
         raise CommandError(str(reason)) from None
     if json:
         print_json({"model": model, "status": "ok", "picture": picture, "meshes": rows})
         return 0
     for row in rows:
-        sets = ", ".join(f"{key} {count}" for key, count in row.pop("sets").items())
-        print(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
-        print(f"  nodes in sets: {sets}")
+        _print_mesh(row)
     say(f"wrote {picture}")
     return 0
+
+
+def _print_mesh(row: dict[str, Any]) -> None:
+    """What was read of a mesh, and what its sets are."""
+    from rich.table import Table
+
+    table = Table("", "", box=None, show_header=False)
+    table.add_row("mesh", f"{row['mesh']} ({row['type']})")
+    table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")
+    table.add_row("edges", f"{row['edges']}")
+    if row["lines"] is not None:
+        unit = f"{row['unit']} (the file does not say)" if row["unit_assumed"] else row["unit"]
+        table.add_row("lines in the file", f"{row['lines']}, {row['repeated']} repeated, {row['short']} without length")
+        table.add_row("ends merged", f"{row['merged']}")
+        table.add_row("nodes without edges", f"{row['orphans']}")
+        table.add_row("unit of the file", unit)
+    for name, count in row["sets"].items():
+        holder = row["held_by"].get(name)
+        table.add_row(
+            f"set {name}",
+            f"{count} node{'' if count == 1 else 's'}" + (f", held by {holder}" if holder and count else ""),
+        )
+    console().print(table)
 
 
 def models(json: Json = False) -> int:

@@ -43,8 +43,8 @@ class MeshBase(Framed, FromFiles, Placement):
     parent: FrameName = "world"
     """Frame that the drawing is placed in."""
     sets: dict[Name, NodeSet] = Field(default_factory=dict)
-    """Sets of nodes by name: in a `box`, on a `plane`, `nearest` to points, or `nodes` by number. Besides, every mesh has
-    the sets `all` and `ends` (nodes with one edge)."""
+    """Sets of nodes by name: in a `box`, on a `plane`, `nearest` to points, `nodes` by number, or by a `label` of the file.
+    Besides, every mesh has the sets `all` and `ends` (nodes with one edge)."""
     held: dict[Name, FrameName] = Field(default_factory=dict)
     """Frames that hold sets of nodes, by the name of the set: its nodes are points of that frame, where they start."""
     ends: Literal["held", "free"] = "held"
@@ -79,7 +79,7 @@ class MeshBase(Framed, FromFiles, Placement):
             if name in members:
                 raise FileProblem(f"every mesh has a set '{name}' already", "choose another name", ("sets", name))
             try:
-                members[name] = chosen.choose(points, value)
+                members[name] = chosen.choose(points, value, lattice.labels)
             except FileProblem as problem:
                 raise FileProblem(str(problem), problem.hint, ("sets", name)) from None
             if not len(members[name]):

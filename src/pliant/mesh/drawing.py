@@ -35,6 +35,11 @@ class Lattice:
         """Number of edges at every node."""
         return np.bincount(self.edges.ravel(), minlength=len(self.shares))
 
+    @property
+    def labels(self) -> dict[str, np.ndarray]:
+        """Indices of nodes by the names that the file gives them."""
+        return {} if self.wireframe is None else self.wireframe.labels
+
 
 class DrawingBase(Part):
     """What every source of a mesh can tell."""

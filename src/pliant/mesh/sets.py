@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from pliant.spec.scalar import Length, LengthVector, Scalar
 from pliant.spec.source import FileProblem
 
 Value: TypeAlias = Callable[[Scalar], float]
+Labels: TypeAlias = Mapping[str, np.ndarray]
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 SLACK = 1e-9
 """Nodes within this share of the mesh's size outside a box or off a plane count as being there."""
@@ -24,8 +25,11 @@ class NodeSetBase(Part):
     """What every set can tell."""
 
     @abstractmethod
-    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
-        """Indices of the nodes among `points` (n x 3) [m]; raises FileProblem if that makes no sense."""
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
+        """Indices of the nodes among `points` (n x 3) [m]; raises FileProblem if that makes no sense.
+
+        `labels`: indices of nodes by the names that the drawing's file gives them.
+        """
 
 
 class BoxSet(NodeSetBase):
@@ -34,7 +38,7 @@ class BoxSet(NodeSetBase):
     box: tuple[LengthVector, LengthVector]
     """Two opposite corners [m]."""
 
-    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """Nodes between the corners."""
         corners = np.array([[value(x) for x in corner] for corner in self.box])
         slack = SLACK * np.ptp(points, axis=0).max()
@@ -64,7 +68,7 @@ meshes:
     within: Length = 0
     """Nodes up to this far off count too [m]."""
 
-    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """Nodes near the plane."""
         normal = np.array(UNIT[self.plane] if isinstance(self.plane, str) else [value(x) for x in self.plane])
         normal = normal / np.linalg.norm(normal)
@@ -78,7 +82,7 @@ class NearestSet(NodeSetBase):
     nearest: Annotated[tuple[LengthVector, ...], Field(min_length=1)]
     """The points [m]."""
 
-    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """One node for each point, in their order."""
         places = np.array([[value(x) for x in place] for place in self.nearest])
         found = [int(np.argmin(np.linalg.norm(points - place, axis=1))) for place in places]
@@ -93,7 +97,7 @@ class NumberedSet(NodeSetBase):
     nodes: Annotated[tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(min_length=1), OneOrList()]
     """The numbers, from 1 on."""
 
-    def choose(self, points: np.ndarray, value: Value) -> np.ndarray:
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
         """The nodes of these numbers, in their order."""
         if max(self.nodes) > len(points):
             raise FileProblem(f"there is no node {max(self.nodes)}", f"the mesh has nodes 1 to {len(points)}")
@@ -102,4 +106,20 @@ class NumberedSet(NodeSetBase):
         return np.array(self.nodes) - 1
 
 
-NodeSet: TypeAlias = Annotated[BoxSet | PlaneSet | NearestSet | NumberedSet, ByKey("set of nodes")]
+class LabelledSet(NodeSetBase):
+    """Nodes that have a name in the drawing's file: a DXF layer, an OBJ group, a set or physical group of a volume mesh."""
+
+    label: str
+    """The name, as `pliant mesh FILE` lists it."""
+
+    def choose(self, points: np.ndarray, value: Value, labels: Labels) -> np.ndarray:
+        """The nodes of that name, in rising order."""
+        if self.label not in labels:
+            known = ", ".join(list(labels)[:12])
+            raise FileProblem(
+                f"no node has the label '{self.label}'", f"known: {known}" if known else "the drawing has none"
+            )
+        return labels[self.label]
+
+
+NodeSet: TypeAlias = Annotated[BoxSet | PlaneSet | NearestSet | NumberedSet | LabelledSet, ByKey("set of nodes")]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.spec.flattening import flatten
-from pliant.view.camera import choose_camera
+from pliant.view.camera import Camera, choose_camera
+from pliant.view.colours import AXES
 
 if TYPE_CHECKING:
     from pliant.mesh import MeshBase
@@ -32,11 +33,14 @@ def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
                 "edges": len(lattice.edges),
                 "held": len(mesh.held_nodes),
                 "sets": {key: len(members) for key, members in mesh.members.items()},
+                "held_by": dict(mesh.holders),
                 "lines": read.lines if read else None,
                 "merged": read.merged if read else None,
                 "repeated": read.repeated if read else None,
+                "short": read.short if read else None,
                 "orphans": read.orphans if read else None,
                 "unit": read.unit if read else None,
+                "unit_assumed": read.assumed if read else None,
             }
         )
     return rows
@@ -72,7 +76,7 @@ def _panel(ax: Any, name: str, mesh: MeshBase, places: np.ndarray) -> None:
     ax.scatter(*points.T, s=6, color="0.25", zorder=2)
     sets = {key: members for key, members in mesh.members.items() if key != "all" and len(members)}
     for k, (key, members) in enumerate(sets.items()):
-        where = f", held by {mesh.held[key]}" if key in mesh.held else ""
+        where = f", held by {mesh.holders[key]}" if key in mesh.holders else ""
         ax.scatter(
             *points[members].T, s=90 + 40 * k, facecolors="none", edgecolors=COLOURS[k % len(COLOURS)], linewidths=1.6,
             marker=MARKERS[k % len(MARKERS)], zorder=3, label=f"{key} ({len(members)}{where})",
@@ -81,6 +85,7 @@ def _panel(ax: Any, name: str, mesh: MeshBase, places: np.ndarray) -> None:
     small = 9.0 if len(points) <= 60 else 6.0
     for i in shown:
         ax.annotate(f"{i + 1}", points[i], (3, 3), textcoords="offset points", fontsize=small, zorder=4)
+    _compass(ax, camera, points)
     ax.autoscale()
     ax.margins(0.15, 0.05)
     ax.set_aspect("equal")
@@ -90,3 +95,15 @@ def _panel(ax: Any, name: str, mesh: MeshBase, places: np.ndarray) -> None:
     ax.set_title(f"{name}: {len(points)} nodes, {len(mesh.lattice.edges)} edges, {size} mm", fontsize=11)
     if sets:
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(3, len(sets)), frameon=False, fontsize=9)
+
+
+def _compass(ax: Any, camera: Camera, points: np.ndarray) -> None:
+    """The drawing's axes beside its lower left corner: sets are chosen by places in them."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    length = 0.08 * float(np.max(high - low))
+    arms = length * camera.project(np.eye(3))
+    start = low - 1.5 * np.maximum(arms.max(axis=0), 0.3 * length)
+    for letter, arm, colour in zip("xyz", arms, AXES, strict=True):
+        if np.linalg.norm(arm) > 0.05 * length:
+            ax.plot(*np.stack([start, start + arm]).T, color=colour, linewidth=1.5)
+            ax.text(*(start + 1.3 * arm), letter, color=colour, fontsize=9, ha="center", va="center")

@@ -6,17 +6,19 @@ from pathlib import Path
 
 from pliant.io.mesh.dxf import read_dxf
 from pliant.io.mesh.iges import read_iges
+from pliant.io.mesh.obj import read_obj
+from pliant.io.mesh.ply import read_ply
 from pliant.io.mesh.stl import read_stl
-from pliant.io.mesh.surface import read_surface
 from pliant.io.mesh.volume import read_volume
 from pliant.io.mesh.wireframe import Drawing, MeshProblem, Wireframe, join
 from pliant.spec.dimension import LENGTH
 from pliant.spec.units import UnitError, parse_unit
 
 MAX_BYTES = 50_000_000
-TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf}
-SURFACES = {".obj": "obj", ".ply": "ply"}
-VOLUMES = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".nas", ".bdf", ".med", ".off")
+TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
+BINARY = {".stl": read_stl, ".ply": read_ply}
+MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
+"""Formats that meshio reads; left out are those whose readers can be made to run for ever by a broken file."""
 UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
 
 __all__ = ["Drawing", "MeshProblem", "Wireframe", "read_mesh"]
@@ -51,8 +53,8 @@ def metres(unit: str) -> float:
 
 def _read(path: Path) -> Drawing:
     suffix, what = path.suffix.lower(), path.name
-    if suffix not in (*TEXT, *SURFACES, *VOLUMES, ".stl"):
-        known = ", ".join((*TEXT, ".stl", *SURFACES, *VOLUMES))
+    if suffix not in (*TEXT, *BINARY, *MESHIO):
+        known = ", ".join((*TEXT, *BINARY, *MESHIO))
         raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
     try:
         size = path.stat().st_size
@@ -60,15 +62,13 @@ def _read(path: Path) -> Drawing:
             raise MeshProblem(f"{what} is empty")
         if size > MAX_BYTES:
             raise MeshProblem(f"{what} is too large ({size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB")
-        if suffix in VOLUMES:
+        if suffix in MESHIO:
             return read_volume(path, what)
         data = path.read_bytes()
     except OSError as error:
         raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
-    if suffix == ".stl":
-        return read_stl(data, what)
-    if suffix in SURFACES:
-        return read_surface(data, SURFACES[suffix], what)
+    if suffix in BINARY:
+        return BINARY[suffix](data, what)
     if b"\0" in data:
         raise MeshProblem(f"{what} is a binary file", "export it as text")
     return TEXT[suffix](data.decode("latin-1"), what)

@@ -17,7 +17,7 @@ Group = tuple[int, str]
 
 
 def read_dxf(text: str, what: str) -> Drawing:
-    """The lines of a DXF file. Blocks and curves are left out, and counted."""
+    """The lines of a DXF file; layers are labels. Blocks and curves are left out, and counted."""
     if text.startswith("AutoCAD Binary DXF"):
         raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
     groups = list(_groups(text, what))
@@ -26,7 +26,11 @@ def read_dxf(text: str, what: str) -> Drawing:
     ignored: dict[str, int] = {}
     polyline: list[list[float]] | None = None
     closed = False
+    layers: list[str] = []
+    layer = ""
     for kind, data in _entities(groups, what):
+        if kind not in ("VERTEX", "SEQEND"):
+            layer = next((value for code, value in data if code == 8), "0")
         if kind == "VERTEX" and polyline is not None:
             polyline.append(_point(data, 0, what))
         elif kind == "SEQEND" and polyline is not None:
@@ -45,6 +49,8 @@ def read_dxf(text: str, what: str) -> Drawing:
             loose.append(np.array(_point(data, 0, what)))
         else:
             ignored[kind] = ignored.get(kind, 0) + 1
+        layers += [layer] * (len(chains) - len(layers))
+    layers = [name for name, chain in zip(layers, chains, strict=True) if len(chain) > 1]
     chains = [chain for chain in chains if len(chain) > 1]
     starts = np.cumsum([0] + [len(chain) for chain in chains])
     lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
@@ -54,7 +60,16 @@ def read_dxf(text: str, what: str) -> Drawing:
         np.reshape(loose, (-1, 3)),
         UNITS.get(_header_unit(groups), ""),
         ignored,
+        _members(layers, starts),
     )
+
+
+def _members(layers: list[str], starts: np.ndarray) -> dict[str, np.ndarray]:
+    """Points of every layer."""
+    found: dict[str, list[np.ndarray]] = {}
+    for name, (first, end) in zip(layers, pairwise(starts), strict=True):
+        found.setdefault(name, []).append(np.arange(first, end))
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
 def _groups(text: str, what: str) -> Iterator[Group]:

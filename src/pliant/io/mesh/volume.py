@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pliant.io.mesh.wireframe import Drawing, MeshProblem
+from pliant.io.mesh.wireframe import Drawing, MeshProblem, sides
 
 EDGES = {
     "line": [(0, 1)],
@@ -24,7 +25,7 @@ SECOND_ORDER = {"line3": "line", "triangle6": "triangle", "quad8": "quad", "quad
 
 
 def read_volume(path: Path, what: str) -> Drawing:
-    """The edges of all cells."""
+    """The edges of all cells; sets of points and of cells are labels."""
     try:
         import meshio
     except ImportError:
@@ -34,6 +35,7 @@ def read_volume(path: Path, what: str) -> Drawing:
             mesh = meshio.read(path)
         points = np.asarray(mesh.points, dtype=float)
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
+        labels = _labels(mesh, [cells for _, cells in blocks], len(points))
     except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
         raise MeshProblem(f"{what} cannot be read: {str(error)[:100] or type(error).__name__}") from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
@@ -42,7 +44,9 @@ def read_volume(path: Path, what: str) -> Drawing:
     lines, ignored = [np.zeros((0, 2), dtype=int)], dict[str, int]()
     for kind, cells in blocks:
         edges = EDGES.get(SECOND_ORDER.get(kind, kind))
-        if edges is None:
+        if kind.startswith("polygon") and cells.ndim == 2:
+            lines.append(sides(cells))
+        elif edges is None:
             ignored[kind] = ignored.get(kind, 0) + len(cells)
         elif len(cells):
             lines.append(cells[:, np.array(edges)].reshape(-1, 2))
@@ -52,4 +56,26 @@ def read_volume(path: Path, what: str) -> Drawing:
     found = found[np.sort(first)]
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
         raise MeshProblem(f"{what} has cells with corners that it does not have")
-    return Drawing(points, found, ignored=ignored)
+    return Drawing(points, found, ignored=ignored, labels=labels)
+
+
+def _labels(mesh: Any, blocks: list[np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Points of named sets: of points, of cells, and of Gmsh's physical groups."""
+    found: dict[str, list[np.ndarray]] = {}
+    for name, members in mesh.point_sets.items():
+        found.setdefault(str(name), []).append(np.asarray(members, dtype=int).ravel())
+    for name, parts in mesh.cell_sets.items():
+        if not str(name).startswith("gmsh:"):
+            for cells, part in zip(blocks, parts, strict=False):
+                if part is not None and len(part):
+                    found.setdefault(str(name), []).append(cells[np.asarray(part, dtype=int)].ravel())
+    groups = mesh.cell_data.get("gmsh:physical", [])
+    for name, (number, dimension) in mesh.field_data.items():
+        for block, cells, group in zip(mesh.cells, blocks, groups, strict=False):
+            chosen = cells[np.asarray(group) == number]
+            if block.dim == dimension and len(chosen):
+                found.setdefault(str(name), []).append(chosen.ravel())
+    joined = {name: np.unique(np.concatenate(parts)) for name, parts in found.items()}
+    return {
+        name: members for name, members in joined.items() if len(members) and 0 <= members[0] <= members[-1] < count
+    }

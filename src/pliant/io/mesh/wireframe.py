@@ -37,6 +37,7 @@ class Drawing:
         loose: j x 3, points drawn by themselves.
         unit: the file's own unit ("mm", "inch", ...), empty where it has none.
         ignored: kinds of things that are no lines, and how many of each.
+        labels: indices of points by the names that the file gives them: layers, groups, sets.
     """
 
     points: np.ndarray
@@ -44,6 +45,7 @@ class Drawing:
     loose: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     unit: str = ""
     ignored: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Wireframe:
         orphans: nodes (last in `nodes`) that no edge uses.
         tolerance: ends nearer than this were merged [m].
         ignored: kinds of things in the file that are no lines, and how many of each.
+        labels: indices of nodes by the names that the file gives them (layers, groups, sets), each in rising order.
     """
 
     nodes: np.ndarray
@@ -75,6 +78,7 @@ class Wireframe:
     orphans: int
     tolerance: float
     ignored: dict[str, int]
+    labels: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def bounds(self) -> np.ndarray:
@@ -129,6 +133,7 @@ def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, wha
         orphans=orphans,
         tolerance=within,
         ignored=drawing.ignored,
+        labels={name: np.unique(node_of[place[members]]) for name, members in drawing.labels.items() if len(members)},
     )
 
 
