@@ -25,6 +25,8 @@ CENTRE, RADIUS = np.array([0.0, 0.11, -0.36]), 0.03
 """The ball [m]."""
 MARGIN = 0.006
 """What the plan keeps clear of the ball [m]."""
+GRIPPER = (0.025, 0.016, 0.04)
+"""Its box [m], along the trunk at last."""
 DURATION, AFTER, SAMPLE = 3.0, 2.0, 0.02
 """Time of the motion, time to hold the tip afterwards, and time between two commands [s]."""
 
@@ -42,7 +44,7 @@ class Reach:
 
 @cache
 def trunk(stations: int) -> tuple[pliant.Equations, dict[str, float]]:
-    """The trunk with so many named frames along each rod; and the trunk's radius [m] around each frame and on the gripper."""
+    """The trunk with so many named frames along each rod and half as many along the gripper; and its radius [m] around each."""
     robot = pliant.load("trunk")
     value = pliant.derive(robot).parameters
     rods, around = {}, {}
@@ -53,9 +55,11 @@ def trunk(stations: int) -> tuple[pliant.Equations, dict[str, float]]:
         for k, frame in enumerate([*places, "tip"], 1):
             around[f"{name}.{frame}"] = value[thick] + (value[thin] - value[thick]) * k / stations
     gripper = robot.bodies["gripper"]
-    frames = {**gripper.frames, "middle": Placement(position=(0, 0, "2 cm"))}
-    across = float(np.hypot(0.025, 0.016)) / 2  # its box fits into a cylinder of this radius
-    around |= dict.fromkeys(("lower.tip", "gripper.middle", "gripper.tip"), across)
+    pieces = stations // 2
+    between = {f"at{k}": Placement(position=(0, 0, GRIPPER[2] * k / pieces)) for k in range(1, pieces)}
+    frames = {**gripper.frames, **between}
+    across = float(np.hypot(GRIPPER[0], GRIPPER[1])) / 2  # its box fits into a cylinder of this radius
+    around |= dict.fromkeys(("lower.tip", "gripper.tip", *(f"gripper.{name}" for name in between)), across)
     bodies = {**robot.bodies, "gripper": gripper.model_copy(update={"frames": frames})}
     return pliant.derive(robot.replace(rods=rods, bodies=bodies)), around
 
