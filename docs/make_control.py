@@ -209,13 +209,13 @@ def trunk() -> str:
         save(figure, "trunk")
     return f"""
         `examples/trunk_obstacle.py`: `plan_slow` on poses at rest of the whole model ({len(eqs.rates)} coordinates,
-        {motion.iterations} iterations), `Tracking` at 50 Hz by six tendons, which also keep the free shoulder from swinging.
-        In the simulation the trunk, with its thickness, stays {1e3 * done.clearance.min():.1f} mm clear of the ball and ends
-        {1e3 * done.error:.2f} mm from its target (cross; where its line crosses the ball in one view, it passes beside or
-        above it in the other); tensions stay between {done.tensions.min():.1f} and {done.tensions.max():.1f} N (bounds
-        dotted); {1e3 * np.median(done.seconds):.0f} ms per command. A trunk of 10 % stiffer silicone stays
-        {1e3 * stiffer.clearance.min():.1f} mm clear and ends {1e3 * stiffer.error:.2f} mm off. Planned without the ball it
-        runs {-1e3 * straight.clearance.min():.0f} mm into it."""
+        {motion.iterations} iterations), `Tracking` at 50 Hz by six tendons, which also keep the free shoulder from swinging;
+        it knows all states, as an observer would have to tell it on a real trunk. In the simulation the trunk, with its
+        thickness, stays {1e3 * done.clearance.min():.1f} mm clear of the ball and ends {1e3 * done.error:.2f} mm from its
+        target (cross; where its line crosses the ball in one view, it passes beside or above it in the other); tensions stay
+        between {done.tensions.min():.1f} and {done.tensions.max():.1f} N (bounds dotted); {1e3 * np.median(done.seconds):.0f}
+        ms per command. A trunk of 10 % stiffer silicone stays {1e3 * stiffer.clearance.min():.1f} mm clear and ends
+        {1e3 * stiffer.error:.2f} mm off. Planned without the ball it runs {-1e3 * straight.clearance.min():.0f} mm into it."""
 
 
 def draw_poses(ax: Any, source: Any, eqs: pliant.Equations, poses: dict[str, np.ndarray], run: Any, plane: str) -> None:
