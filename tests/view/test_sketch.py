@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import pliant
 from pliant.cli import run
+from pliant.rod.switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
 from pliant.view.clips import MOST_EDGES, most_frames, start_clip
 from pliant.view.player import player
@@ -112,6 +113,26 @@ rods:
     length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
     assert length == pytest.approx(0.5, rel=5e-3)
     assert rod.grounded
+
+
+@pytest.mark.parametrize("kind", ["cc", "cog", "cc:3"])
+@pytest.mark.parametrize("angle", [2.5, 3.5, 5.0, 6.5, 9.0])
+def test_an_arc_is_drawn_round_however_far_it_is_bent(kind, angle):
+    """Its ends alone do not tell an arc of 200 degrees from one of 160 the other way round."""
+    text = f"""
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+sections: {{wire: {{shape: circle, radius: 5 mm}}}}
+materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
+rods:
+  arm: {{length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, {2 * angle}, 0]}}
+"""
+    eqs = pliant.derive(with_rod_model(pliant.load_text(text), "arm", kind))
+    (rod,) = make_scene(eqs, eqs.initial_state()[0]).rods
+    radius = 0.5 / angle
+    np.testing.assert_allclose(np.linalg.norm(rod.points - [radius, 0, 0], axis=1), radius, rtol=1e-4)
+    assert np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum() == pytest.approx(0.5, rel=2e-3)
+    np.testing.assert_allclose(rod.curvature, 1 / radius, rtol=2e-3)
 
 
 def test_a_net_is_drawn_between_the_bodies_behind_and_before_it():

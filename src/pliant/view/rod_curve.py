@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
+
+from pliant.model.system import PLACEMENT_SIZE
+from pliant.motion.base import Motion
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -14,6 +19,8 @@ if TYPE_CHECKING:
 Pose = tuple[np.ndarray, np.ndarray]
 FINEST, COARSEST, POINTS = 12, 1, 60
 """Most and fewest points drawn between two nodes, and how many a rod should have in all."""
+ARC_PLACES = 24
+"""Places on a rod of circular arcs that are computed from its coordinates: two ends do not tell how far an arc is bent."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,18 @@ def rod_curve(
     poses: Mapping[str, Pose],
     nodes: tuple[np.ndarray, np.ndarray],
     value: Callable[[Any], float],
+    q: np.ndarray,
+    theta: np.ndarray,
 ) -> RodCurve:
-    """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve."""
-    places = [poses[name], *_between(eqs, name, poses[name][1], nodes), poses[f"{name}.tip"]]
+    """The curve of a rod. Its z axis is its tangent, so positions and tangents at the nodes give a smooth curve.
+
+    q, theta: positions and the model's constants that belong to the poses.
+    """
+    if name in eqs.model.arcs:
+        between = _along_arcs(eqs, name, poses[name], nodes, q, theta)
+    else:
+        between = _between(eqs, name, poses[name][1], nodes)
+    places = [poses[name], *between, poses[f"{name}.tip"]]
     points, sides, curvature, arcs = _smooth(places)
     sizes, is_round = _sizes(eqs.model.spec.sections, rod, arcs / max(arcs[-1], 1e-12), value)
     grounded = rod.parent == "world" or rod.parent.endswith("/world")
@@ -71,6 +87,35 @@ def _sizes(
     stations = np.array([sections[name].half_sizes(value) for name in names])
     sizes = np.stack([np.interp(share, places, stations[:, k]) for k in range(2)], axis=1)
     return sizes, all(sections[name].is_round for name in names)
+
+
+def _along_arcs(
+    eqs: Equations, name: str, base: Pose, nodes: tuple[np.ndarray, np.ndarray], q: np.ndarray, theta: np.ndarray
+) -> list[Pose]:
+    """Poses at equal distances along the circular arcs of a rod, the end of each included."""
+    system, arcs = eqs.model.system, eqs.model.arcs[name]
+    count = max(4, ARC_PLACES // len(arcs))
+    out: list[Pose] = []
+    for arc in arcs:
+        node = system.nodes[arc.node]
+        assert node is not None, "an arc moves its tip"
+        element, at = system.elements[node.element], node.constants + PLACEMENT_SIZE
+        constants = np.tile(theta[at : at + node.motion.constants, None], count - 1)
+        constants[0] = np.arange(1, count) / count  # fractions of the arc
+        found = _pose_function(node.motion)(q[element.q_at : element.q_at + element.q_size], constants)
+        for numbers in np.array(found).T:
+            out.append((base[0] @ numbers[:9].reshape(3, 3).T, base[1] + base[0] @ numbers[9:]))
+        base = (nodes[0][arc.node], nodes[1][arc.node])
+        out.append(base)
+    return out
+
+
+@cache
+def _pose_function(motion: Motion) -> ca.Function:
+    """Coordinates and constants to the twelve numbers of a pose, rotation by columns."""
+    q, c = ca.SX.sym("q", motion.q_size), ca.SX.sym("c", motion.constants)
+    R, p = motion.pose(q, c)
+    return ca.Function("pose", [q, c], [ca.vertcat(ca.vec(ca.densify(R)), p)])
 
 
 def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarray, np.ndarray]) -> list[Pose]:

@@ -68,7 +68,7 @@ class SceneMaker:
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = engine.node_poses(np.asarray(q, dtype=float))
         self.signals, self.signal_rates = engine.signals(t)[1], engine.signal_rates(t)[0]
-        self.theta = engine.theta
+        self.q, self.theta = np.asarray(q, dtype=float), engine.theta
         return self._scene()
 
     def _scene(self) -> Scene:
@@ -101,7 +101,10 @@ class SceneMaker:
         solids = {name: self.solid(name, body, touched.get(name, [])) for name, body in bodies}
         for name, mark in marks.items():
             marks[name] = replace(mark, behind=_behind(mark, solids[_owner(spec.joints[name].child)]))
-        rods = [rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value) for name, rod in spec.rods.items()]
+        rods = [
+            rod_curve(self.eqs, name, rod, self.pose, self.nodes, self.value, self.q, self.theta)
+            for name, rod in spec.rods.items()
+        ]
         return Scene(
             solids=tuple(solids.values()),
             rods=tuple(rods),
