@@ -303,6 +303,30 @@ def test_the_sleeve_is_found_at_rest_on_its_hanging_arm() -> None:
     assert 0 < max(depths) < 7e-3, "it lies on the arm"
 
 
+def test_sections_of_given_stiffness_need_no_material() -> None:
+    """Beams of measured stiffness give the same motion as those of the section and material that have it."""
+    mesh = "drawing: {rectangle: [20 cm, 10 cm], cells: [2, 1]}, sets: {rim: {plane: x}}, held: {rim: world}"
+    area, second, k = np.pi * 0.005**2, np.pi * 0.005**4 / 4, 6 * 1.25 / (7 + 6 * 0.25)
+    stiffness = [k * 4e5 * area] * 2 + [1e6 * area] + [1e6 * second] * 2 + [8e5 * second]
+    inertia = [800 * second, 800 * second, 1600 * second]
+    sections = (
+        "{shape: circle, radius: 5 mm}",
+        f"{{shape: stiffness, stiffness: {stiffness}, mass_per_length: {800 * area}, inertia_per_length: {inertia}}}",
+    )
+    found = []
+    for section, material in zip(sections, (", material: gel", ""), strict=True):
+        text = f"""
+pliant: 1
+sections: {{bar: {section}}}
+materials: {{gel: {{density: 800 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.25}}}}
+meshes: {{cloth: {{type: shell, {mesh}, section: bar{material}}}}}
+"""
+        eqs = pliant.derive(load_text(text))
+        q, v = eqs.initial_state()
+        found.append(eqs.forward_dynamics(eqs.engine.increment(q, np.linspace(0, 0.02, len(v))), v)[0])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-6 * np.abs(found[0]).max())
+
+
 def test_nodes_by_the_names_of_the_file(tmp_path: Path) -> None:
     """Lines of the layer `seam` hold the net, though nothing else tells them from the others."""
     (tmp_path / "a.dxf").write_text(dxf(ZIGZAG).replace("8\n0\n", "8\nseam\n", 2))
@@ -312,6 +336,7 @@ def test_nodes_by_the_names_of_the_file(tmp_path: Path) -> None:
     assert pliant.derive(spec).coordinates == tuple(f"net.n{k}.{axis}" for k in (4, 5) for axis in "xyz")
 
 
+BAR = "sections: {bar: {shape: circle, radius: 1 cm}}\n"
 FAULTS = {
     "no file": ("drawing: {file: none.iges}, mass: 1 kg, stiffness: 1 N", "there is no file"),
     "empty set": (
@@ -337,6 +362,10 @@ FAULTS = {
         "drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N, sets: {a: {label: rim}}",
         "no node has the label 'rim'",
     ),
+    "no material": (
+        "drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, section: bar",
+        "`section` needs `material` beside it",
+    ),
     "two spokes": ("drawing: {web: 1 m, spokes: 2, rings: 2}, mass: 1 kg, stiffness: 1 N", "three spokes"),
 }
 
@@ -346,7 +375,7 @@ def test_what_is_wrong_with_a_mesh_is_said(name: str, tmp_path: Path) -> None:
     mesh, message = FAULTS[name]
     (tmp_path / "a.dxf").write_text(dxf(ZIGZAG))
     with pytest.raises(SpecError, match=message):
-        load_text(f"pliant: 1\nmeshes:\n  net: {{type: membrane, {mesh}}}\n", folder=tmp_path)
+        load_text(f"pliant: 1\n{BAR}meshes:\n  net: {{type: membrane, {mesh}}}\n", folder=tmp_path)
 
 
 def test_a_reference_to_a_node_that_is_not_there() -> None:

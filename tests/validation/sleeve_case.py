@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -16,6 +16,10 @@ HELD = 0.5
 """Time for which the arm is held at its first angle before the release [s]; the fabric comes to lie on it."""
 MIDDLE = 0.175
 """Distance of node 8 from the clamps, along the drawing [m]."""
+LINK, CLAMPS = 0.27, 0.03
+"""Published length of the link, and distance of the clamps from its top [m]."""
+PUBLISHED_SCALE = 0.25
+"""What the authors' 10 cm are 40 % of [m]. They call it l_zs and do not define it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Measured:
 
 
 def read_sleeve(file: Path) -> Measured:
-    """Angle, joint and node 8 from the recording. Joint and radius come from the first half alone."""
+    """Angle, joint and node 8 from the recording. Plane of the swing, joint and distances come from the first half alone."""
     recording = read_recording(file)
 
     def place(name: str) -> np.ndarray:
@@ -57,12 +61,12 @@ def read_sleeve(file: Path) -> Measured:
 
     near, far, fabric = place("arm1"), place("arm2"), place("fabB")
     along = (far - near) / np.linalg.norm(far - near, axis=1)[:, None]
+    first = np.arange(len(along)) < len(along) // 2
     # the direction in the horizontal plane that the arm swings in
-    swing = np.linalg.svd(along[:, :2] - along[:, :2].mean(axis=0))[2][0]
+    swing = np.linalg.svd(along[first, :2] - along[first, :2].mean(axis=0))[2][0]
     swing = swing * np.sign(swing[0])
     turn = np.array([[swing[0], swing[1], 0], [-swing[1], swing[0], 0], [0, 0, 1]])
     near, far, fabric, along = (x @ turn.T for x in (near, far, fabric, along))
-    first = np.arange(len(along)) < len(along) // 2
     joint, distances = np.zeros(3), []
     for tracker in (near, far):
         # tracker = joint + distance along + offset across, by least squares
@@ -87,45 +91,59 @@ def driven_sleeve(measured: Measured) -> pliant.Equations:
     return drive(pliant.derive(pliant.load("sleeve", variant="driven")), Recording("sleeve", time, {"swing": swing}))[0]
 
 
-def geometry(measured: Measured) -> dict[str, float]:
-    """Where the fabric sits on the arm, as the trackers say."""
-    return {"clamps": measured.radius - MIDDLE, "reach": measured.arm}
+def readings(measured: Measured) -> dict[str, dict[str, float]]:
+    """Where the fabric sits on the arm, in three readings of what was published and recorded (distances from the joint [m]).
+
+    The further tracker turns out to be 360 mm from the joint, though the link is said to be 270 mm long.
+    """
+    above = measured.arm - LINK
+    return {
+        "as published": {"clamps": CLAMPS, "reach": LINK},
+        "as published, from the link's top": {"clamps": CLAMPS + above, "reach": measured.arm},
+        "node 8 where it was recorded": {"clamps": measured.radius - MIDDLE, "reach": measured.arm},
+    }
 
 
-def follow(eqs: pliant.Equations, measured: Measured, values: dict[str, float]) -> np.ndarray | None:
+def follow(
+    eqs: pliant.Equations, measured: Measured, values: dict[str, float], *, first_half: bool = False
+) -> np.ndarray | None:
     """Displacement of the model's node 8 since the release at the recorded times [m]; None if it could not be computed."""
+    times = measured.time[measured.first] if first_half else measured.time
     run = pliant.simulate(
         eqs,
-        HELD + measured.time[-1],
+        HELD + times[-1],
         parameters={"start": -measured.angle[0], **values},
         method=pliant.GeneralizedAlpha(step=2.5e-3),
-        save=pliant.At(tuple(HELD + measured.time)),
+        save=pliant.At(tuple(HELD + times)),
     )
     place = np.asarray(run["middle"])
     return place - place[0] if run.status == "completed" else None
 
 
-def errors(moved: np.ndarray, measured: Measured) -> tuple[float, float]:
-    """Mean distance from the recorded displacement in the first and the second half [m]."""
-    distance = np.linalg.norm(moved - measured.moved, axis=1)
-    return float(distance[measured.first].mean()), float(distance[~measured.first].mean())
+def error(moved: np.ndarray, measured: Measured, samples: np.ndarray) -> float:
+    """Mean distance from the recorded displacement in these samples [m]."""
+    return float(np.linalg.norm(moved - measured.moved[samples], axis=1).mean())
+
+
+Choices = Mapping[str, Sequence[float]]
 
 
 def fit_on_first_half(
-    eqs: pliant.Equations, measured: Measured, place: dict[str, float], moduli: Sequence[float], times: Sequence[float]
-) -> tuple[dict[str, float], np.ndarray]:
-    """The pair of Young's modulus [Pa] and damping time [s] on a grid with the least error in the first half, and its motion.
+    eqs: pliant.Equations, measured: Measured, place: dict[str, float], choices: Choices
+) -> tuple[dict[str, float], float]:
+    """The parameters among all combinations of `choices` with the least error in the first half, and that error [m].
 
-    A grid, because fabric that falls in folds on an arm depends on its parameters in jumps.
+    The second half is neither simulated nor looked at. A grid, because fabric that falls in folds on an arm depends on its
+    parameters in jumps.
     """
     found = []
-    for E, damping in product(moduli, times):
-        values = {**place, "E": E, "damping_time": damping}
-        moved = follow(eqs, measured, values)
+    for combination in product(*choices.values()):
+        values = {**place, **dict(zip(choices, combination, strict=True))}
+        moved = follow(eqs, measured, values, first_half=True)
         if moved is not None:
-            found.append((errors(moved, measured)[0], values, moved))
-    _, values, moved = min(found, key=lambda entry: entry[0])
-    return values, moved
+            found.append((error(moved, measured, measured.first), values))
+    least, values = min(found, key=lambda entry: entry[0])
+    return values, least
 
 
 def main_frequency(signal: np.ndarray, time: np.ndarray) -> float:

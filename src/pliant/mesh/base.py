@@ -56,7 +56,7 @@ class MeshBase(Framed, FromFiles, Placement):
     section: SectionName | None = None
     """Cross-section of what stands for each edge, by name."""
     material: MaterialName | None = None
-    """Material of the edges, by name."""
+    """Material of the edges, by name; sections of given stiffness need none."""
     damping_time: Time = 0
     """Damping as a share of stiffness: every damper is its spring times this time [s]."""
     description: str = ""
@@ -143,9 +143,8 @@ class MeshBase(Framed, FromFiles, Placement):
                 f"damping_time must not be below zero, but it is {value(self.damping_time):g} s",
                 "",
             )
-        if (self.section is None) != (self.material is None):
-            missing, given = ("material", "section") if self.material is None else ("section", "material")
-            yield (given,), f"`{given}` needs `{missing}` beside it", f"add `{missing}`"
+        if self.section is None and self.material is not None:
+            yield ("material",), "`material` needs `section` beside it", "add `section`"
         elif self.section is None and self.mass is None and self.node_mass is None:
             yield (), "the mesh has no mass", "give `mass`, `node_mass`, or `section` and `material`"
 
@@ -264,8 +263,10 @@ def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -
 def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
     """Stiffness and inertia per length of the edges. What a material lacks and a mesh of this kind does not need is one."""
     assert mesh.section is not None, "checked when the model was read"
-    assert mesh.material is not None, "checked when the model was read"
-    material, value = build.robot.materials[mesh.material], build.value
+    value = build.value
+    if mesh.material is None:  # its stiffness is given
+        return build.robot.sections[mesh.section].properties(value, None)
+    material = build.robot.materials[mesh.material]
     E = 1.0 if material.youngs_modulus is None else value(material.youngs_modulus)
     if material.shear_modulus is not None:
         G = value(material.shear_modulus)

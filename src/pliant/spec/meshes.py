@@ -20,6 +20,8 @@ def mesh_problems(checked: Checked) -> Iterator[Finding]:
         if section is not None and section.stations_by_arc_length():
             message = f"the section '{mesh.section}' is a table, which stands for a rod from base to tip"
             yield "meshes", name, ("section",), message, "name one of the sections in it"
+        elif section is not None and section.needs_material and mesh.material is None:
+            yield "meshes", name, ("section",), "`section` needs `material` beside it", "add `material`"
         material = checked.flat.materials.get(mesh.material or "")
         if material is None or checked.broken.touches("materials", mesh.material or ""):
             continue
