@@ -49,8 +49,8 @@ def sleeve(folder: Path) -> str:
     # from here on nothing is chosen any more
     chosen = min(fitted, key=lambda words: fitted[words][1])
     rows = [
-        "| where the fabric sits | clamps [mm] | diameter of the arm [mm] | friction | E [kPa] | damping time [ms] | first half | second half | "
-        "of the amplitude | of 25 cm | vertical / horizontal frequency |",
+        "| where the fabric sits | clamps [mm] | diameter of the arm [mm] | friction | E [kPa] | damping time [ms] | first half | "
+        "second half | of the amplitude | of 25 cm | vertical / horizontal frequency |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for words, (values, first) in fitted.items():
