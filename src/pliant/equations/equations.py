@@ -427,7 +427,7 @@ class Equations:
 def independent_rows(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """1 for each constraint row of an independent set, 0 for rows that the others already imply in this pose."""
     rows = np.ones(engine.m, dtype=np.int32)
-    if engine.m < 2:
+    if engine.m < 2 or not engine.nv:
         return rows
     _, upper, order = la.qr(engine.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))
