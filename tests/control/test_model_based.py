@@ -259,3 +259,25 @@ def test_prediction_keeps_within_bounds_and_reaches_its_reference() -> None:
     np.testing.assert_allclose(run.q[-1], [0.5, 0.0], atol=5e-3)
     assert np.abs(run.inputs["force"]).max() <= 4 + 1e-9
     assert len(controller.seconds) == 100
+    assert controller.step_times.worst == max(controller.seconds)
+    assert controller.step_times.setup > 0
+    assert any("controller 'predictive': the limits of the inputs were met" in note for note in run.warnings)
+
+
+def test_predictions_are_prepared_before_the_first_sample() -> None:
+    """Functions of the outputs are built on first use: that happens in `start`, and no command builds anything."""
+    from pliant.equations import outputs
+
+    eqs = pliant.derive(pliant.load_text(pliant.dump(pliant.load("cart_pole"))))
+    controller = Predictive(eqs, ("cart", "pole"), lambda t: (0.0, 0.0), sample_time=0.04, horizon=5)
+    with pytest.raises(ValueError, match="no command was computed yet"):
+        controller.step_times.median  # noqa: B018
+    state = pliant.State(np.array([0.0, 0.05]), np.zeros(2))
+    now = pliant.Now(0.0, state.q, state.v, eqs, {}, {})
+    controller.start(now)
+    made = (outputs._output_function, outputs._output_jacobians)
+    built = [function.cache_info().misses for function in made]
+    first = controller.command(now)
+    assert [function.cache_info().misses for function in made] == built
+    controller.start(now)
+    assert controller.command(now) == first  # what was prepared leaves no trace

@@ -1,22 +1,26 @@
 """Control: from the equations to a loop that holds. Designs are functions, controllers plain objects."""
 
-from pliant.control.constraint import ConstraintControl, Pid, UnderActuated
+from pliant.control.closed_loop import ClosedLoop, closed_loop
+from pliant.control.constraint import ConstraintControl
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
-from pliant.control.limits import Limits, allocate
+from pliant.control.limits import Allocation, Limits, OutOfReach, allocate
 from pliant.control.lqr import Regulator, lqr
 from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
-from pliant.control.predictive import Predictive
+from pliant.control.pid import Pid, PidControl, UnderActuated
+from pliant.control.predictive import Predictive, StepTimes
 from pliant.control.reduction import Reduction, Spillover, reduce
 from pliant.control.slow import plan_slow
-from pliant.control.statics import StaticControl
+from pliant.control.statics import StaticControl, rest_with
 from pliant.control.task import Coordinates, FramePosition, Path, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
 
 __all__ = [
+    "Allocation",
+    "ClosedLoop",
     "ConstraintControl",
     "Coordinates",
     "DiscreteStateSpace",
@@ -27,8 +31,10 @@ __all__ = [
     "Mode",
     "NotReached",
     "Observer",
+    "OutOfReach",
     "Path",
     "Pid",
+    "PidControl",
     "Predictive",
     "Reduction",
     "Regulator",
@@ -37,11 +43,13 @@ __all__ = [
     "Spillover",
     "StateFeedback",
     "StaticControl",
+    "StepTimes",
     "TooSlow",
     "Tracking",
     "Trajectory",
     "UnderActuated",
     "allocate",
+    "closed_loop",
     "discretize",
     "kalman",
     "lqr",
@@ -49,5 +57,6 @@ __all__ = [
     "plan",
     "plan_slow",
     "reduce",
+    "rest_with",
     "system_modes",
 ]

@@ -11,29 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.control.limits import Limits, allocate
+from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
+from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Path, Task
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.watch import Now
-
-
-@dataclass(frozen=True)
-class Pid:
-    """Feedback of an error e: proportional e + derivative de/dt + integral of e [1/s^2, 1/s, 1/s^3]."""
-
-    proportional: float
-    derivative: float
-    integral: float = 0.0
-
-    @classmethod
-    def critical(cls, time: float, *, integral: bool = False) -> Pid:
-        """Poles that all lie at -1/time: errors die out without swinging within a few times `time` [s]."""
-        w = 1 / time
-        return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
-
-
-class UnderActuated(ValueError):
-    """The inputs cannot move the task in all its directions."""
 
 
 @dataclass
@@ -70,15 +52,17 @@ class ConstraintControl:
         for name in self._inputs:
             if name not in self.equations.inputs:
                 raise UnknownName("input", name, self.equations.inputs)
-        self._limits = self.limits or Limits()
-        self._limits.bounds(self._inputs)
+        self._limits = actuator_limits(self.equations, self._inputs, self.limits)
+        self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
 
     def start(self, now: Now) -> None:
         """Forget the last run; refuse a task that the inputs cannot move."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
-        self._integral: np.ndarray | None = None
+        self.feedback.check(len(self.path.value(now.t)))
+        self._integral = np.zeros(len(self.path.value(now.t)))
         self._missed, self._samples, self._worst = 0, 0, 0.0
+        self._shortfalls.reset()
         effect, _ = self._effect(now)
         reached = int(np.linalg.matrix_rank(effect, tol=1e-9 * np.linalg.norm(effect))) if effect.size else 0
         if reached < len(effect) and not self.least_squares:
@@ -125,29 +109,27 @@ class ConstraintControl:
         effect, here = self._effect(now)
         motion = self.task.motion(self._model, now.q, now.v, None, self.parameters)
         error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
-        if self._integral is None:
-            self._integral = np.zeros_like(error)
-        k = self.feedback
-        wanted = (
-            self.path.acceleration(now.t) + k.proportional * error + k.derivative * slip + k.integral * self._integral
-        )
+        wanted = self.path.acceleration(now.t) + self.feedback(error, slip, self._integral)
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         target = wanted - here + effect @ self._last
-        u, missed = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
+        found = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
         self._samples += 1
-        self._worst = max(self._worst, missed)
-        if missed > 1e-3:
-            self._missed += 1  # at its limits: let the integral wait
+        if self._shortfalls.add(now.t, found.inputs, found.binding, found.cut):
+            pass  # at its limits: the integral waits
+        elif found.missed > SHORT:
+            self._missed += 1
+            self._worst = max(self._worst, found.missed)
         else:
             self._integral = self._integral + self.sample_time * error
-        self._last = u
-        return dict(zip(self._inputs, u.tolist(), strict=True))
+        self._last = found.inputs
+        return dict(zip(self._inputs, found.inputs.tolist(), strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        if not self._missed:
-            return []
-        return [
-            f"the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} samples "
-            f"(missed up to {100 * self._worst:.0f} %)"
-        ]
+        notes = self._shortfalls.notes(named(self))
+        if self._missed:
+            notes.append(
+                f"{named(self)}: the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} "
+                f"samples (missed up to {100 * self._worst:.0f} %)"
+            )
+        return notes

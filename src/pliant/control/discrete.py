@@ -64,6 +64,11 @@ def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) ->
     if not (np.isfinite(delay) and delay >= 0):
         raise ValueError(f"the delay must not be negative; it is {delay:g} s")
     _check_sample_time(linear, sample_time)
+    return held_commands(linear, sample_time, delay)
+
+
+def held_commands(linear: StateSpace, sample_time: float, delay: float) -> DiscreteStateSpace:
+    """As `discretize`, for any sample time: oscillations too fast for it are there, whatever they look like at the samples."""
     n, m = linear.B.shape
     whole = int(np.floor(delay / sample_time + 1e-9))
     late = max(0.0, delay - whole * sample_time)
@@ -110,6 +115,6 @@ def _check_sample_time(linear: StateSpace, sample_time: float) -> None:
     if fastest is not None and fastest.eigenvalue.imag * sample_time >= np.pi:
         raise TooSlow(
             f"a sample time of {sample_time:g} s is too long for {fastest}: less than "
-            f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to tell it from a slower one. Sample faster, or leave fast "
-            "modes out of the design (`reduce`)"
+            f"{np.pi / fastest.eigenvalue.imag:.3g} s is needed to tell it from a slower one. Sample faster, or leave "
+            f"the modes above {0.5 / sample_time:.3g} Hz out of the design (`reduce`; `keep` or `below` in a model file)"
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.control.discrete import DiscreteStateSpace
-from pliant.control.limits import Limits, allocate
+from pliant.control.limits import Limits, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.lqr import Regulator
 from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
@@ -18,6 +18,9 @@ from pliant.solve.integrator.group import Group
 from pliant.solve.linear import StateSpace
 from pliant.solve.watch import Now
 
+NOTHING = 1e-12
+"""Changes of inputs below this are round-off [SI units]."""
+
 
 class Actuation:
     """Turns wanted inputs into commands: bounds, rates, and sharing among redundant inputs; counts what was cut.
@@ -26,40 +29,40 @@ class Actuation:
     """
 
     def __init__(
-        self, names: tuple[str, ...], limits: Limits | None, sample_time: float, effect: np.ndarray | None = None
+        self,
+        eqs: Equations,
+        names: tuple[str, ...],
+        limits: Limits | None,
+        sample_time: float,
+        effect: np.ndarray | None = None,
     ) -> None:
-        self.names, self.limits, self.sample_time, self.effect = names, limits or Limits(), sample_time, effect
-        self.limits.bounds(names)
+        self.names, self.sample_time, self.effect = names, sample_time, effect
+        self.limits = actuator_limits(eqs, names, limits)
+        self.shortfalls = Shortfalls(eqs, names, self.limits)
         self.reset(np.zeros(len(names)))
 
     def reset(self, rest: np.ndarray) -> None:
         """Begin with the inputs `rest` in force."""
         self.rest, self.last = rest, rest
-        self.cut = self.total = 0
-        self.worst = 0.0
+        self.shortfalls.reset()
         self.short = False
 
-    def __call__(self, wanted: np.ndarray) -> np.ndarray:
-        """The command for wanted inputs."""
+    def __call__(self, t: float, wanted: np.ndarray) -> np.ndarray:
+        """The command for wanted inputs at time t [s]."""
         lower, upper = self.limits.within(self.names, self.last, self.sample_time)
-        self.total += 1
-        command = np.clip(wanted, lower, upper)
-        self.short = bool(np.any(command != wanted))
-        if self.short:
+        command, cut = np.clip(wanted, lower, upper), 0.0
+        binding = command != wanted
+        if np.any(binding):
             if self.effect is not None:
-                command, missed = allocate(self.effect, self.effect @ wanted, lower, upper, preferred=self.rest)
-                self.worst = max(self.worst, missed)
+                shared = allocate(self.effect, self.effect @ wanted, lower, upper, preferred=self.rest)
+                command, binding, cut = shared.inputs, shared.binding, shared.missed
             else:
-                self.worst = max(self.worst, float(np.max(np.abs(command - wanted))))
-            self.cut += 1
+                # against the change from rest that was asked for
+                lost = float(np.linalg.norm(command - wanted))
+                cut = lost / float(np.linalg.norm(wanted - self.rest)) if lost > NOTHING else 0.0
+        self.short = self.shortfalls.add(t, command, binding, cut)
         self.last = command
         return command
-
-    def notes(self) -> list[str]:
-        """What a user should know after a run."""
-        if not self.cut:
-            return []
-        return [f"commands met the limits of the inputs at {self.cut} of {self.total} samples"]
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class StateFeedback:
         guess: deviation that the observer starts from (states of the reduced system); zero by default.
         period: sample time [s] of a continuous design.
         noise: standard deviations of the measured outputs by name, drawn with `seed`.
+        warnings: what was found wrong with the design; a run repeats it.
     """
 
     equations: Equations
@@ -117,6 +121,7 @@ class StateFeedback:
     noise: dict[str, float] = field(default_factory=dict)
     seed: int = 0
     name: str = "state feedback"
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         linear = self.regulator.linear
@@ -133,7 +138,14 @@ class StateFeedback:
         group = Group(self.equations.model.system)
         self._deviation = Deviation(group, whole, self.equations.rates)
         effect = whole.B if self.share else None
-        self._actuation = Actuation(self._linear.inputs, self.limits, self.sample_time, effect)
+        self._actuation = Actuation(self.equations, self._linear.inputs, self.limits, self.sample_time, effect)
+        where = f"{named(self)}: the state it is to hold"
+        check_holding(
+            self.equations, self._linear.inputs, self._linear.input_values, self._actuation.limits, where=where
+        )
+        stands = self._actuation.shortfalls.one_sided(self._linear.input_values)
+        if stands and not self.share:
+            self.warnings = (*self.warnings, stands)
 
     def start(self, now: Now) -> None:
         """Forget the last run."""
@@ -144,7 +156,8 @@ class StateFeedback:
         self._commands = [np.zeros(m) for _ in range(max(1, self._past))]
         self._in_force = np.zeros(m)
         if self.observer is not None:
-            values = self._rest_outputs(now.equations, now.inputs, now.parameters, at.t)
+            inputs = now.inputs | dict(zip(self._linear.inputs, self._rest.tolist(), strict=True))
+            values = self._rest_outputs(now.equations, inputs, now.parameters, at.t)
             self._outputs = _whole_names(self.observer.linear.outputs, tuple(values))
             self._zero = np.concatenate([np.atleast_1d(values[name]) for name in self._outputs])
             n = len(self._linear.states)
@@ -170,7 +183,7 @@ class StateFeedback:
             x = self.observer.correct(before, y, self._in_force)
             x[len(self._estimate) :] = past
             self.estimates.append(x[: len(self._estimate)].copy())
-        applied = self._actuation(self._rest - self.regulator.gain @ x) - self._rest
+        applied = self._actuation(now.t, self._rest - self.regulator.gain @ x) - self._rest
         if self.observer is not None:
             self._estimate = self.observer.predict(x, applied)[: len(self._estimate)]
         self._commands = [applied, *self._commands][: max(1, self._past)]
@@ -231,7 +244,7 @@ class StateFeedback:
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        return self._actuation.notes()
+        return [*(f"{named(self)}: {text}" for text in self.warnings), *self._actuation.shortfalls.notes(named(self))]
 
 
 class Deviation:

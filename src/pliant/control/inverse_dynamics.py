@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from pliant.control.limits import Limits, allocate
+from pliant.control.limits import Limits, allocate, declared_limits
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.independent import null_space
 
@@ -32,6 +32,9 @@ class Actuation:
             metric (Gauss's measure); 0 for a motion that the inputs can make.
         at_limits: inputs that stand on a bound.
         rank: independent directions that the inputs push in.
+        binding: inputs that a bound keeps from coming nearer to the motion.
+        cut: the share of the forces asked for that bounds took away.
+        cut_forces: that part as generalized forces.
     """
 
     inputs: dict[str, float]
@@ -40,6 +43,32 @@ class Actuation:
     missing: float
     at_limits: tuple[str, ...]
     rank: int
+    binding: tuple[str, ...]
+    cut: float
+    cut_forces: np.ndarray
+
+
+class Weighing:
+    """Generalized forces in a pose as accelerations of unit mass of the allowed motions: their sizes can be compared.
+
+    metric: a positive definite matrix (nv x nv) in place of the mass matrix. With a stiffness, forces count by the elastic
+    energy of what they do to the robot at rest, not by how they accelerate it.
+    """
+
+    def __init__(self, engine: Any, t: float, q: np.ndarray, metric: np.ndarray | None = None) -> None:
+        self.J = engine.constraints(t, q, np.zeros(engine.nv))[3].toarray()
+        self.Z = null_space(self.J)
+        matrix = engine.mass_matrix(q).toarray() if metric is None else metric
+        try:
+            self.factor = la.cholesky(self.Z.T @ matrix @ self.Z, lower=True)
+        except la.LinAlgError:
+            if metric is not None:
+                raise ValueError("the metric of forces must be positive definite on the allowed motions") from None
+            raise ValueError("some allowed motion moves no mass: give every moving body mass and inertia") from None
+
+    def __call__(self, forces: np.ndarray) -> np.ndarray:
+        """Forces (nv, or nv x m) weighed."""
+        return np.asarray(la.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
 
 
 def inverse_dynamics(
@@ -50,6 +79,9 @@ def inverse_dynamics(
     *,
     use: Sequence[str] | None = None,
     limits: Limits | None = None,
+    forces: np.ndarray | None = None,
+    metric: np.ndarray | None = None,
+    preferred: Values | None = None,
     t: float = 0.0,
     inputs: Values | None = None,
     parameters: Values | None = None,
@@ -57,8 +89,10 @@ def inverse_dynamics(
     """The inputs that give the accelerations a in the state (q, v): least squares in the mass metric, the smallest where many do.
 
     use: the inputs to solve for, all by default; the others keep their values. limits: bounds of inputs; without them the
-    `minimum` and `maximum` of the model's parameters count, so that a tendon declared with `minimum: 0 N` only pulls. Inputs that
-    do not act linearly are found by iteration. Constraint forces come out with them.
+    `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below zero. forces: generalized
+    forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass (`Weighing`).
+    preferred: values that the inputs are to be near to where many do, in place of the smallest. Inputs that do not act linearly are
+    found by iteration. Constraint forces come out with them.
     """
     names = tuple(use) if use is not None else eqs.inputs
     for name in names:
@@ -72,36 +106,36 @@ def inverse_dynamics(
     columns = [eqs.inputs.index(name) for name in names]
     engine = eqs.bind(inputs, parameters)
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
-    J = engine.constraints(t, q, v)[3].toarray()
-    Z = null_space(J)
-    # forces on the allowed motions, as accelerations of unit mass
-    try:
-        factor = la.cholesky(Z.T @ engine.mass_matrix(q).toarray() @ Z, lower=True)
-    except la.LinAlgError:
-        raise ValueError("some allowed motion moves no mass: give every moving body mass and inertia") from None
+    weighed = Weighing(engine, t, q, metric)
+    J = weighed.J
+    extra = np.zeros(engine.nv) if forces is None else np.asarray(forces, dtype=float)
 
-    def weighed(forces: np.ndarray) -> np.ndarray:
-        return np.asarray(la.solve_triangular(factor, Z.T @ forces, lower=True))
-
+    liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
     given = dict(inputs or {})
     u = np.clip(np.array([eqs.input_vector(inputs)[k] for k in columns]), lower, upper)
     for _ in range(MAX_ITERATIONS):
         now = given | dict(zip(names, u.tolist(), strict=True))
-        lacking = eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
+        lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
         by_input = -eqs.input_derivative(q, v, t=t, inputs=now, parameters=parameters)[:, columns]
         effect = weighed(by_input)
         size = np.linalg.norm(effect, axis=0)
         scale = np.where(size > 0, size, 1.0)
         wanted = weighed(lacking) + effect @ u
-        found, _ = allocate(effect / scale, wanted, lower * scale, upper * scale, regularization=PREFERENCE)
-        change = found / scale - u
-        u = found / scale
-        if np.linalg.norm(effect @ change) <= SETTLED * (np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300):
+        near = None if liked is None else liked * scale
+        found = allocate(
+            effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
+        )
+        change = found.inputs / scale - u
+        u = found.inputs / scale
+        # forces that balance each other leave round-off of their own size
+        floor = np.linalg.norm(lacking) / np.min(np.diag(weighed.factor), initial=np.inf)
+        in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + floor
+        if np.linalg.norm(effect @ change) <= SETTLED * in_play + 1e-300:
             break
     else:
         raise ValueError(f"the inputs {', '.join(names)} did not settle: they do not act linearly enough in this state")
     now = given | dict(zip(names, u.tolist(), strict=True))
-    lacking = eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
+    lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
     asked = float(np.linalg.norm(wanted))
@@ -116,10 +150,7 @@ def inverse_dynamics(
             n for n, x, lo, hi, e in zip(names, u, lower, upper, room, strict=True) if x <= lo + e or x >= hi - e
         ),
         rank=int(np.linalg.matrix_rank(effect / scale, tol=1e-9)),
+        binding=tuple(name for name, held_back in zip(names, found.binding, strict=True) if held_back),
+        cut=found.cut,
+        cut_forces=by_input @ ((found.asked - found.inputs) / scale),
     )
-
-
-def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
-    """The `minimum` and `maximum` that the model gives the parameters behind these inputs."""
-    bounds = {name: eqs.declared_bounds(name) for name in names}
-    return Limits({name: low for name, (low, _) in bounds.items()}, {name: high for name, (_, high) in bounds.items()})

@@ -1,14 +1,22 @@
-"""What actuators can do: bounds and rates, and commands that make the best of them."""
+"""What actuators can do: bounds and rates, commands that make the best of them, and what is said where they fall short."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from pliant.equations.equations import UnknownName
+from pliant.equations.equations import Equations, UnknownName
+from pliant.spec.syntax import Symbol, parse
+from pliant.tendon import TensionTendon
+
+SHORT = 1e-3
+"""Limits that cut away less than this share of what was asked are not worth a word."""
+NAMED = 3
+"""How many inputs a message names."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,53 @@ class Limits:
         return lower, upper
 
 
+def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
+    """What the model says of its inputs: `minimum` and `maximum` of the parameters; the tension of a tendon only pulls."""
+    lower, upper = {}, {}
+    for name in names:
+        low, high = eqs.declared_bounds(name)
+        lower[name], upper[name] = (max(low, 0.0) if pulled_by(eqs, name) else low), high
+    return Limits(lower, upper)
+
+
+def actuator_limits(eqs: Equations, names: tuple[str, ...], limits: Limits | None) -> Limits:
+    """The limits that a controller of these inputs keeps to: its own, and what the model declares where it has none."""
+    given, declared = limits or Limits(), declared_limits(eqs, names)
+    given.bounds(names)
+    both = Limits({**declared.lower, **given.lower}, {**declared.upper, **given.upper}, given.rate)
+    both.bounds(names)
+    return both
+
+
+def pulled_by(eqs: Equations, name: str) -> tuple[str, ...]:
+    """The tendons whose tension is this input."""
+    wanted = Symbol(name)
+    return tuple(
+        tendon
+        for tendon, spec in eqs.model.spec.tendons.items()
+        if isinstance(spec, TensionTendon) and isinstance(spec.tension, str) and parse(spec.tension) == wanted
+    )
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Inputs within bounds, and how near they come to what was asked.
+
+    Attributes:
+        inputs: the inputs (m).
+        asked: what they would be without bounds (m).
+        binding: which of them stand at a bound that keeps them from coming nearer (m, truth values).
+        missed: what is missed of the wanted effect, relative to its size, for whatever reason.
+        cut: the share of it that bounds took away.
+    """
+
+    inputs: np.ndarray
+    asked: np.ndarray
+    binding: np.ndarray
+    missed: float
+    cut: float
+
+
 def allocate(
     effect: np.ndarray,
     wanted: np.ndarray,
@@ -51,27 +106,161 @@ def allocate(
     *,
     preferred: np.ndarray | None = None,
     regularization: float = 1e-8,
-) -> tuple[np.ndarray, float]:
+) -> Allocation:
     """Inputs u (m) within bounds whose effect (k x m) u is nearest to `wanted` (k).
 
     Among equally good ones the nearest to `preferred`, by default the least ones; a pretension keeps tendons that pull
-    against each other from going slack. Returns u and the part of `wanted` that is missed,
-    relative to its size.
+    against each other from going slack.
     """
     if preferred is None:
         preferred = np.clip(0.0, lower, upper)
     scale = np.linalg.norm(effect) or 1.0
-    fixed = ~(upper > lower)
-    free = ~fixed
-    u = np.where(fixed, lower, np.clip(preferred, lower, upper))
-    if np.any(free):
-        rows = np.vstack([effect[:, free] / scale, np.sqrt(regularization) * np.eye(int(free.sum()))])
-        target = np.concatenate(
-            [(wanted - effect[:, fixed] @ u[fixed]) / scale, np.sqrt(regularization) * preferred[free]]
-        )
-        best = np.linalg.lstsq(rows, target, rcond=None)[0]
-        if np.any(best < lower[free]) or np.any(best > upper[free]):
-            best = lsq_linear(rows, target, (lower[free], upper[free]), method="bvls", tol=1e-14).x
-        u[free] = best
+    root = np.sqrt(regularization)
+    rows = np.vstack([effect / scale, root * np.eye(effect.shape[1])])
+    target = np.concatenate([wanted / scale, root * preferred])
+    asked = np.asarray(np.linalg.lstsq(rows, target, rcond=None)[0])
+    u = asked.copy()
+    if np.any(asked < lower) or np.any(asked > upper):
+        fixed = ~(upper > lower)
+        u = np.where(fixed, lower, np.clip(preferred, lower, upper))
+        if not np.all(fixed):
+            rest = target - rows[:, fixed] @ u[fixed]
+            bounds = (lower[~fixed], upper[~fixed])
+            best = np.linalg.lstsq(rows[:, ~fixed], rest, rcond=None)[0]
+            if np.any(best < bounds[0]) or np.any(best > bounds[1]):
+                best = lsq_linear(rows[:, ~fixed], rest, bounds, method="bvls", tol=1e-14).x
+            u[~fixed] = best
     size = float(np.linalg.norm(wanted))
-    return u, float(np.linalg.norm(effect @ u - wanted)) / size if size else 0.0
+    # which way each input would have to go to come nearer
+    pull = effect.T @ (wanted - effect @ u)
+    pull = np.where(np.abs(pull) > 1e-6 * np.linalg.norm(effect, axis=0) * size, pull, 0.0)
+    binding = ((u >= upper) & (pull > 0)) | ((u <= lower) & (pull < 0))
+    if not size:
+        return Allocation(u, asked, binding, 0.0, 0.0)
+    missed, best_missed = (float(np.linalg.norm(effect @ x - wanted)) / size for x in (u, asked))
+    return Allocation(u, asked, binding, missed, max(0.0, missed - best_missed))
+
+
+class OutOfReach(ValueError):
+    """A state that the inputs cannot hold within their limits."""
+
+
+def check_holding(
+    eqs: Equations,
+    names: tuple[str, ...],
+    values: np.ndarray,
+    limits: Limits,
+    *,
+    where: str = "the state it is to hold",
+) -> None:
+    """Refuse inputs at rest that lie outside of the limits, by name."""
+    lower, upper = limits.bounds(names)
+    room = 1e-6 * (1e-9 + np.abs(values))
+    outside = [k for k in range(len(names)) if not lower[k] - room[k] <= values[k] <= upper[k] + room[k]]
+    if outside:
+        raise OutOfReach(
+            f"{where} needs {_listed(eqs, names, values, lower, upper, outside)}. Hold another state, for example with other "
+            "inputs that share the load (a pretension of the tendons on the other side), or widen the limits"
+        )
+
+
+def _listed(
+    eqs: Equations,
+    names: tuple[str, ...],
+    asked: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    chosen: Sequence[int],
+) -> str:
+    """The chosen inputs: what was asked of each, and the limit in its way."""
+    parts = []
+    for k in chosen[:NAMED]:
+        below = asked[k] < lower[k]
+        side = f"{'below' if below else 'above'} its {'lower' if below else 'upper'} limit of"
+        bound = _quantity(eqs, names[k], lower[k] if below else upper[k])
+        parts.append(f"{_spoken(eqs, names[k])} at {_quantity(eqs, names[k], asked[k])}, {side} {bound}")
+    more = len(chosen) - NAMED
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
+
+
+def _spoken(eqs: Equations, name: str) -> str:
+    tendons = pulled_by(eqs, name)
+    if not tendons:
+        return f"the input '{name}'"
+    return f"the input '{name}' (tension of {'tendons' if len(tendons) > 1 else 'tendon'} {', '.join(tendons)})"
+
+
+def _quantity(eqs: Equations, name: str, value: float) -> str:
+    dimension = eqs.model.environment.dimension(name)
+    unit = "" if dimension is None or dimension.is_number else f" {dimension.unit}"
+    return f"{float(value):.4g}{unit}"
+
+
+class Shortfalls:
+    """Over a run: at how many samples limits kept inputs from what was asked, and the worst of them."""
+
+    def __init__(self, eqs: Equations, names: tuple[str, ...], limits: Limits) -> None:
+        self.eqs, self.names, self.limits = eqs, names, limits
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a run."""
+        self.samples = self.short = 0
+        self.worst: tuple[float, float, np.ndarray, np.ndarray] | None = None
+
+    def add(self, t: float, given: np.ndarray, binding: np.ndarray, cut: float) -> bool:
+        """One sample at time t [s]: what the inputs give, which of them limits hold back, and the share `cut` of what was asked
+        that is missing for it; whether that is worth a word."""
+        self.samples += 1
+        is_short = cut > SHORT
+        if is_short:
+            self.short += 1
+            if self.worst is None or cut > self.worst[0]:
+                self.worst = (cut, t, np.array(given), np.array(binding))
+        return is_short
+
+    def standing(self, values: np.ndarray, chosen: np.ndarray) -> str:
+        """The chosen inputs (m, truth values) with the limits that they stand at."""
+        lower, upper = self.limits.bounds(self.names)
+        room = 1e-9 * (1 + np.abs(values))
+        parts = []
+        for k in np.flatnonzero(chosen):
+            name = self.names[k]
+            if values[k] >= upper[k] - room[k]:
+                where = f"at its upper limit of {_quantity(self.eqs, name, upper[k])}"
+            elif values[k] <= lower[k] + room[k]:
+                where = f"at its lower limit of {_quantity(self.eqs, name, lower[k])}"
+            else:
+                where = f"changing at its rate of {_quantity(self.eqs, name, self.limits.rate.get(name, np.inf))}/s"
+            parts.append(f"{_spoken(self.eqs, name)} {where}")
+        # an upper limit is the one to think about: lines cannot push anyway
+        parts.sort(key=lambda text: "lower limit" in text)
+        more = len(parts) - NAMED
+        return "; ".join(parts[:NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+    def one_sided(self, values: np.ndarray) -> str:
+        """The inputs that stand at a limit, and what to do; empty where there are none."""
+        lower, upper = self.limits.bounds(self.names)
+        room = 1e-9 * (1 + np.abs(values))
+        stuck = (values <= lower + room) | (values >= upper - room)
+        if not np.any(stuck):
+            return ""
+        return (
+            f"the state that it holds has {self.standing(values, stuck)}, from where it can go one way only; a pretension, or "
+            "`share` among the inputs, gives it room"
+        )
+
+    def notes(self, title: str) -> list[str]:
+        """What a user should know after the run."""
+        if self.worst is None:
+            return []
+        cut, t, given, binding = self.worst
+        return [
+            f"{title}: the limits of the inputs were met at {self.short} of {self.samples} samples; at worst, at t = {t:.4g} s, "
+            f"{100 * cut:.3g} % of what was asked was missing, with {self.standing(given, binding)}"
+        ]
+
+
+def named(controller: Any) -> str:
+    """A controller as messages name it."""
+    return f"controller '{getattr(controller, 'name', '') or type(controller).__name__}'"

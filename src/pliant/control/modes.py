@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ ALIKE = 1e-7
 """Eigenvalues closer than this share of their size are one."""
 SAME_DIRECTION = 1e-5
 """Eigenvectors that differ less than this are one; those of a double eigenvalue differ by the root of round-off."""
+
+SLOW = 1e-6
+"""Eigenvalues below this are those of motions that nothing holds [1/s]."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Mode:
 
     def __str__(self) -> str:
         where = f" (mostly {', '.join(self.states)})" if self.states else ""
+        if abs(self.eigenvalue) < SLOW:
+            return f"the mode that neither grows nor decays{where}"
         if self.order == 1:
             verb = "decays" if self.eigenvalue.real < 0 else "grows"
             return f"the mode that {verb} with {self.eigenvalue.real:.4g} 1/s{where}"
@@ -109,10 +115,13 @@ def check_stabilizable(A: np.ndarray, B: np.ndarray, names: tuple[str, ...], *, 
     """Refuse inputs that leave a mode alone which does not decay by itself."""
     lost = [m for m in system_modes(A, B, None, names) if m.controllability < REACH and not _decays(m, sample_time)]
     if lost:
-        text = "; ".join(_spoken(m, sample_time) for m in lost)
+        # w' [A - value, B] = 0: what no input reaches (Popov, Belevitch and Hautus)
+        said = _spoken(
+            lost, lambda value: np.hstack([A - value * np.eye(len(A)), _unit(B)]).T.conj(), names, sample_time
+        )
         raise NotReached(
-            f"the inputs cannot hold {text}. Add an input that moves it, or leave that mode out of the design "
-            "(`reduce`) if it may be left alone"
+            f"the inputs cannot hold {said}. Add an input that moves it, or leave that mode out of the design "
+            "(`reduce`; `keep` or `below` in a model file) if it may be left alone"
         )
 
 
@@ -120,8 +129,11 @@ def check_detectable(A: np.ndarray, C: np.ndarray, names: tuple[str, ...], *, sa
     """Refuse outputs that do not show a mode which does not decay by itself."""
     lost = [m for m in system_modes(A, None, C, names) if m.observability < REACH and not _decays(m, sample_time)]
     if lost:
-        text = "; ".join(_spoken(m, sample_time) for m in lost)
-        raise NotReached(f"the outputs do not show {text}. Measure a quantity that it moves")
+        said = _spoken(lost, lambda value: np.vstack([A - value * np.eye(len(A)), _unit(C.T).T]), names, sample_time)
+        raise NotReached(
+            f"the outputs do not show {said}. Measure a quantity that it moves as well, or leave that "
+            "mode out of the design (`reduce`; `keep` or `below` in a model file) if it may be left alone"
+        )
 
 
 def _decays(mode: Mode, sample_time: float | None) -> bool:
@@ -131,7 +143,29 @@ def _decays(mode: Mode, sample_time: float | None) -> bool:
     return abs(mode.eigenvalue) < 1 - margin
 
 
-def _spoken(mode: Mode, sample_time: float | None) -> str:
-    if sample_time is None or mode.eigenvalue == 0:
-        return str(mode)
-    return str(Mode(complex(np.log(mode.eigenvalue) / sample_time), mode.right, mode.left, mode.states, 0.0, 0.0))
+def _unit(columns: np.ndarray) -> np.ndarray:
+    """Columns of unit length."""
+    length = np.linalg.norm(columns, axis=0)
+    return columns / np.where(length > 0, length, 1.0)
+
+
+def _spoken(
+    lost: list[Mode], test: Callable[[complex], np.ndarray], names: tuple[str, ...], sample_time: float | None
+) -> str:
+    """Modes in words, each with the coordinates of what is lost of it; those of one frequency are told apart by that.
+
+    The matrix `test(eigenvalue)` takes to zero what is lost.
+    """
+    said: list[str] = []
+    for mode in lost:
+        _, size, rows = np.linalg.svd(test(mode.eigenvalue))
+        share = np.abs(rows[size <= 1e-6 * size[0]]).max(axis=0, initial=0.0)
+        leading = [int(k) for k in np.argsort(-share)[:3] if share[k] > max(0.2 * share.max(), 1e-9)]
+        states = tuple(dict.fromkeys(_plain(names[k]) for k in leading)) if names else ()
+        value = mode.eigenvalue
+        if sample_time is not None and value != 0:
+            value = complex(np.log(value) / sample_time)
+        text = str(Mode(value, mode.right, mode.left, states or mode.states, 0.0, 0.0))
+        if text not in said:
+            said.append(text)
+    return "; ".join(said)

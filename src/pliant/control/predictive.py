@@ -14,13 +14,26 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from pliant.control.discrete import held
-from pliant.control.limits import Limits
+from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.linear import linearize
 from pliant.solve.state import State
 from pliant.solve.watch import Now
 
 Reference = Callable[[float], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """How long commands take to compute: `median` and `worst` of a run, and `setup` before its first sample [s]."""
+
+    median: float
+    worst: float
+    setup: float
+
+    def __str__(self) -> str:
+        median, worst, setup = 1e3 * self.median, 1e3 * self.worst, 1e3 * self.setup
+        return f"{median:.1f} ms per command (median), {worst:.1f} ms at worst; set up in {setup:.0f} ms"
 
 
 @dataclass
@@ -37,7 +50,7 @@ class Predictive:
         correction: share of each prediction's error that later predictions learn, 0 to 1; what a wrong model misses at every
             sample is then allowed for, and no error stays.
         parameters: the model's own, where they differ from the robot's.
-        seconds: how long each command took to compute [s].
+        seconds: how long each command of the last run took to compute [s]; see `step_times`.
     """
 
     equations: Equations
@@ -65,20 +78,48 @@ class Predictive:
                 raise UnknownName("output", name, known)
         if self.horizon < 1:
             raise ValueError(f"the horizon must be at least one sample, not {self.horizon}")
-        self._limits = self.limits or Limits()
-        self._limits.bounds(self._inputs)
+        self._limits = actuator_limits(self.equations, self._inputs, self.limits)
+        self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
+        self.setup_seconds = 0.0
 
     def start(self, now: Now) -> None:
-        """Forget the last run."""
+        """Forget the last run; one prediction is made and dropped, so that what is built on first use is not in the loop."""
+        begin = time.perf_counter()
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._missing: np.ndarray | None = None
         self._expected: np.ndarray | None = None
+        self._shortfalls.reset()
         self.seconds.clear()
+        response, free, _ = self._predicted(now)
+        self._program(response.reshape(free.size, -1), np.zeros(free.size))
+        self.setup_seconds = time.perf_counter() - begin
+
+    @property
+    def step_times(self) -> StepTimes:
+        """Median and worst time of the last run's commands, and what was prepared before the first one."""
+        if not self.seconds:
+            raise ValueError("no command was computed yet; simulate with this controller first")
+        return StepTimes(float(np.median(self.seconds)), max(self.seconds), self.setup_seconds)
 
     def command(self, now: Now) -> dict[str, float]:
         """The first of the best inputs over the horizon."""
         begin = time.perf_counter()
+        N, T = self.horizon, self.sample_time
+        response, free, y0 = self._predicted(now)
+        wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(free.shape)
+        free += np.outer(np.arange(1, N + 1), self._learn(y0))
+        u = self._program(response.reshape(free.size, -1), (wanted - y0 - free).ravel())
+        first = response[0, :, 0]
+        lost, size = (float(np.linalg.norm(first @ x)) for x in (self._beyond, u + self._beyond - self._last))
+        self._shortfalls.add(now.t, u, np.abs(self._beyond) > 1e-9 * (1 + np.abs(u)), lost / size if size else 0.0)
+        self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
+        self._last = u
+        self.seconds.append(time.perf_counter() - begin)
+        return dict(zip(self._inputs, u.tolist(), strict=True))
+
+    def _predicted(self, now: Now) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Changes of the outputs over the horizon by each sample's inputs (N x k x N x m) and without (N x k); outputs now (k)."""
         m, N, T = len(self._inputs), self.horizon, self.sample_time
         present = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         linear = linearize(
@@ -87,9 +128,6 @@ class Predictive:
         drift = self._drift(now, present, linear.independent)
         A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)
         B, constant = B[:, :m], B[:, m]
-        y0 = now.measure(self.outputs)
-        missing = self._learn(y0)
-        # changes of the outputs over the horizon: from the state's own drift, and from each input's change
         k, n = len(linear.C), len(A)
         free, x = np.zeros((N, k)), np.zeros(n)
         response = np.zeros((N, k, N, m))
@@ -101,13 +139,7 @@ class Predictive:
             columns[i] = B
             # inputs held over sample j act on the outputs after sample i >= j
             response[i, :, : i + 1] = np.einsum("ka,jam->kjm", linear.C, columns[: i + 1])
-        wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(N, k)
-        free += np.outer(np.arange(1, N + 1), missing)
-        u = self._program(response.reshape(N * k, N * m), (wanted - y0 - free).ravel())
-        self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
-        self._last = u
-        self.seconds.append(time.perf_counter() - begin)
-        return dict(zip(self._inputs, u.tolist(), strict=True))
+        return response, free, now.measure(self.outputs)
 
     def _learn(self, y: np.ndarray) -> np.ndarray:
         """What the model misses in one sample, from the last prediction."""
@@ -141,7 +173,12 @@ class Predictive:
         low[:m], high[:m] = np.maximum(low[:m], first_low - u0), np.minimum(high[:m], first_high - u0)
         low, high = np.minimum(low, high), np.maximum(low, high) + 1e-300
         M, b = np.vstack(rows), np.concatenate(targets)
-        free = np.linalg.lstsq(M, b, rcond=None)[0]
+        free = asked = np.linalg.lstsq(M, b, rcond=None)[0]
         if np.any(free < low) or np.any(free > high):
             free = lsq_linear(M, b, (low, high), method="bvls", tol=1e-10, max_iter=200).x
+        self._beyond = asked[:m] - free[:m]
         return np.asarray(u0 + free[:m])
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        return self._shortfalls.notes(named(self))

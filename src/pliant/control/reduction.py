@@ -32,7 +32,7 @@ class Reduction:
     def spillover(self, gain: np.ndarray) -> Spillover:
         """What the feedback u = -gain z does to the whole system, if the modal states are known and fed back at once.
 
-        Sampling, delay and observers are not in it: a simulation of the whole robot has the last word.
+        Sampling, delay and observers are not in it: `closed_loop` of the finished controller has them.
         """
         closed = system_modes(self.full.A - self.full.B @ gain @ self.onto, names=self.full.states)
         return Spillover(tuple(closed), self.neglected)

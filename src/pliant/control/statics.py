@@ -8,17 +8,31 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from pliant.control.limits import Limits, allocate
+from pliant.control.inverse_dynamics import inverse_dynamics
+from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, named
 from pliant.control.task import Path, Task
 from pliant.equations.equations import Equations, UnknownName, Values
-from pliant.solve.equilibrium import equilibrium
+from pliant.solve.equilibrium import Equilibrium, equilibrium
+from pliant.solve.stability import judge
+from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Now
 
-# Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby.
+SETTLED = 1e-9
+"""A pose at rest is found when a step changes it by less than this [m or rad]."""
+REACHED = 1e-6
+"""A target that is missed by more than this is out of reach [m or rad]."""
+
 SHORTEST_STAGE = 1 / 64
+"""Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
+
+PIECES = 1, 5, 25
+"""A target that Newton's steps do not reach at once is approached in so many."""
+
+HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
 
 
 class StaticModel:
@@ -38,17 +52,36 @@ class StaticModel:
         for name in self.inputs:
             if name not in eqs.inputs:
                 raise UnknownName("input", name, eqs.inputs)
-        self.limits = limits or Limits()
-        self.limits.bounds(self.inputs)
+        self.limits = actuator_limits(eqs, self.inputs, limits)
 
-    def reset(self, inputs: Values) -> None:
-        """Begin from the equilibrium with these inputs (the model's own where unnamed)."""
+    def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
+        """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
+        self._take(inputs)
+        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters)
+        if rest.status == "converged":
+            self.q, self.multipliers = rest.q, rest.multipliers
+        elif near is None:
+            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
+        else:
+            self.begin(near, inputs)
+
+    def begin(self, q: np.ndarray, inputs: Values) -> None:
+        """Begin from a pose and the inputs that come nearest to holding it."""
+        self._take(inputs)
+        engine = self.eqs.bind(self.values, self.parameters)
+        zero = np.zeros(engine.nv)
+        self.q = assemble(self.eqs, engine, 0.0, np.array(q, dtype=float), zero).q
+        found = inverse_dynamics(
+            self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
+            preferred=self.values, inputs=self.values, parameters=self.parameters,
+        )  # fmt: skip
+        self.values |= found.inputs
+        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(engine.m)
+
+    def _take(self, inputs: Values) -> None:
         values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
         self.values = {name: float(values[name]) for name in self.eqs.inputs}
-        rest = equilibrium(self.eqs, inputs=self.values, parameters=self.parameters)
-        if rest.status != "converged":
-            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
-        self.q, self.multipliers = rest.q, rest.multipliers
+        self.preferred = np.clip(self.u, *self.limits.bounds(self.inputs))
 
     @property
     def u(self) -> np.ndarray:
@@ -57,34 +90,56 @@ class StaticModel:
 
     def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
-        engine = self.eqs.bind(self.values, self.parameters)
-        zero = np.zeros(engine.nv)
-        linear = engine.linearized(0.0, self.q, zero, zero, self.multipliers)
-        on = engine.row_active.astype(bool)
-        J = linear.jacobian.toarray()[on]
-        n, m = engine.nv, len(J)
-        kkt = np.block([[linear.stiffness.toarray(), -J.T], [J, np.zeros((m, m))]])
-        columns = [self.eqs.inputs.index(name) for name in self.inputs]
-        force = -self.eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
-        right = np.column_stack(
-            [np.vstack([force, np.zeros((m, len(columns)))]), -np.concatenate([linear.residual, linear.phi[on]])]
-        )
-        solved = np.linalg.solve(kkt, right)
-        T = self.task.jacobian(self.eqs, self.q, self.parameters)
-        by_input, lack = solved[:n, :-1], solved[:n, -1]
-        self._multiplier_change = solved[n:], on
-        self._moving = kkt, linear.damping, linear.mass, T, by_input
-        return by_input, T @ by_input, lack
+        solved = self._solve(np.zeros(0), pinned=False)
+        self._by_input = solved[:, :-1]
+        return self._by_input, self._jacobian() @ self._by_input, solved[:, -1]
 
     def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
         """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
 
         Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
         """
-        kkt, damping, mass, T, by_input = self._moving
+        (kkt, damping, mass), T, by_input = self._moving, self._jacobian(), self._by_input
         motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
         load = damping @ motion[:, 0] + mass @ motion[:, 1]
         return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
+
+    def _jacobian(self) -> np.ndarray:
+        return self.task.jacobian(self.eqs, self.q, self.parameters)
+
+    def _solve(self, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
+        """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
+
+        Pinned, the task is drawn to where it goes, `ahead` of here, by springs that come to rest there. They do not change
+        where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
+        """
+        eqs, T = self.eqs, self._jacobian()
+        engine = eqs.bind(self.values, self.parameters)
+        zero = np.zeros(engine.nv)
+        linear = engine.linearized(0.0, self.q, zero, zero, self.multipliers)
+        on = engine.row_active.astype(bool)
+        J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
+        if pinned:
+            # stiffer than the robot may be unstable
+            spring = 4.0 * (np.linalg.norm(K) or 1.0) / max(float(np.linalg.norm(T)) ** 2, 1e-300)
+            K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
+        m = len(J)
+        kkt = np.block([[K, -J.T], [J, np.zeros((m, m))]])
+        self._moving = kkt, linear.damping, linear.mass
+        columns = [eqs.inputs.index(name) for name in self.inputs]
+        force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
+        right = np.column_stack(
+            [np.vstack([force, np.zeros((m, len(columns)))]), np.concatenate([drive, -linear.phi[on]])]
+        )
+        try:
+            solved = np.linalg.solve(kkt, right)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "some motion of the robot has neither stiffness nor weight to bring it to rest, and the task leaves it free: add "
+                "springs, or more components to the task"
+            ) from None
+        self._multiplier_change = solved[engine.nv :], on
+        return np.asarray(solved[: engine.nv])
 
     def settle(self, u: np.ndarray) -> None:
         """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
@@ -126,25 +181,93 @@ class StaticModel:
             self.multipliers[on] += by[:, :-1] @ du + by[:, -1]
         self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
 
-    def move(self, target: np.ndarray, *, steps: int = 20, tolerance: float = 1e-9) -> float:
+    def move(self, target: np.ndarray, *, steps: int = 20) -> float:
         """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
         lower, upper = self.limits.bounds(self.inputs)
+        zero = np.zeros(len(self.eqs.rates))
         missed = np.inf
         for _ in range(steps):
-            by_input, gain, lack = self.sensitivity()
-            zero = np.zeros(len(self.eqs.rates))
             here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
-            T_lack = self.task.jacobian(self.eqs, self.q, self.parameters) @ lack
-            u = self.u
-            # the least inputs that reach the target; a little cost on them chooses among many
-            new, _ = allocate(gain, target - here - T_lack + gain @ u, lower, upper, regularization=1e-12)
-            du = new - u
-            self._step(du, by_input @ du + lack)
+            ahead, T, u = target - here, self._jacobian(), self.u
+            for pinned in (True, False):
+                try:
+                    solved = self._solve(ahead, pinned=pinned)
+                except ValueError:
+                    if pinned:
+                        raise
+                    break  # out of reach, and no stiffness tells what is nearest
+                gain, own = T @ solved[:, :-1], T @ solved[:, -1]
+                # of many inputs that reach the target those nearest to the ones that it began with
+                wish = ahead - own + gain @ u
+                found = allocate(gain, wish, lower, upper, preferred=self.preferred, regularization=1e-12)
+                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
+                    break  # otherwise out of reach: nothing may draw the task but the inputs
+            change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
+            self._step(found.inputs - u, change)
+            self.binding = found.binding
             after = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
             missed = float(np.linalg.norm(target - after))
-            if np.linalg.norm(by_input @ du + lack) < tolerance:
+            self.settled = bool(np.linalg.norm(change) < SETTLED)
+            if self.settled:
                 break
         return missed
+
+    def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
+        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        begin = self.q, self.multipliers, dict(self.values)
+        zero = np.zeros(len(self.eqs.rates))
+        here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+        for pieces in PIECES:
+            self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
+            for share in np.arange(1, pieces + 1) / pieces:
+                missed = self.move(here + share * (target - here))
+            if self.settled and missed <= REACHED:
+                break
+        close = missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target)))
+        if self.settled and close:
+            return
+        place = ", ".join(f"{x:.4g}" for x in target)
+        if close or not np.isfinite(missed):
+            raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
+        why = "the inputs do not move it on"
+        if np.any(self.binding):
+            why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
+        raise OutOfReach(
+            f"{title}: the inputs cannot hold the task at ({place}); the nearest they reach is {missed:.3g} (m or rad) away, where "
+            f"{why}. {hint}"
+        )
+
+
+def rest_with(
+    eqs: Equations,
+    task: Task,
+    value: np.ndarray,
+    *,
+    start: Any = None,
+    inputs: Values | None = None,
+    use: tuple[str, ...] | None = None,
+    limits: Limits | None = None,
+    parameters: Values | None = None,
+) -> Equilibrium:
+    """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
+
+    It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
+    the others' values, and what those to be found are to be near to where many do; use: those to be found, all by default, within
+    their `limits`.
+    """
+    model = StaticModel(eqs, task, use, limits, parameters)
+    model.begin(given_state(eqs, start, parameters, 0.0, where="start").q, dict(inputs or {}))
+    model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
+    engine = eqs.bind(model.values, parameters)
+    zero = np.zeros(engine.nv)
+    at = engine.linearized(0.0, model.q, zero, zero, model.multipliers)
+    judged = judge(at)
+    stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
+    kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
+    return Equilibrium(
+        "converged", f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q, model.multipliers,
+        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, eqs, dict(model.values), dict(parameters or {}),
+    )  # fmt: skip
 
 
 @dataclass
@@ -152,8 +275,9 @@ class StaticControl:
     """Makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
 
     Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
-    task per input at rest. More inputs than the task needs: the least ones. See `ConstraintControl` for quick motions.
-    `seconds` says how long each command took to compute [s].
+    task per input at rest. More inputs than the task needs: those nearest to the ones at the start of the run. A path that begins
+    where the inputs cannot hold the task within their limits is refused, unless `least_squares` asks for the nearest. See
+    `ConstraintControl` for quick motions. `seconds` says how long each command took to compute [s].
     """
 
     equations: Equations
@@ -165,6 +289,7 @@ class StaticControl:
     derivative: float = 0.0
     inputs: tuple[str, ...] | None = None
     limits: Limits | None = None
+    least_squares: bool = False
     parameters: Values | None = None
     delay: float = 0.0
     name: str = "static control"
@@ -172,41 +297,55 @@ class StaticControl:
 
     def __post_init__(self) -> None:
         self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
+        self._shortfalls = Shortfalls(self.equations, self._model.inputs, self._model.limits)
 
     def start(self, now: Now) -> None:
         """Forget the last run; the model starts from its own equilibrium."""
         self._model.reset(now.inputs)
-        self._model.move(self.path.value(now.t))
+        if self.least_squares:
+            self._model.move(self.path.value(now.t))
+        else:
+            self._model.reach(self.path.value(now.t), title=named(self))
         self._sum = np.zeros(len(self.path.value(now.t)))
         self._last = self._model.u
-        self._missed = self._samples = 0
+        self._far, self._missed = 0.0, 0
+        self._shortfalls.reset()
         self.seconds.clear()
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs at this sample."""
         begin = time.perf_counter()
         model, limits = self._model, self._model.limits
-        wanted = self.path.value(now.t + 0.5 * self.sample_time)
+        ahead = now.t + 0.5 * self.sample_time
+        wanted = self.path.value(ahead)
         missed = model.move(wanted, steps=2)
         motion = self.task.motion(now.equations, now.q, now.v, None, now.parameters)
         error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
         correction = self.proportional * error + self.integral * self._sum + self.derivative * slip
         _, gain, _ = model.sensitivity()
-        ahead = now.t + 0.5 * self.sample_time
         correction = correction + model.lag(self.path.rate(ahead), self.path.acceleration(ahead))
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
-        u, short = allocate(gain, gain @ model.u + correction, lower, upper, preferred=model.u, regularization=1e-10)
-        self._samples += 1
-        if short > 1e-3 or missed > 1e-3 * max(1e-6, float(np.linalg.norm(wanted))):
+        wish = gain @ model.u + correction
+        found = allocate(gain, wish, lower, upper, preferred=model.u, regularization=1e-10)
+        short = self._shortfalls.add(now.t, found.inputs, found.binding, found.cut)
+        if missed > 1e-3 * max(1e-6, float(np.linalg.norm(wanted))):
             self._missed += 1
-        else:
+            self._far = max(self._far, missed)
+        elif not short:
             self._sum = self._sum + self.sample_time * error
-        self._last = u
+        self._last = found.inputs
         self.seconds.append(time.perf_counter() - begin)
-        return dict(zip(model.inputs, u.tolist(), strict=True))
+        return dict(zip(model.inputs, found.inputs.tolist(), strict=True))
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        if not self._missed:
-            return []
-        return [f"the path could not be reached within the inputs' limits at {self._missed} of {self._samples} samples"]
+        notes = self._shortfalls.notes(named(self))
+        if self._missed:
+            at = ""
+            if np.any(self._model.binding):
+                at = f"; at the end {self._shortfalls.standing(self._model.u, self._model.binding)}"
+            notes.append(
+                f"{named(self)}: the path could not be reached within the inputs' limits at {self._missed} of "
+                f"{self._shortfalls.samples} samples (by up to {self._far:.3g} m or rad{at})"
+            )
+        return notes

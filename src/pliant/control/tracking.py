@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.control.discrete import DiscreteStateSpace, held
 from pliant.control.feedback import Actuation
-from pliant.control.limits import Limits
+from pliant.control.limits import Limits, named
 from pliant.control.lqr import Regulator, Weights, weight_matrix
 from pliant.control.task import Task
 from pliant.control.trajectory import Trajectory
@@ -48,7 +48,7 @@ class Tracking:
     def __post_init__(self) -> None:
         names = self.trajectory.input_names
         self._group = Group(self.equations.model.system)
-        self._actuation = Actuation(names, self.limits, self.sample_time)
+        self._actuation = Actuation(self.equations, names, self.limits, self.sample_time)
         count = int(np.ceil(self.trajectory.time[-1] / self.sample_time - 1e-9))
         rates = self.equations.rates
         labels = rates + tuple(f"d({x})/dt" for x in rates)
@@ -107,7 +107,7 @@ class Tracking:
         wanted = u - gain @ x
         if self.task is not None and self.integral:
             wanted = wanted + self._push[k] @ (self.integral * self._learn(q, v, now))
-        command = self._actuation(wanted)
+        command = self._actuation(now.t, wanted)
         self.seconds.append(time.perf_counter() - begin)
         return dict(zip(self.trajectory.input_names, command.tolist(), strict=True))
 
@@ -122,4 +122,4 @@ class Tracking:
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        return self._actuation.notes()
+        return self._actuation.shortfalls.notes(named(self))

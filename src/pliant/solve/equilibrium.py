@@ -97,6 +97,7 @@ def equilibrium(
     parameters: Values | None = None,
     t: float = 0.0,
     tolerance: float = 1e-10,
+    stay: bool = False,
 ) -> Equilibrium:
     """A pose at rest near `start` (the model's initial pose by default).
 
@@ -104,7 +105,8 @@ def equilibrium(
     path instead, which leaves the unstable pose as the robot would: where it loses its stiffness. A pose that flutters keeps
     its stiffness; no path leads away from it.
 
-    `tolerance`: largest unbalanced force accepted, relative to the forces in play.
+    `tolerance`: largest unbalanced force accepted, relative to the forces in play. `stay`: keep a pose that lacks stiffness, as a
+    controller can hold it.
     """
     engine = eqs.bind(inputs, parameters)
     positive("tolerance", tolerance)
@@ -114,7 +116,8 @@ def equilibrium(
     solver = Statics(engine, t, tolerance)
     notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
     # what is soft remembers how its ends were brought together, so far ones are not put there at once
-    settled = settle(eqs, engine, t, start_q, tolerance) if _is_squeezed(eqs, engine, start_q, made.gap) else None
+    squeezed = not stay and _is_squeezed(eqs, engine, start_q, made.gap)
+    settled = settle(eqs, engine, t, start_q, tolerance) if squeezed else None
     if settled is not None and settled.stable:
         q, multipliers, iterations, done = settled.q, settled.multipliers, settled.points, True
         notes += settled.notes
@@ -127,7 +130,7 @@ def equilibrium(
         q, multipliers = solver.polish(q, multipliers)
     at = solver.linearized(q, multipliers)
     judged = judge(at) or judge_large(at)
-    came = iterations > 0 or bool(made.messages)
+    came = not stay and (iterations > 0 or bool(made.messages))
     gives_way = judged is not None and judged.stable is False and judged.conservative
     gives_way = gives_way and engine.nv <= DENSE_UP_TO
     if came and settled is None and (not done or gives_way):

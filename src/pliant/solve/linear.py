@@ -10,6 +10,7 @@ import numpy as np
 from pliant.arguments import ArgumentError
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.equations.outputs import output_function, output_jacobians
+from pliant.solve.equilibrium import Equilibrium
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
@@ -72,11 +73,16 @@ def linearize(
     parameters: Values | None = None,
     t: float = 0.0,
 ) -> StateSpace:
-    """Exact linearization about a state (the model's start by default), which may be moving.
+    """Exact linearization about a state (the model's start by default), which may be moving; an `Equilibrium` brings its inputs
+    and parameters along.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
     """
+    if isinstance(at, Equilibrium):
+        inputs = at.inputs if inputs is None else inputs
+        parameters = at.parameters if parameters is None else parameters
+        at = at.state
     engine = eqs.bind(inputs, parameters)
     about = given_state(eqs, at, parameters, t, where="at")
     made = assemble(eqs, engine, t, np.array(about.q), np.array(about.v))

@@ -118,9 +118,10 @@ class SampledLoop:
                 raise UnknownName("input", name, now.equations.inputs)
             out[name] = float(value)
             if not np.isfinite(out[name]):
+                known = "; ".join(getattr(self.controllers[i], "warnings", ()))
                 raise ValueError(
-                    f"{_title(self.controllers[i])} commands {value} for input '{name}' at t = {now.t:g} s; the loop may "
-                    "be unstable: check gains, sample time and delay"
+                    f"{_title(self.controllers[i])} commands {value} for input '{name}' at t = {now.t:g} s; "
+                    + (known or "the loop may be unstable: check gains, sample time and delay")
                 )
         return out
 

@@ -1,0 +1,139 @@
+"""The whole sampled loop on the whole linear robot: what a regulator and its observer, as built, do to every mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.control.discrete import DiscreteStateSpace, held_commands
+from pliant.control.modes import Mode, system_modes
+from pliant.solve.linear import StateSpace
+
+if TYPE_CHECKING:
+    from pliant.control.feedback import StateFeedback
+
+MARGIN = 1e-9
+"""Poles nearer to 1 than this neither grow nor decay, as far as round-off can tell."""
+
+NEAR = 0.2
+"""A pole of the loop that is nearer to one of the robot without control belongs to the same motion."""
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """The loop of a robot with all its modes, held commands with their delay, and a controller with its observer.
+
+    Attributes:
+        poles: eigenvalues per sample, largest first.
+        mode: the mode of the robot without control that the largest pole belongs to; None where the loop has made another motion of
+            it.
+        neglected: whether the design left that mode out.
+        states: coordinates that move most in the largest pole.
+        sample_time: [s].
+    """
+
+    poles: np.ndarray
+    mode: Mode | None
+    neglected: bool
+    states: tuple[str, ...]
+    sample_time: float
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of a pole: deviations at last shrink (or grow) by it at every sample."""
+        return float(np.abs(self.poles[0])) if len(self.poles) else 0.0
+
+    @property
+    def stable(self) -> bool:
+        """Whether every deviation decays."""
+        return self.largest < 1 - MARGIN
+
+    @property
+    def motion(self) -> str:
+        """The motion of the largest pole in words."""
+        if self.mode is not None:
+            return f"{self.mode}" + (", which the design leaves out," if self.neglected else "")
+        frequency = abs(np.angle(self.poles[0])) / (2 * np.pi * self.sample_time)
+        where = f" (mostly {', '.join(self.states)})" if self.states else ""
+        return f"a motion of the loop at {frequency:.4g} Hz{where}"
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with a loop that is not stable, and what to do; empty otherwise."""
+        if self.stable:
+            return ""
+        grows = self.largest > 1 + MARGIN
+        what = f"grows (by {np.log(self.largest) / self.sample_time:.3g} 1/s)" if grows else "does not decay"
+        advice = "take that mode into the design" if self.neglected else "lower the gains"
+        if not grows:
+            advice = "give the robot some damping"
+        return (
+            f"on the whole linear robot, sampled and delayed as it runs, {self.motion} {what}: largest pole {self.largest:.6g} per "
+            f"sample of {self.sample_time:g} s. Shorten sample time or delay, raise the weights of inputs, or {advice}"
+        )
+
+
+def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> ClosedLoop:
+    """The loop that a controller closes around a linear robot: `plant`, or the system before it was reduced for the design.
+
+    `plant` may have other parameters, or more modes, than the design; its states are the independent coordinates and their
+    rates. The delay is that of the controller, which may be another than the design's.
+    """
+    regulator, observer, reduction = controller.regulator, controller.observer, controller.reduction
+    design = regulator.linear
+    whole = plant or (reduction.full if reduction is not None else regulator.plant)
+    whole = whole.select(inputs=regulator.plant.inputs)
+    sampled = held_commands(whole, controller.sample_time, controller.delay)
+    n, m = whole.B.shape
+    remembered = design.past if isinstance(design, DiscreteStateSpace) else 0
+    count = max(1, remembered, sampled.past)
+    r = 0 if observer is None else len(regulator.plant.states)
+    size = n + m * count + r
+    # one step of the loop from each unit vector of (states of the robot, past commands, estimates)
+    unit = np.eye(size)
+    x, past, estimate = unit[:n], unit[n : n + m * count], unit[n + m * count :]
+    robot = np.vstack([x, past[: m * sampled.past]])
+    known = past[: m * remembered]
+    if observer is None:
+        seen = x if reduction is None else reduction.onto @ x
+        state = np.vstack([seen, known])
+    else:
+        rows = [whole.outputs.index(name) for name in observer.linear.outputs]
+        y = sampled.C[rows] @ robot
+        if sampled.past == 0:
+            y = y + sampled.D[rows] @ past[:m]  # outputs are read before the new command is in force
+        in_force = past[:m] if remembered == 0 else np.zeros((m, size))
+        state = observer.correct(np.vstack([estimate, known]), y, in_force)
+        state[r:] = known
+    u = -regulator.gain @ state
+    parts = [(sampled.A @ robot + sampled.B @ u)[:n], u, past[: m * (count - 1)]]
+    if observer is not None:
+        parts.append(observer.predict(state, u)[:r])
+    poles, vectors = la.eig(np.vstack(parts))
+    order = np.argsort(-np.abs(poles), kind="stable")
+    if not size:
+        return ClosedLoop(poles, None, False, (), controller.sample_time)
+    largest, vector = complex(poles[order[0]]), vectors[:n, order[0]]
+    mode = _mode(whole, largest, vector, controller.sample_time)
+    left_out = reduction is not None and mode is not None and _is_neglected(mode, reduction.neglected)
+    moves = np.abs(vector[: n // 2])
+    leading = [int(k) for k in np.argsort(-moves)[:2] if moves[k] > 0.2 * moves.max()]
+    names = tuple(whole.states[k] for k in leading)
+    return ClosedLoop(poles[order], mode, left_out, names, controller.sample_time)
+
+
+def _mode(whole: StateSpace, pole: complex, vector: np.ndarray, sample_time: float) -> Mode | None:
+    """The mode of the robot that takes most part in a motion of the loop, if the loop leaves it near to where it was."""
+    modes = system_modes(whole.A, names=whole.states)
+    share = [abs(np.vdot(mode.left, vector)) * np.linalg.norm(mode.right) for mode in modes]
+    mode = modes[int(np.argmax(share))]
+    free = np.exp(mode.eigenvalue * sample_time)
+    return mode if min(abs(free - pole), abs(free - pole.conjugate())) < NEAR else None
+
+
+def _is_neglected(mode: Mode, neglected: tuple[Mode, ...]) -> bool:
+    size = max(abs(mode.eigenvalue), 1e-300)
+    return any(abs(mode.eigenvalue - other.eigenvalue) < 1e-6 * size for other in neglected)

@@ -1,0 +1,202 @@
+"""PID control of joints, frames and soft arms, with or without compensation of gravity and elasticity.
+
+The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that come
+nearest to it are found by `inverse_dynamics` at rest, which also knows what the pose itself needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.control.inverse_dynamics import Weighing, inverse_dynamics
+from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
+from pliant.control.statics import StaticModel
+from pliant.control.task import Path, Task
+from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.watch import Now
+
+Gain: TypeAlias = float | Sequence[float] | np.ndarray
+Compensation: TypeAlias = Literal["none", "measured", "reference"]
+
+SOFT = 1e-9
+"""A robot whose least stiffness is below this share of its largest has none of its own in some direction."""
+
+
+@dataclass(frozen=True)
+class Pid:
+    """Feedback of an error e: proportional e + derivative de/dt + integral of e, one number each or one per component.
+
+    For `ConstraintControl` it is an acceleration [1/s^2, 1/s, 1/s^3 times the unit of e], for `PidControl` a force
+    [N/m, N s/m, N/(m s); for angles N m, N m s, N m/s].
+    """
+
+    proportional: Gain
+    derivative: Gain = 0.0
+    integral: Gain = 0.0
+
+    @classmethod
+    def critical(cls, time: float, *, integral: bool = False) -> Pid:
+        """Poles of accelerations that all lie at -1/time: errors die out without swinging within a few times `time` [s]."""
+        w = 1 / time
+        return cls(3 * w * w, 3 * w, w**3) if integral else cls(w * w, 2 * w)
+
+    def check(self, size: int) -> None:
+        """Refuse gains that are no finite numbers, below zero, or not one for each of `size` components."""
+        for name in ("proportional", "derivative", "integral"):
+            gain = np.asarray(getattr(self, name), dtype=float)
+            if gain.shape not in ((), (size,)):
+                raise ValueError(
+                    f"the {name} gain has {gain.size} values for {size} components; give one, or one for each"
+                )
+            if not np.all(np.isfinite(gain)) or np.any(gain < 0):
+                raise ValueError(f"the {name} gain must be a number that is not below zero; it is {gain}")
+
+    def __call__(self, error: np.ndarray, rate: np.ndarray, integral: np.ndarray) -> np.ndarray:
+        """The feedback for an error, its rate and its integral (k)."""
+        p, d, i = (np.asarray(x, dtype=float) for x in (self.proportional, self.derivative, self.integral))
+        return np.asarray(p * error + d * rate + i * integral)
+
+
+class UnderActuated(ValueError):
+    """The inputs cannot move the task in all its directions."""
+
+
+@dataclass
+class PidControl:
+    """Draws a task to a path by proportional, integral and derivative feedback.
+
+    The feedback f is a force on the task (k): generalized forces T'f with T the Jacobian of the task. The inputs give them as
+    nearly as they can, those nearest to the ones at the start of the run where many do (a pretension stays). How near is weighed
+    by the compliance of the robot at the start where it has stiffness in all directions (soft arms: forces count by what they do to
+    the pose at rest), else by its mass; with an input for every motion the weighing does not matter.
+
+    Attributes:
+        equations: the model; a twin of them is used, so that the robot may differ from it (`parameters`).
+        task, path: what is to follow which path.
+        gains: of the force on the task.
+        compensation: "measured": the inputs that hold the present pose against gravity, springs and the elasticity of rods are
+            added; no error stays where the model is true, and only the feedback gives stiffness. "reference": those at which the
+            model rests with the task on the path; the robot keeps its own stiffness. "none": the inputs are those of the start of
+            the run plus feedback.
+        inputs: those to use; all of the model where None.
+        limits: of the inputs; the model's own where none are given. While they cut the feedback, errors that would add to it are
+            not integrated.
+        least_squares: do the best where the inputs cannot move the task in all its directions, or cannot hold it on the path.
+    """
+
+    equations: Equations
+    task: Task
+    path: Path
+    gains: Pid
+    compensation: Compensation = "measured"
+    sample_time: float = 0.001
+    inputs: tuple[str, ...] | None = None
+    limits: Limits | None = None
+    least_squares: bool = False
+    parameters: Values | None = None
+    delay: float = 0.0
+    name: str = "pid"
+
+    def __post_init__(self) -> None:
+        self.task.check(self.equations)
+        if self.compensation not in ("none", "measured", "reference"):
+            raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
+        self._model = self.equations.twin()
+        self._inputs = self.inputs or self.equations.inputs
+        for name in self._inputs:
+            if name not in self.equations.inputs:
+                raise UnknownName("input", name, self.equations.inputs)
+        if not self._inputs:
+            raise ValueError("the model has no inputs to control with; mark parameters with `input: true`")
+        self._limits = actuator_limits(self.equations, self._inputs, self.limits)
+        self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
+        self._statics: StaticModel | None = None
+        if self.compensation == "reference":
+            self._statics = StaticModel(self.equations, self.task, self._inputs, self.limits, self.parameters)
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; refuse a task that the inputs cannot move, or that they cannot hold on the path."""
+        values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
+        self._last = np.array([values[name] for name in self._inputs])
+        self._begin = dict(zip(self._inputs, self._last.tolist(), strict=True))
+        self._about = self._begin
+        self.gains.check(len(self.path.value(now.t)))
+        self.integral = np.zeros(len(self.path.value(now.t)))
+        self._shortfalls.reset()
+        self._metric = self._stiffness(now)
+        self._check_reach(now)
+        if self._statics is not None:
+            self._statics.reset(now.inputs, near=now.q)
+            if self.least_squares:
+                self._statics.move(self.path.value(now.t))
+            else:
+                self._statics.reach(self.path.value(now.t), title=named(self))
+
+    def _stiffness(self, now: Now) -> np.ndarray | None:
+        """The stiffness of the robot (nv x nv) where all that it can do has some; None otherwise."""
+        engine = self._model.bind(now.inputs, self.parameters)
+        zero = np.zeros(engine.nv)
+        _, multipliers = engine.forward(now.t, now.q, zero)
+        K = engine.linearized(now.t, now.q, zero, zero, multipliers).stiffness.toarray()
+        K = 0.5 * (K + K.T)
+        Z = Weighing(engine, now.t, now.q).Z
+        values = la.eigvalsh(Z.T @ K @ Z)
+        return K if len(values) and values[0] > SOFT * values[-1] else None
+
+    def _check_reach(self, now: Now) -> None:
+        engine = self._model.bind(now.inputs, self.parameters)
+        weighed = Weighing(engine, now.t, now.q, self._metric)
+        columns = [self.equations.inputs.index(name) for name in self._inputs]
+        by_input = self._model.input_derivative(
+            now.q, np.zeros(engine.nv), t=now.t, inputs=now.inputs, parameters=self.parameters
+        )[:, columns]
+        T = self.task.jacobian(self._model, now.q, self.parameters)
+        effect = weighed(T.T).T @ weighed(by_input)
+        size = np.linalg.norm(effect, axis=0)
+        effect = effect[:, size > 0] / size[size > 0]
+        reached = int(np.linalg.matrix_rank(effect, tol=1e-9)) if effect.size else 0
+        if reached < len(T) and not self.least_squares:
+            raise UnderActuated(
+                f"{named(self)}: the task has {len(T)} components and {len(self._inputs)} inputs act on it, but in this pose they "
+                f"move it in {reached} independent directions only. Add inputs, drop components, or set least_squares"
+            )
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs at this sample."""
+        model, zero = self._model, np.zeros(len(now.v))
+        motion = self.task.motion(model, now.q, now.v, None, self.parameters)
+        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
+        T = self.task.jacobian(model, now.q, self.parameters)
+        forces = T.T @ self.gains(error, slip, self.integral)
+        if self._statics is not None:
+            self._statics.move(self.path.value(now.t + 0.5 * self.sample_time), steps=2)
+            self._about = {name: self._statics.values[name] for name in self._inputs}
+        if self.compensation != "measured":
+            # what the pose needs beside these inputs is left to the robot
+            about = now.inputs | self._about
+            forces = forces - model.inverse_dynamics(
+                now.q, zero, zero, t=now.t, inputs=about, parameters=self.parameters
+            )
+        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
+        bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
+        found = inverse_dynamics(
+            model, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
+            preferred=self._begin, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
+            parameters=self.parameters,
+        )  # fmt: skip
+        self._last = np.array(list(found.inputs.values()))
+        binding = np.array([name in found.binding for name in self._inputs])
+        short = self._shortfalls.add(now.t, self._last, binding, found.cut)
+        # where limits cut the feedback, an error that asks for still more of the same waits
+        waits = (T @ found.cut_forces) * error > 0 if short else np.zeros(len(error), dtype=bool)
+        self.integral = self.integral + np.where(waits, 0.0, self.sample_time * error)
+        return found.inputs
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        return self._shortfalls.notes(named(self))

@@ -1,0 +1,140 @@
+"""The check of the whole sampled loop: against theory where there is one, and against motions of the nonlinear robot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.control import StateFeedback, closed_loop, discretize, kalman, lqr, reduce
+from pliant.controller import model_controllers
+from pliant.solve.linear import StateSpace
+
+SAMPLE = 0.02
+WEIGHTS = {"states": [10.0, 50.0, 1.0, 1.0], "inputs": 0.1}
+
+
+@pytest.fixture(scope="module")
+def eqs() -> pliant.Equations:
+    return pliant.derive("cart_pole")
+
+
+@pytest.fixture(scope="module")
+def upright(eqs: pliant.Equations) -> StateSpace:
+    return pliant.linearize(eqs, at=np.zeros(2), independent=("rail", "hinge")).select(outputs=("cart", "pole"))
+
+
+def largest_first(values: np.ndarray) -> np.ndarray:
+    values = values[np.abs(values) > 1e-6]  # commands that are no longer remembered leave zeros
+    return np.array(sorted(values, key=lambda x: (-round(abs(x), 9), x.imag)))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.005, 0.03])
+def test_poles_are_those_of_regulator_and_observer_together(
+    eqs: pliant.Equations, upright: StateSpace, delay: float
+) -> None:
+    """The separation principle: nothing is left out of the design, so the loop has both sets of poles."""
+    sampled = discretize(upright, SAMPLE, delay=delay)
+    regulator = lqr(sampled, **WEIGHTS)
+    known = closed_loop(StateFeedback(eqs, regulator))
+    np.testing.assert_allclose(largest_first(known.poles), largest_first(regulator.poles), atol=1e-9)
+    observer = kalman(sampled, process=1e-6, inputs=1.0, outputs=1e-6)
+    loop = closed_loop(StateFeedback(eqs, regulator, observer=observer))
+    both = np.concatenate([regulator.poles, observer.poles])
+    np.testing.assert_allclose(largest_first(loop.poles), largest_first(both), atol=1e-8)
+    assert loop.stable
+    assert loop.warning == ""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.033, 0.05])
+def test_growth_is_that_of_the_motion(eqs: pliant.Equations, upright: StateSpace, delay: float) -> None:
+    """A design that knows of no delay, run with one: the nonlinear motion dies out or grows as the largest pole says."""
+    regulator = lqr(discretize(upright, SAMPLE), states=[10.0, 50.0, 1.0, 1.0], inputs=1e-3)
+    controller = StateFeedback(eqs, regulator)
+    controller.delay = delay
+    loop = closed_loop(controller)
+    assert loop.stable == (delay < 0.03)
+    small = pliant.State(np.array([0.0, 1e-7]), np.zeros(2))
+    samples = 60
+    run = pliant.simulate(
+        eqs, samples * SAMPLE, start=small, controllers=controller, save=pliant.Every(SAMPLE), rtol=1e-10, atol=1e-18
+    )
+    if loop.stable:
+        assert np.abs(run.q[-10:]).max() < np.abs(run.q[:10]).max()
+        return
+    assert fitted_pole(run.q[-30:, 1]) == pytest.approx(
+        np.abs(loop.poles[0].real) + 1j * abs(loop.poles[0].imag), rel=1e-3
+    )
+    assert "a motion of the loop at" in loop.warning
+    assert "grows" in loop.warning
+
+
+def fitted_pole(x: np.ndarray) -> complex:
+    """The pole (of a pair) of a motion that one pair has taken over: x[k+2] = a x[k+1] + b x[k]."""
+    a, b = np.linalg.lstsq(np.column_stack([x[1:-1], x[:-2]]), x[2:], rcond=None)[0]
+    return complex(max(np.roots([1, -a, -b]), key=lambda z: z.imag))
+
+
+LEG = """
+control:
+  damp:
+    type: lqr
+    sample_time: 2 ms
+    keep: 3
+    output_weights: [{output: middle, weight: WEIGHT}]
+    input_weights: [{input: hold, weight: 1}]
+    sensors: [{output: middle, noise: 0.001 mm}]
+"""
+
+
+@pytest.mark.parametrize("weight", [10.0, 1e9])
+def test_what_feedback_does_to_a_mode_that_the_design_leaves_out_is_seen(weight: float) -> None:
+    """High gains excite vibrations of the leg's spring that the regulator does not know; the motion has the pole that is told."""
+    text = pliant.dump(pliant.load("leg@pretensioned")) + LEG.replace("WEIGHT", f"{weight:g}")
+    eqs = pliant.derive(pliant.load_text(text))
+    rest = pliant.equilibrium(eqs)
+    (controller,) = model_controllers(eqs)
+    controller.noise = {}
+    step = pliant.GeneralizedAlpha(step=1e-4)
+    push = pliant.simulate(eqs, 0.002, start=rest, inputs={"hold": 1.2 + 1e-5}, controllers=(), method=step)
+    start = pliant.State(push.final.q, push.final.v)
+    run = pliant.simulate(eqs, 0.24, start=start, controllers=controller, method=step, save=pliant.Every(2e-3))
+    away = run["middle"].values[:, 0] - rest.outputs["middle"][0]
+    loop = closed_loop(controller)
+    if loop.stable:
+        assert not run.warnings
+        assert np.abs(away).max() < 1e-7
+        return
+    assert np.abs(away).max() > 1e-6
+    assert weight > 10
+    (warning,) = run.warnings
+    assert f"largest pole {loop.largest:.6g}" in warning
+    pole = loop.poles[0]
+    assert fitted_pole(away[-20:]) == pytest.approx(pole.real + 1j * abs(pole.imag), rel=0.01)
+
+
+def test_modes_left_out_are_named() -> None:
+    text = pliant.dump(pliant.load("leg@pretensioned")) + LEG.replace("WEIGHT", "1e7")
+    (controller,) = model_controllers(pliant.derive(pliant.load_text(text)))
+    (warning,) = controller.warnings
+    assert "the mode at 169.2 Hz" in warning
+    assert "which the design leaves out, grows (by " in warning
+    assert "take that mode into the design" in warning
+
+
+def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
+    """Modes, sampling and observer together; without the observer's side effects `spillover` sees nothing either."""
+    eqs = pliant.derive("leg@pretensioned")
+    slow = reduce(pliant.linearize(eqs, at=pliant.equilibrium(eqs)).select(outputs=("middle",)), keep=3)
+    sampled = discretize(slow.linear, 2e-3)
+    regulator = lqr(sampled, states=np.diag([0.0, 0.1, 0.1, 1.0, 1.0]), inputs=300.0)
+    observer = kalman(sampled, process=0.0, inputs=1.0, outputs=1e-8)
+    controller = StateFeedback(eqs, regulator, slow, observer)
+    assert 0.9995 < closed_loop(controller).largest < 1
+    assert slow.spillover(regulator.gain).stable
+    controller.delay = 0.012  # a delay that the design does not know
+    late = closed_loop(controller)
+    assert late.largest > 1
+    assert late.mode is not None
+    assert late.mode.frequency == pytest.approx(slow.kept[-1].frequency)
+    assert not late.neglected

@@ -1,0 +1,247 @@
+"""PID control against exact responses, static balances, and arms that must come to rest where they are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import pliant
+from pliant.control import Coordinates, FramePosition, Limits, Path, Pid, PidControl, UnderActuated
+
+MASS, LENGTH, GRAVITY = 2.0, 0.5, 9.81
+TARGET = 0.6
+JOINT = f"""
+pliant: 1
+parameters: {{torque: {{value: 0 N*m, input: true}}}}
+bodies:
+  arm: {{mass: {MASS} kg, center_of_mass: [{LENGTH / 2} m, 0, 0], shape: {{type: slender_rod, length: {LENGTH} m, axis: x}}}}
+joints: {{hinge: {{type: revolute, child: arm, axis: y, angle: {{input: =torque}}}}}}
+outputs: {{angle: {{coordinate: hinge}}}}
+"""
+INERTIA = MASS * LENGTH**2 / 3
+WEIGHT = MASS * GRAVITY * LENGTH / 2
+"""Torque of gravity about the hinge while the arm is level [N m]."""
+
+
+@pytest.fixture(scope="module")
+def joint() -> pliant.Equations:
+    return pliant.derive(pliant.load_text(JOINT))
+
+
+def hold(joint: pliant.Equations, gains: Pid, compensation: str = "measured", **more: object) -> PidControl:
+    options = {"sample_time": 0.005} | more
+    return PidControl(joint, Coordinates(("hinge",)), Path.constant([TARGET]), gains, compensation, **options)
+
+
+def test_a_joint_with_gravity_compensated_answers_as_a_spring_and_a_damper(joint: pliant.Equations) -> None:
+    """I e'' + kd e' + kp e = 0 exactly, up to the delay of half a sample that held commands have."""
+    kp, kd = 30.0, 4.0
+    poles = np.roots([INERTIA, kd, kp])
+    parts = np.linalg.solve([[1, 1], poles], [-TARGET, 0])
+    worst = []
+    for sample in (0.002, 0.001):
+        run = pliant.simulate(
+            joint, 0.6, controllers=hold(joint, Pid(kp, kd), sample_time=sample), save=pliant.Every(0.02), rtol=1e-9
+        )
+        exact = (np.exp(np.outer(run.time, poles)) @ parts).real
+        worst.append(np.abs(run.q[:, 0] - TARGET - exact).max())
+    assert worst[0] < 0.01 * TARGET
+    assert worst[0] / worst[1] == pytest.approx(2, rel=0.1)
+
+
+def test_without_compensation_gravity_leaves_its_share_and_the_integral_takes_it(joint: pliant.Equations) -> None:
+    kp, kd = 30.0, 6.0
+    sagging = brentq(lambda q: kp * (TARGET - q) + WEIGHT * np.cos(q), 0, 2)
+    last = {}
+    for compensation in ("none", "measured", "reference"):
+        run = pliant.simulate(joint, 3.0, controllers=hold(joint, Pid(kp, kd), compensation))
+        last[compensation] = run.q[-1, 0]
+    assert last["none"] == pytest.approx(sagging, abs=1e-6)
+    assert abs(last["none"] - TARGET) > 0.1
+    assert last["measured"] == pytest.approx(TARGET, abs=1e-6)
+    assert last["reference"] == pytest.approx(TARGET, abs=1e-6)
+    integrated = pliant.simulate(joint, 6.0, controllers=hold(joint, Pid(kp, kd, 60.0), "none"))
+    assert integrated.q[-1, 0] == pytest.approx(TARGET, abs=1e-5)
+    # what the integral holds is the weight in that pose
+    assert integrated.inputs["torque"][-1] == pytest.approx(-WEIGHT * np.cos(TARGET), rel=1e-4)
+
+
+def test_reference_and_measured_compensation_differ_off_the_path(joint: pliant.Equations) -> None:
+    """The first command, at q = 0: the weight in the pose where it is, or in the pose where it should be."""
+    kp, kd = 30.0, 6.0
+    for compensation, angle in (("measured", 0.0), ("reference", TARGET)):
+        run = pliant.simulate(joint, 0.01, controllers=hold(joint, Pid(kp, kd), compensation), save=pliant.Every(0.005))
+        assert run.inputs["torque"][0] == pytest.approx(kp * TARGET - WEIGHT * np.cos(angle), rel=1e-6)
+
+
+def test_errors_that_limits_keep_are_not_integrated(joint: pliant.Equations) -> None:
+    limits = Limits(lower={"torque": -7.0}, upper={"torque": 7.0})
+    gains = Pid(30.0, 5.0, 80.0)
+
+    class Winding:
+        """The same feedback with its commands cut and nothing else."""
+
+        sample_time = 0.005
+
+        def start(self, now: pliant.Now) -> None:
+            self.sum = 0.0
+
+        def command(self, now: pliant.Now) -> dict[str, float]:
+            error = -1.5 - now.q[0]
+            torque = 30.0 * error - 5.0 * now.v[0] + 80.0 * self.sum - WEIGHT * np.cos(now.q[0])
+            self.sum += self.sample_time * error
+            return {"torque": float(np.clip(torque, -7.0, 7.0))}
+
+    there = Path.constant([-1.5])  # upwards, against gravity
+    ours = PidControl(joint, Coordinates(("hinge",)), there, gains, sample_time=0.005, limits=limits)
+    beyond = {}
+    for name, controller in (("winding", Winding()), ("ours", ours)):
+        run = pliant.simulate(joint, 8.0, controllers=controller, save=pliant.Every(0.01))
+        beyond[name] = -1.5 - run.q[:, 0].min()
+        assert abs(run.inputs["torque"]).max() <= 7.0
+        assert run.q[-1, 0] == pytest.approx(-1.5, abs=1e-3)
+        if name == "ours":
+            assert any("limits of the inputs were met" in note for note in run.warnings)
+            assert any("the input 'torque'" in note and "lower limit of -7 N*m" in note for note in run.warnings)
+    assert beyond["winding"] > 0.3
+    assert beyond["ours"] < 0.3 * beyond["winding"]
+
+
+ARM = """
+pliant: 1
+parameters: {t1: {value: 0 N*m, input: true}, t2: {value: 0 N*m, input: true}, t3: {value: 0 N*m, input: true}}
+defaults: {bodies: {mass: 0.5 kg, center_of_mass: [15 cm, 0, 0], frames: {end: {position: [30 cm, 0, 0]}}}}
+bodies:
+  upper: {shape: {type: slender_rod, length: 30 cm, axis: x}}
+  lower: {shape: {type: slender_rod, length: 30 cm, axis: x}}
+  hand: {shape: {type: slender_rod, length: 30 cm, axis: x}}
+joints:
+  shoulder: {type: revolute, child: upper, axis: y, angle: {initial: -30 deg, damper: 0.2 N*m*s, input: =t1}}
+  elbow: {type: revolute, parent: upper.end, child: lower, axis: y, angle: {initial: 60 deg, damper: 0.2 N*m*s, input: =t2}}
+  wrist: {type: revolute, parent: lower.end, child: hand, axis: y, angle: {initial: 10 deg, damper: 0.2 N*m*s, input: =t3}}
+outputs: {tip: {frame: hand.end}}
+"""
+
+
+def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
+    eqs = pliant.derive(pliant.load_text(ARM))
+    q, _ = eqs.initial_state()
+    place = eqs.frame("hand.end", q).position[[0, 2]]
+    goal = place + [-0.1, 0.15]
+    gains = Pid([80.0, 60.0], [12.0, 10.0])
+    controller = PidControl(eqs, FramePosition("hand.end", "xz"), Path.constant(goal), gains, sample_time=0.005)
+    run = pliant.simulate(eqs, 8.0, controllers=controller, save=pliant.Every(0.05))
+    np.testing.assert_allclose(run["tip"].values[-1, [0, 2]], goal, atol=1e-5)
+    # the first command: gravity's torques, and those of the force on the tip
+    force = np.array([80.0, 60.0]) * (goal - place)
+    torques = eqs.inverse_dynamics(q, np.zeros(3), np.zeros(3)) + eqs.frame_jacobian("hand.end", q)[[0, 2]].T @ force
+    np.testing.assert_allclose([run.inputs[name][0] for name in ("t1", "t2", "t3")], torques, rtol=1e-7)
+    for change, error, message in (
+        ({"inputs": ("t2",)}, UnderActuated, r"2 components and 1 inputs .* 1 independent directions"),
+        ({"gains": Pid([1.0, 2.0, 3.0])}, ValueError, "3 values for 2 components"),
+        ({"gains": Pid(-1.0)}, ValueError, "not below zero"),
+    ):
+        with pytest.raises(error, match=message):
+            pliant.simulate(eqs, 0.1, controllers=replace(controller, **change))
+    with pytest.raises(ValueError, match="none, measured or reference"):
+        PidControl(eqs, FramePosition("hand.end", "xz"), Path.constant(goal), gains, "gravity")  # type: ignore[arg-type]
+
+
+ARC = """
+pliant: 1
+parameters: {p1: {value: 50 kPa, input: true}, p2: {value: 50 kPa, input: true}, p3: {value: 50 kPa, input: true}}
+sections: {tube: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 0.5 MPa, poissons_ratio: 0.49}}
+rods:
+  arm:
+    length: 15 cm
+    section: tube
+    material: rubber
+    damping: [0, 0, 0.2, 1e-3, 1e-3, 0]
+    chambers:
+      c1: {pressure: =p1, area: 0.5 cm^2, positions: [[6 mm, 0]]}
+      c2: {pressure: =p2, area: 0.5 cm^2, positions: [[-3 mm, 5.2 mm]]}
+      c3: {pressure: =p3, area: 0.5 cm^2, positions: [[-3 mm, -5.2 mm]]}
+    model: {kind: cc, sections: 1, coordinates: strains}
+outputs: {tip: {frame: arm.tip}}
+"""
+
+
+@pytest.mark.parametrize("compensation", ["none", "measured", "reference"])
+def test_an_arc_comes_to_rest_on_its_place_if_elasticity_is_compensated(compensation: str) -> None:
+    eqs = pliant.derive(pliant.load_text(ARC))
+    rest = pliant.equilibrium(eqs)
+    goal = rest.frames["arm.tip"].position + [0.02, -0.01, 0.001]
+    controller = PidControl(eqs, FramePosition("arm.tip"), Path.constant(goal), Pid(5.0, 0.3), compensation, 0.005)
+    run = pliant.simulate(eqs, 6.0, start=rest, controllers=controller, rtol=1e-5)
+    error = np.linalg.norm(run["tip"].values[-1] - goal)
+    if compensation == "none":
+        assert error > 1e-3
+        return
+    assert error < 1e-5
+    # the pressures at the end are those of a pose at rest with its tip there
+    again = pliant.equilibrium(eqs, start=run.final, inputs={name: run.inputs[name][-1] for name in eqs.inputs})
+    np.testing.assert_allclose(again.frames["arm.tip"].position, goal, atol=1e-5)
+
+
+@pytest.mark.parametrize("compensation", ["measured", "reference"])
+def test_a_soft_arm_of_many_coordinates_and_three_pressures_reaches_its_place(compensation: str) -> None:
+    soft = pliant.derive("stiff_flop")
+    goal = np.array([0.008, -0.005])
+    limits = Limits(lower=dict.fromkeys(soft.inputs, 0.0), upper=dict.fromkeys(soft.inputs, 2e5))
+    controller = PidControl(
+        soft, FramePosition("tip", "xy"), Path.constant(goal), Pid(50.0, 1.0), compensation, 0.01, limits=limits
+    )
+    run = pliant.simulate(soft, 1.5, controllers=controller, method=pliant.GeneralizedAlpha(step=0.005))
+    assert np.linalg.norm(run["tip"].values[-1, :2] - goal) < 1e-6
+    assert min(values.min() for values in run.inputs.values()) >= 0
+
+
+def test_a_closed_loop_is_held_against_its_weight() -> None:
+    text = pliant.dump(pliant.load("four_bar"))
+    motor = "parameters:\n  drive: {value: 0 N*m, input: true}"
+    text = text.replace("parameters:", motor, 1) + "\nloads:\n  motor: {frame: bar1, moment: [0, 0, =drive]}\n"
+    eqs = pliant.derive(pliant.load_text(text))
+    start = pliant.equilibrium(eqs)
+    name = eqs.coordinates[0]
+    goal = float(start.q[0]) + 0.2
+    controller = PidControl(eqs, Coordinates((name,)), Path.constant([goal]), Pid(6.0, 0.6), sample_time=0.002)
+    run = pliant.simulate(eqs, 2.0, start=start, controllers=controller)
+    assert run.q[-1, 0] == pytest.approx(goal, abs=1e-4)
+    held = pliant.inverse_dynamics(eqs, run.q[-1], np.zeros(3), np.zeros(3))
+    assert run.inputs["drive"][-1] == pytest.approx(held.inputs["drive"], rel=1e-2)
+
+
+IN_A_FILE = (
+    JOINT
+    + """
+control:
+  raise:
+    type: pid
+    coordinates: hinge
+    path: =0.6 + 0.1*sin(t/1 s)
+    proportional: 30 N*m/rad
+    derivative: 6 N*m*s/rad
+    integral: 60 N*m/s
+    sample_time: 5 ms
+"""
+)
+
+
+def test_a_model_file_describes_it() -> None:
+    eqs = pliant.derive(pliant.load_text(IN_A_FILE))
+    run = pliant.simulate(eqs, 4.0)
+    wanted = 0.6 + 0.1 * np.sin(run.time)
+    assert np.abs(run.q[:, 0] - wanted)[run.time > 3].max() < 5e-3
+    for old, new, message in (
+        ("proportional: 30 N*m/rad", "proportional: 30 N/m", r"torque or energy"),
+        ("proportional: 30 N*m/rad", "proportional: [30, 20]", r"2 values for 1 components"),
+        ("derivative: 6 N*m*s/rad", "derivative: -6 N*m*s/rad", r"must not be below zero"),
+        ("path: =0.6 + 0.1*sin(t/1 s)", "path: 20 cm", r"a length"),
+    ):
+        assert old in IN_A_FILE
+        with pytest.raises(pliant.SpecError, match=message):
+            pliant.load_text(IN_A_FILE.replace(old, new))
