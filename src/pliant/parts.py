@@ -5,9 +5,18 @@ from __future__ import annotations
 from pliant.constraint.frames import Frames
 from pliant.contact import CapsuleContact, CylinderContact, PlaneContact
 from pliant.contact.points import FrameContactPoint, MeshContactPoints
-from pliant.controller import ConstraintController, LqrController, StaticsController
+from pliant.controller import ConstraintController, LqrController, PidController, StaticsController
 from pliant.controller.base import InputLimit
-from pliant.controller.lqr import CoordinateWeight, Disturbance, InputWeight, OutputWeight, Sensor
+from pliant.controller.lqr import (
+    CoordinateValue,
+    CoordinateWeight,
+    Disturbance,
+    HeldPose,
+    InputValue,
+    InputWeight,
+    OutputWeight,
+    Sensor,
+)
 from pliant.external_load import Distributed, Wrench
 from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
 from pliant.joint.chain import (
@@ -117,6 +126,7 @@ __all__ = [
     "ConstraintOutput",
     "ContactOutput",
     "CoordinateOutput",
+    "CoordinateValue",
     "CoordinateWeight",
     "Cylinder",
     "CylinderContact",
@@ -141,11 +151,13 @@ __all__ = [
     "Free",
     "GivenProperties",
     "GivenStiffness",
+    "HeldPose",
     "HelicalStretch",
     "Helix",
     "Holes",
     "InertiaMatrix",
     "InputLimit",
+    "InputValue",
     "InputWeight",
     "LengthCoordinate",
     "LengthDamper",
@@ -165,6 +177,7 @@ __all__ = [
     "OutputWeight",
     "ParallelStretch",
     "Parameter",
+    "PidController",
     "Piece",
     "PiecewiseInput",
     "Placement",

@@ -28,6 +28,7 @@ from pliant.cli.common import (
     load_model,
     print_json,
     say,
+    say_warnings,
 )
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import Report, check_report, save_report
@@ -292,7 +293,7 @@ def _simulate(
             (0.0, until),
             start=state_at(eqs, "equilibrium") if start == "equilibrium" else None,
             method=chosen,
-            controllers=None if control else (),
+            controllers=_controllers(eqs) if control else (),
             rtol=rtol if chosen is None else None,
             atol=atol if chosen is None else None,
             save=save,
@@ -305,6 +306,15 @@ def _simulate(
         assert out is not None
         write_csv(result, out)
     return result
+
+
+def _controllers(eqs: Equations) -> list[Any]:
+    """The model's controllers; what is wrong with their designs is said before a run that may take long."""
+    from pliant.controller import model_controllers
+
+    found = model_controllers(eqs)
+    say_warnings(found)
+    return found
 
 
 def run(

@@ -134,6 +134,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def say_warnings(controllers: Sequence[object]) -> None:
+    """What is wrong with the designs of controllers, for people."""
+    from pliant.control.limits import named
+
+    for controller in controllers:
+        for text in getattr(controller, "warnings", ()):
+            console(stderr=True).print(f"{named(controller)}: {text}", markup=False)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console for people: colours on a terminal, plain text in a file."""
     from rich.console import Console

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Set, Variant, load_model, print_json
+from pliant.cli.common import CommandError, Folder, Json, Set, Variant, load_model, print_json, say_warnings
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
@@ -91,7 +91,11 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
         raise CommandError(f"no controller '{name}'", f"did you mean '{match}'?" if match else known)
     found = model_controllers(eqs)[list(described).index(name)]
     if not isinstance(found, StateFeedback):
-        raise CommandError(f"the controller '{name}' solves the model at every sample", "export one of type lqr")
+        kind = described[name].type
+        raise CommandError(
+            f"the controller '{name}' ({kind}) solves the model at every sample", "export one of type lqr"
+        )
+    say_warnings([found])
     return found
 
 

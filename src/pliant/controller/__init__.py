@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from pliant.controller.base import ControllerBase, Plant
 from pliant.controller.constraint import ConstraintController
 from pliant.controller.lqr import LqrController
+from pliant.controller.pid import PidController
 from pliant.controller.statics import StaticsController
 from pliant.spec.base import ByType
 
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
     from pliant.solve.sampled import Controller
 
-Control: TypeAlias = Annotated[LqrController | ConstraintController | StaticsController, ByType("controller")]
+Control: TypeAlias = Annotated[
+    LqrController | PidController | ConstraintController | StaticsController, ByType("controller")
+]
 
 __all__ = [
     "ConstraintController",
     "Control",
     "ControllerBase",
     "LqrController",
+    "PidController",
     "StaticsController",
     "model_controllers",
 ]
@@ -35,4 +39,13 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
     environment = eqs.model.environment.with_values(given)
     # designed on a twin: the run's own evaluator is in use
     plant = Plant(eqs.twin(), environment, given)
-    return [controller.build(plant, name) for name, controller in described.items()]
+    return [_built(controller, plant, name) for name, controller in described.items()]
+
+
+def _built(controller: ControllerBase, plant: Plant, name: str) -> Controller:
+    """The controller; what is wrong with it is said under its name."""
+    try:
+        return controller.build(plant, name)
+    except ValueError as reason:
+        begin = f"controller '{name}': "
+        raise ValueError(str(reason) if str(reason).startswith(begin) else begin + str(reason)) from reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -39,7 +39,8 @@ class Plant:
 
 
 class InputLimit(Part):
-    """What an actuator can do; a bound that is left out is none."""
+    """What an actuator can do. A bound that is left out is the `minimum` or `maximum` of the parameter, if it has one; the tension
+    of a tendon is never below zero."""
 
     input: InputName
     """The input parameter."""
@@ -106,6 +107,8 @@ class TaskController(ControllerBase):
     """Coordinates that follow the path, in place of a frame."""
     path: Annotated[tuple[AnySignal, ...], Field(min_length=1), OneOrList()]
     """The path: one value or expression of `t` for each component or coordinate [m or rad]."""
+    least_squares: Literal["on", "off"] = "off"
+    """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """One thing to follow the path, and one value for each of its parts."""

@@ -24,8 +24,6 @@ class ConstraintController(TaskController):
     """Whether errors that stay are integrated away."""
     damping: AngularSpeed = 0
     """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
-    least_squares: Literal["on", "off"] = "off"
-    """Whether to do the best where the inputs cannot follow the path in all its components."""
 
     example: ClassVar[str] = """\
 pliant: 1

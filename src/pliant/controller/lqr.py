@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from pliant.controller.base import ControllerBase, Plant
-from pliant.spec.base import OneOrList, Part, Problem, positive
-from pliant.spec.names import CoordinateName, InputName, OutputName
-from pliant.spec.scalar import Frequency, Number, Scalar, Value
+from pliant.spec.base import OneOrList, Part, Problem, ValueOrPart, positive
+from pliant.spec.names import CoordinateName, FrameName, InputName, OutputName
+from pliant.spec.scalar import Frequency, Length, Number, Scalar, Value
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
+    from pliant.control.limits import Limits
     from pliant.control.lqr import Weights
     from pliant.control.observer import Observer
+    from pliant.control.task import Task
+    from pliant.solve.equilibrium import Equilibrium
     from pliant.solve.linear import StateSpace
 
 
 REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
+
+CHECKED = 800
+"""States of the whole robot up to which the finished loop is checked on it; beyond, it takes minutes."""
 
 
 class CoordinateWeight(Part):
@@ -74,12 +81,86 @@ class Disturbance(Part):
     """Standard deviation of what acts like a change of this input [unit of the parameter]."""
 
 
+class InputValue(Part):
+    """A value of an input."""
+
+    input: InputName
+    """The input parameter."""
+    value: Value
+    """Its value [unit of the parameter]."""
+
+
+class CoordinateValue(Part):
+    """A value of a coordinate."""
+
+    coordinate: CoordinateName
+    """The coordinate."""
+    value: Value
+    """Its value [m or rad]."""
+
+
+class HeldPose(Part):
+    """A pose at rest, stable or not: that under given `inputs`, or the one in which `coordinates` or a `frame` have given values,
+    held by inputs that are found."""
+
+    inputs: tuple[InputValue, ...] = ()
+    """Values of inputs; those without an entry have the model's. Where coordinates or a frame are given, the inputs that hold the
+    pose are near to these if many do (a pretension)."""
+    coordinates: tuple[CoordinateValue, ...] = ()
+    """Values of coordinates that the inputs are to hold."""
+    frame: FrameName | None = None
+    """Frame that the inputs are to hold, in place of coordinates."""
+    components: str = "xyz"
+    """Components of the frame's position in the world, some of x, y and z in order."""
+    position: Annotated[tuple[Length, ...], OneOrList()] = ()
+    """Their values, one for each [m]."""
+    near: tuple[CoordinateValue, ...] = ()
+    """Coordinates of the pose that the search begins from, where it is not the start; the pose at rest nearest to it is
+    taken, be it stable or not."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """It says something, and not twice."""
+        if not (self.inputs or self.coordinates or self.frame or self.near):
+            yield (), "the pose says nothing", "give `inputs`, `coordinates`, `frame` or `near`; or write `equilibrium`"
+        if self.frame is not None and self.coordinates:
+            yield ("frame",), "give either `coordinates` or `frame`", "both say where the robot is held"
+        if self.frame is not None and len(self.position) != len(self.components):
+            message = f"the position has {len(self.position)} values for {len(self.components)} components"
+            yield ("position",), message, "give one value for each"
+        if self.frame is None and self.position:
+            yield ("position",), "a position of which frame?", "give `frame`"
+        if any(c not in "xyz" for c in self.components) or len(set(self.components)) != len(self.components):
+            yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
+
+    def find(self, plant: Plant, use: tuple[str, ...] | None, limits: Limits) -> Equilibrium:
+        """The pose, with its inputs."""
+        from pliant.control.statics import rest_with
+        from pliant.control.task import Coordinates, FramePosition
+        from pliant.solve.equilibrium import equilibrium
+
+        eqs, number = plant.equations, plant.number
+        near = {x.coordinate: number(x.value) for x in (*self.near, *self.coordinates)}
+        start = eqs.position_vector(near, eqs.initial_state(plant.parameters)[0])
+        inputs = {x.input: number(x.value) for x in self.inputs}
+        if not self.coordinates and self.frame is None:
+            return equilibrium(eqs, start=start, inputs=inputs, parameters=plant.parameters, stay=bool(self.near))
+        if self.frame is not None:
+            task: Task = FramePosition(self.frame, self.components)
+            value = [number(x) for x in self.position]
+        else:
+            task = Coordinates(tuple(x.coordinate for x in self.coordinates))
+            value = [number(x.value) for x in self.coordinates]
+        return rest_with(
+            eqs, task, np.array(value), start=start, inputs=inputs, use=use, limits=limits, parameters=plant.parameters
+        )
+
+
 class LqrController(ControllerBase):
     """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
 
     type: Literal["lqr"] = "lqr"
-    about: Literal["equilibrium", "start"] = "equilibrium"
-    """The state that it holds: the equilibrium, or the model's start."""
+    about: Annotated[Literal["equilibrium", "start"] | HeldPose, ValueOrPart()] = "equilibrium"
+    """The state that it holds: the equilibrium, the model's start, or another pose at rest by inputs, coordinates or a frame."""
     coordinate_weights: tuple[CoordinateWeight, ...] = ()
     """Costs of coordinates."""
     output_weights: tuple[OutputWeight, ...] = ()
@@ -94,6 +175,8 @@ class LqrController(ControllerBase):
     """What is measured; without entries the state itself is known."""
     disturbances: tuple[Disturbance, ...] = ()
     """Uncertainty of inputs, for the observer; one unit for those without an entry."""
+    share: Literal["on", "off"] = "off"
+    """Whether inputs that are not at their limits take over what limits cut from others, so that tendons keep pulling."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Seed of the sensors' noise in simulations."""
     independent: Annotated[tuple[CoordinateName, ...], OneOrList()] | None = None
@@ -125,8 +208,14 @@ control:
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Something costs; one way of choosing modes."""
+        """Something costs; one way of choosing modes; inputs of the pose are the controller's own."""
         yield from super().problems(value)
+        if isinstance(self.about, HeldPose) and self.inputs is not None:
+            for index, given in enumerate(self.about.inputs):
+                if given.input not in self.inputs:
+                    message = f"the pose has another value of '{given.input}', which this controller does not set"
+                    hint = "add it to `inputs` of the controller, or give it that value in the model"
+                    yield ("about", "inputs", index, "input"), message, hint
         if not self.coordinate_weights and not self.output_weights:
             hint = "add `coordinate_weights` or `output_weights`"
             yield (), "nothing that the regulator should keep small has a weight", hint
@@ -135,6 +224,7 @@ control:
 
     def build(self, plant: Plant, name: str) -> StateFeedback:
         """Linearize, reduce, discretize, design."""
+        from pliant.control.closed_loop import closed_loop
         from pliant.control.discrete import discretize
         from pliant.control.feedback import StateFeedback
         from pliant.control.lqr import lqr, weight_matrix
@@ -143,19 +233,22 @@ control:
         from pliant.solve.linear import linearize
 
         eqs, number = plant.equations, plant.number
-        at = None
-        if self.about == "equilibrium":
-            rest = equilibrium(eqs, parameters=plant.parameters)
+        at, inputs = None, None
+        if self.about != "start":
+            if isinstance(self.about, HeldPose):
+                rest = self.about.find(plant, self.inputs, self.input_limits(plant))
+            else:
+                rest = equilibrium(eqs, parameters=plant.parameters)
             if rest.status != "converged":
-                raise ValueError(f"controller '{name}': {rest.message}")
-            at = rest.state
-        linear = linearize(eqs, at=at, parameters=plant.parameters, independent=self.independent)
+                raise ValueError(rest.message)
+            at, inputs = rest.state, rest.inputs
+        linear = linearize(eqs, at=at, inputs=inputs, parameters=plant.parameters, independent=self.independent)
         if linear.residual > REST:
             raise ValueError(
-                f"controller '{name}': the robot does not rest in the state it should hold (about: {self.about}; accelerations up "
-                f"to {linear.residual:.3g}). Put the start where it rests, or hold the equilibrium"
+                f"the robot does not rest in the state it should hold (accelerations up to {linear.residual:.3g}). Put the start "
+                "where it rests, or hold the equilibrium or another pose (`about`)"
             )
-        linear = linear.select(self.inputs, None)
+        linear = whole = linear.select(self.inputs, None)
         states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
         states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}
         reduction = None
@@ -170,10 +263,17 @@ control:
             outputs={w.output: number(w.weight) for w in self.output_weights},
         )  # fmt: skip
         noise = {s.output: number(s.noise) for s in self.sensors}
-        return StateFeedback(
+        controller = StateFeedback(
             eqs, regulator, reduction, self._observer(plant, linear, noise) if noise else None,
-            limits=self.input_limits(plant), noise=noise, seed=self.seed, name=name,
+            limits=self.input_limits(plant), share=self.share == "on", noise=noise, seed=self.seed, name=name,
         )  # fmt: skip
+        size = len(whole.states)
+        if size > CHECKED:
+            text = f"the loop on the whole robot was not checked: {size} states are too many (up to {CHECKED})"
+            controller.warnings += (text,) if reduction is not None else ()
+        elif warning := closed_loop(controller, whole).warning:
+            controller.warnings += (warning,)
+        return controller
 
     def _observer(self, plant: Plant, linear: StateSpace, noise: dict[str, float]) -> Observer:
         from pliant.control.discrete import discretize

@@ -53,5 +53,6 @@ control:
         return StaticControl(
             plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
             proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
-            inputs=self.inputs, limits=self.input_limits(plant), parameters=plant.parameters, delay=number(self.delay), name=name,
+            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

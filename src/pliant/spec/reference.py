@@ -125,6 +125,9 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         (
             *kinds(RobotSpec, "control")[1].values(),
             InputLimit,
+            lqr.HeldPose,
+            lqr.InputValue,
+            lqr.CoordinateValue,
             lqr.CoordinateWeight,
             lqr.OutputWeight,
             lqr.InputWeight,

@@ -9,6 +9,7 @@ from pliant.contact.points import MeshContactPoints
 from pliant.link.axial import Axial
 from pliant.spec.base import Framed
 from pliant.spec.collection import collections
+from pliant.spec.controls import control_problems
 from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.spec.environment import is_finite
@@ -45,7 +46,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _same_ends(checked)
     yield from _eyelets(checked)
     yield from _contact_sets(checked)
-    yield from _controllers(checked)
+    yield from control_problems(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
     yield from rod_coordinate_problems(checked)
@@ -353,25 +354,6 @@ def _contact_sets(checked: Checked) -> Iterator[Finding]:
                 message = empty if item.set in members else f"the mesh '{item.mesh}' has no set '{item.set}'"
                 hint = suggestion(item.set, members, f"it has: {', '.join(members)}")
                 yield "contacts", name, ("points", index, "set"), message, hint
-
-
-def _controllers(checked: Checked) -> Iterator[Finding]:
-    """Limits of inputs have the inputs' dimensions; no input has two controllers."""
-    owner: dict[str, str] = {}
-    for name, controller in checked.flat.control.items():
-        for index, limit in enumerate(controller.limits):
-            expected = checked.dimensions.get(limit.input)
-            for bound in ("lower", "upper"):
-                value = getattr(limit, bound)
-                if value is not None and isinstance(expected, Dimension):
-                    problem = checked.dimension_problem(value, expected)
-                    if problem:
-                        yield "control", name, ("limits", index, bound), *problem
-        for input_name in controller.inputs or sorted(checked.inputs):
-            if input_name in owner:
-                message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
-                yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
-            owner.setdefault(input_name, name)
 
 
 def _masses(checked: Checked) -> Iterator[Finding]:

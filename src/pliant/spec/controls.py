@@ -1,0 +1,75 @@
+"""Controllers fit the model: dimensions of limits, paths, gains and poses, and who sets which input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pliant.controller.base import ControllerBase, TaskController
+from pliant.controller.lqr import HeldPose, LqrController
+from pliant.controller.pid import PidController
+from pliant.spec.coordinate import LengthCoordinate, Orientation
+from pliant.spec.dimension import LENGTH, NUMBER, TIME, TORQUE, Dimension
+from pliant.spec.listing import coordinate_table
+from pliant.spec.rods import Finding
+from pliant.spec.scalar import Scalar
+from pliant.spec.words import Path
+
+if TYPE_CHECKING:
+    from pliant.spec.meaning import Checked
+
+
+def control_problems(checked: Checked) -> Iterator[Finding]:
+    """Values of controllers have the dimensions of what they are about; no input has two controllers."""
+    owner: dict[str, str] = {}
+    for name, controller in checked.flat.control.items():
+        for path, value, expected in _values(checked, controller):
+            problem = None if expected is None else checked.dimension_problem(value, expected)
+            if problem:
+                yield "control", name, path, *problem
+        for input_name in controller.inputs or sorted(checked.inputs):
+            if input_name in owner:
+                message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
+                yield "control", name, ("inputs",), message, "list under `inputs` what each controller sets"
+            owner.setdefault(input_name, name)
+
+
+def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path, Scalar, Dimension | None]]:
+    """Values whose dimension the model decides: where they stand, what they are, and that dimension (None: unknown)."""
+    lengths = _coordinates(checked)
+
+    def of_input(name: str) -> Dimension | None:
+        found = checked.dimensions.get(name)
+        return found if isinstance(found, Dimension) else None
+
+    for index, limit in enumerate(controller.limits):
+        for bound in ("lower", "upper"):
+            if getattr(limit, bound) is not None:
+                yield ("limits", index, bound), getattr(limit, bound), of_input(limit.input)
+    if isinstance(controller, TaskController):
+        parts = [lengths.get(x) for x in controller.coordinates] or [LENGTH] * len(controller.components)
+        for index, (value, part) in enumerate(zip(controller.path, parts, strict=False)):
+            yield ("path", index), value, part
+        if isinstance(controller, PidController):
+            for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
+                gains = getattr(controller, field)
+                for index, gain in enumerate(gains):
+                    units = set(parts) if len(gains) == 1 else {parts[index] if index < len(parts) else None}
+                    unit = units.pop() if len(units) == 1 else None
+                    yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
+    if isinstance(controller, LqrController) and isinstance(controller.about, HeldPose):
+        about = controller.about
+        for index, given in enumerate(about.inputs):
+            yield ("about", "inputs", index, "value"), given.value, of_input(given.input)
+        for field in ("coordinates", "near"):
+            for index, given in enumerate(getattr(about, field)):
+                yield ("about", field, index, "value"), given.value, lengths.get(given.coordinate)
+
+
+def _coordinates(checked: Checked) -> dict[str, Dimension]:
+    """Dimensions of the joints' coordinates by name; those of rods are checked when the robot is built."""
+    return {
+        entry.name: LENGTH if isinstance(entry.coordinate, LengthCoordinate) else NUMBER
+        for entry in coordinate_table(checked.flat)
+        if not isinstance(entry.coordinate, Orientation)
+    }
