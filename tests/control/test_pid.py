@@ -200,6 +200,40 @@ def test_a_soft_arm_of_many_coordinates_and_three_pressures_reaches_its_place(co
     assert min(values.min() for values in run.inputs.values()) >= 0
 
 
+def test_actuators_do_what_they_can_of_the_force() -> None:
+    """At rest the task moves by the projection of what the force would do: symmetric, never against it, never beyond it."""
+    soft = pliant.derive("stiff_flop")
+    pressures, zero = dict.fromkeys(soft.inputs, 3e4), np.zeros(len(soft.rates))
+    rest = pliant.equilibrium(soft, inputs=pressures)
+    task = FramePosition("tip", "xy")
+    here = task.motion(soft, rest.q, zero, None, None).value
+    now = pliant.Now(0.0, rest.q, zero, soft, pressures, {})
+
+    def moved(metric: str) -> np.ndarray:
+        """Change of the tip at rest per force (2 x 2), found by equilibria with the inputs that are commanded."""
+        columns = []
+        for direction in np.eye(2):
+            controller = PidControl(soft, task, Path.constant(here + 1e-3 * direction), Pid(1.0))
+            controller.start(now)
+            if metric == "mass":
+                controller._metric = None
+            after = pliant.equilibrium(soft, start=rest, inputs=controller.command(now))
+            columns.append((task.motion(soft, after.q, zero, None, None).value - here) / 1e-3)
+        return np.array(columns).T
+
+    ours, by_mass = moved("compliance"), moved("mass")
+    K = soft.linearization(rest.q, zero, inputs=pressures).stiffness.toarray()
+    T = task.jacobian(soft, rest.q, None)
+    own = T @ np.linalg.solve(K, T.T)
+    np.testing.assert_allclose(ours, ours.T, atol=1e-3 * np.abs(ours).max())
+    assert np.linalg.eigvalsh(ours).min() > 0
+    assert np.linalg.eigvalsh(own - ours).min() > 0
+    assert np.linalg.eigvalsh(ours - by_mass).min() > 0
+    np.testing.assert_allclose(
+        [own[0, 0], ours[0, 0], by_mass[0, 0]], [0.054, 0.044, 0.010], atol=5e-4
+    )  # as in the docs
+
+
 def test_a_closed_loop_is_held_against_its_weight() -> None:
     text = pliant.dump(pliant.load("four_bar"))
     motor = "parameters:\n  drive: {value: 0 N*m, input: true}"

@@ -48,6 +48,10 @@ class Actuation:
     cut_forces: np.ndarray
 
 
+class NotSettled(ValueError):
+    """Inputs that do not act linearly, and were not found by iteration."""
+
+
 class Weighing:
     """Generalized forces in a pose as accelerations of unit mass of the allowed motions: their sizes can be compared.
 
@@ -113,6 +117,7 @@ def inverse_dynamics(
     liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
     given = dict(inputs or {})
     u = np.clip(np.array([eqs.input_vector(inputs)[k] for k in columns]), lower, upper)
+    before = np.full((engine.nv, len(names)), np.inf)
     for _ in range(MAX_ITERATIONS):
         now = given | dict(zip(names, u.tolist(), strict=True))
         lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
@@ -127,13 +132,15 @@ def inverse_dynamics(
         )
         change = found.inputs / scale - u
         u = found.inputs / scale
-        # forces that balance each other leave round-off of their own size
-        floor = np.linalg.norm(lacking) / np.min(np.diag(weighed.factor), initial=np.inf)
-        in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + floor
-        if np.linalg.norm(effect @ change) <= SETTLED * in_play + 1e-300:
+        in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
+        if np.linalg.norm(effect @ change) <= SETTLED * in_play:
             break
+        # inputs that act linearly are found in one step; forces that balance each other leave their round-off
+        if np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input):
+            break
+        before = by_input
     else:
-        raise ValueError(f"the inputs {', '.join(names)} did not settle: they do not act linearly enough in this state")
+        raise NotSettled(f"the inputs {', '.join(names)} did not settle: they do not act linearly enough in this state")
     now = given | dict(zip(names, u.tolist(), strict=True))
     lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.linalg as la
 
-from pliant.control.inverse_dynamics import Weighing, inverse_dynamics
+from pliant.control.inverse_dynamics import Actuation, NotSettled, Weighing, inverse_dynamics
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.statics import StaticModel
 from pliant.control.task import Path, Task
@@ -128,6 +128,7 @@ class PidControl:
         self.gains.check(len(self.path.value(now.t)))
         self.integral = np.zeros(len(self.path.value(now.t)))
         self._shortfalls.reset()
+        self._lost = 0
         self._metric = self._stiffness(now)
         self._check_reach(now)
         if self._statics is not None:
@@ -146,7 +147,11 @@ class PidControl:
         K = 0.5 * (K + K.T)
         Z = Weighing(engine, now.t, now.q).Z
         values = la.eigvalsh(Z.T @ K @ Z)
-        return K if len(values) and values[0] > SOFT * values[-1] else None
+        if not len(values) or values[0] <= SOFT * values[-1]:
+            return None
+        # where constraints forbid to move here they may not later on
+        allowed = Z @ Z.T
+        return np.asarray(allowed @ K @ allowed + values[-1] * (np.eye(engine.nv) - allowed))
 
     def _check_reach(self, now: Now) -> None:
         engine = self._model.bind(now.inputs, self.parameters)
@@ -182,13 +187,11 @@ class PidControl:
             forces = forces - model.inverse_dynamics(
                 now.q, zero, zero, t=now.t, inputs=about, parameters=self.parameters
             )
-        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
-        bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
-        found = inverse_dynamics(
-            model, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
-            preferred=self._begin, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
-            parameters=self.parameters,
-        )  # fmt: skip
+        try:
+            found = self._found(now, forces)
+        except NotSettled:
+            self._lost += 1  # inputs with a kink here (a line that goes slack): the last command stays
+            return dict(zip(self._inputs, self._last.tolist(), strict=True))
         self._last = np.array(list(found.inputs.values()))
         binding = np.array([name in found.binding for name in self._inputs])
         short = self._shortfalls.add(now.t, self._last, binding, found.cut)
@@ -197,6 +200,23 @@ class PidControl:
         self.integral = self.integral + np.where(waits, 0.0, self.sample_time * error)
         return found.inputs
 
+    def _found(self, now: Now, forces: np.ndarray) -> Actuation:
+        """The inputs within their limits that hold the present pose and give these forces on top."""
+        zero = np.zeros(len(now.v))
+        lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
+        bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
+        return inverse_dynamics(
+            self._model, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
+            preferred=self._begin, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
+            parameters=self.parameters,
+        )  # fmt: skip
+
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        return self._shortfalls.notes(named(self))
+        notes = self._shortfalls.notes(named(self))
+        if self._lost:
+            notes.append(
+                f"{named(self)}: at {self._lost} samples no inputs were found, because they act with a kink there (a line that "
+                "goes slack); the command before was kept"
+            )
+        return notes
