@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,40 +25,50 @@ def element_path(system: System, node: int) -> list[int]:
 
 def system_pattern(system: System) -> sp.csc_matrix:
     """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
-    pairs: set[tuple[int, int]] = set()
+    count = len(system.elements)
+    pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
+
+    def couple(group: Iterable[int]) -> None:
+        members = list(group)
+        for a in members:
+            pairs.update([a * count + b for b in members])
+
     for index, element in enumerate(system.elements):
-        pairs.add((index, index))
-        for other in element_path(system, element.base):
-            pairs.add((index, other))
-            pairs.add((other, index))
+        above = element_path(system, element.base)
+        pairs.add(index * count + index)
+        pairs.update([index * count + other for other in above])
+        pairs.update([other * count + index for other in above])
     linked = [(f.nodes, ()) for f in system.frame_forces] + [(c.nodes, ()) for c in system.constraints]
     for nodes, own in linked + [(i.nodes, i.elements) for i in system.inertias]:
-        touched = sorted({e for node in nodes for e in element_path(system, node)} | set(own))
-        for a in touched:
-            for b in touched:
-                pairs.add((a, b))
+        couple({e for node in nodes for e in element_path(system, node)} | set(own))
     for route in system.routes:
         for group in _coupled_by(system, route):
-            pairs.update((a, b) for a in group for b in group)
+            couple(group)
     starts_at = [element.v_at for element in system.elements]
     for force in system.coordinate_forces:
         first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
-        pairs |= {(a, b) for a in range(first, last + 1) for b in range(first, last + 1)}
+        couple(range(first, last + 1))
     if not pairs:
         return sp.csc_matrix((0, 0))
-    array = np.array(sorted(pairs), dtype=int)
-    starts = np.array(starts_at)
-    sizes = np.array([e.v_size for e in system.elements])
-    row_sizes, column_sizes = sizes[array[:, 0]], sizes[array[:, 1]]
-    counts = row_sizes * column_sizes
-    which = np.repeat(np.arange(len(array)), counts)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = starts[array[which, 0]] + within % row_sizes[which]
-    columns = starts[array[which, 1]] + within // row_sizes[which]
+    rows, columns = np.divmod(np.fromiter(pairs, dtype=np.int64, count=len(pairs)), count)
+    return _with_full_blocks(system, rows, columns)
+
+
+def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> sp.csc_matrix:
+    """The pattern of coordinates in which elements `rows` and `columns` have a full block, written down column by column."""
+    order = np.lexsort((rows, columns))
+    rows, columns = rows[order], columns[order]
+    begins = np.searchsorted(columns, np.arange(len(system.elements) + 1))
+    own = [np.arange(e.v_at, e.v_at + e.v_size, dtype=np.int32) for e in system.elements]
+    indices, lengths = [np.zeros(0, dtype=np.int32)], [0]
+    # rates are numbered from element to element
+    for element, begin, end in zip(system.elements, begins[:-1], begins[1:], strict=True):
+        entries = np.concatenate([own[k] for k in rows[begin:end]])
+        indices += [entries] * element.v_size
+        lengths += [len(entries)] * element.v_size
+    indptr = np.cumsum(lengths)
     shape = (system.v_size, system.v_size)
-    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
-    matrix.sort_indices()
-    return matrix
+    return sp.csc_matrix((np.ones(indptr[-1]), np.concatenate(indices), indptr), shape=shape)
 
 
 def _coupled_by(system: System, route: Routed) -> list[set[int]]:
@@ -83,15 +94,20 @@ class BlockPositions:
         self._system, self.pattern = system, pattern
         self._cache: dict[int, dict[int, int]] = {}
         self.element_of = element_of
+        self._begins = np.full(system.v_size, -1)
+        for index, element in enumerate(system.elements):
+            if element.v_size:
+                self._begins[element.v_at] = index
 
     def block(self, row_element: int, column_element: int) -> tuple[int, int]:
         """(first position, stride between columns) of a block."""
         column = self._system.elements[column_element].v_at
         start, end = self.pattern.indptr[column], self.pattern.indptr[column + 1]
         if column_element not in self._cache:
-            rows = self.pattern.indices[start:end]
-            self._cache[column_element] = {int(r): int(start + i) for i, r in enumerate(rows)}
-        return self._cache[column_element][self._system.elements[row_element].v_at], int(end - start)
+            begun = self._begins[self.pattern.indices[start:end]]
+            at = np.flatnonzero(begun >= 0)
+            self._cache[column_element] = dict(zip(begun[at].tolist(), (start + at).tolist(), strict=True))
+        return self._cache[column_element][row_element], int(end - start)
 
     def entry(self, row: int, column: int) -> int:
         """Position of one entry, by the numbers of two rates."""
@@ -105,10 +121,17 @@ def saddle_pattern(
     system: System,
     pattern: sp.csc_matrix,
     jacobian: tuple[list[int], list[int]],
-    integers: dict[str, list[int]],
+    integers: dict[str, Any],
 ) -> sp.csc_matrix:
     """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
     n, m = system.v_size, system.rows
+    if m == 0:
+        none = np.zeros(0, dtype=np.int32)
+        integers["kkt_of"] = np.arange(pattern.nnz, dtype=np.int32)
+        integers["kkt_of_j"] = integers["kkt_of_jt"] = integers["kkt_of_diagonal"] = none
+        integers["kkt_colptr"], integers["kkt_row"] = pattern.indptr, pattern.indices
+        integers["kkt_order"] = elimination_order(system, pattern, jacobian)
+        return pattern
     coordinates = pattern.tocoo()
     # a CSC matrix lists its entries in storage order, so entry k of `coordinates` is value k of the pattern
     rows_j, columns_j = np.array(jacobian[0], dtype=int), np.array(jacobian[1], dtype=int)
@@ -120,13 +143,13 @@ def saddle_pattern(
     key = matrix.tocoo()
     size = n + m
     sorted_keys = key.col.astype(np.int64) * size + key.row
-    where = np.searchsorted(sorted_keys, columns.astype(np.int64) * size + rows).tolist()
+    where = np.searchsorted(sorted_keys, columns.astype(np.int64) * size + rows).astype(np.int32)
     nnz, nnz_j = pattern.nnz, len(rows_j)
     integers["kkt_of"] = where[:nnz]
     integers["kkt_of_j"] = where[nnz : nnz + nnz_j]
     integers["kkt_of_jt"] = where[nnz + nnz_j : nnz + 2 * nnz_j]
     integers["kkt_of_diagonal"] = where[nnz + 2 * nnz_j :]
-    integers["kkt_colptr"], integers["kkt_row"] = matrix.indptr.tolist(), matrix.indices.tolist()
+    integers["kkt_colptr"], integers["kkt_row"] = matrix.indptr, matrix.indices
     integers["kkt_order"] = elimination_order(system, matrix, jacobian)
     return matrix
 
@@ -144,7 +167,7 @@ def elimination_order(system: System, matrix: sp.csc_matrix, jacobian: tuple[lis
     sizes = np.array([e.v_size for e in system.elements])
     owner = np.repeat(np.arange(len(sizes)), sizes)
     rank = np.empty(len(sizes), dtype=int)
-    order = minimum_degree(_element_graph(matrix[:n, :n], owner, len(sizes)))
+    order = minimum_degree(_element_graph(system, matrix))
     rank[order] = np.arange(len(order))
     # sort keys of all columns: coordinates stand where their element does, multipliers just behind one
     key = np.empty((size, 2))
@@ -168,12 +191,13 @@ def _groups(system: System) -> list[tuple[int, int]]:
     return [(c.row, c.kind.size) for c in system.constraints] + [(c.row, 1) for c in system.linear_constraints]
 
 
-def _element_graph(matrix: sp.csc_matrix, owner: np.ndarray, count: int) -> sp.csc_matrix:
-    """Which of `count` elements have a block in common; `owner` says whose each coordinate is."""
-    entries = matrix.tocoo()
-    graph = sp.csc_matrix((np.ones(entries.nnz), (owner[entries.row], owner[entries.col])), shape=(count, count))
-    graph.sum_duplicates()
-    return graph
+def _element_graph(system: System, matrix: sp.csc_matrix) -> sp.csc_matrix:
+    """Which elements have a block in common: blocks are full, so the first coordinates of both tell."""
+    moving = np.array([k for k, e in enumerate(system.elements) if e.v_size], dtype=int)
+    firsts = np.array([system.elements[k].v_at for k in moving], dtype=int)
+    shared = matrix[:, firsts][firsts, :].tocoo()
+    shape = (len(system.elements), len(system.elements))
+    return sp.csc_matrix((np.ones(shared.nnz), (moving[shared.row], moving[shared.col])), shape=shape)
 
 
 def minimum_degree(graph: sp.csc_matrix) -> np.ndarray:

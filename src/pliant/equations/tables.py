@@ -153,7 +153,7 @@ class _Kinds:
 
 def build_tables(system: System, plan: InputPlan) -> Tables:
     """All tables of a system."""
-    integers: dict[str, list[int]] = {name: [] for name in INTEGERS}
+    integers: dict[str, Any] = {name: [] for name in INTEGERS}
     motions, cforces, fforces, routes, constraints = (
         _Kinds(motion_kernels),
         _Kinds(coordinate_force_kernels),
@@ -269,7 +269,8 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     }
     return Tables(
         counts,
-        {name: np.ascontiguousarray(values, dtype=np.int32) for name, values in integers.items()},
+        # copies: matrices that are handed out share the pattern's own arrays
+        {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
         {name: np.ascontiguousarray(values, dtype=float) for name, values in numbers.items()},
         slots,
         tuple(libraries),
@@ -347,9 +348,8 @@ def _elements(system: System, integers: dict[str, list[int]], motions: _Kinds) -
     return element_of
 
 
-def _tree_positions(system: System, integers: dict[str, list[int]], positions: BlockPositions) -> None:
-    integers["colptr"] = positions.pattern.indptr.tolist()
-    integers["row"] = positions.pattern.indices.tolist()
+def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
+    integers["colptr"], integers["row"] = positions.pattern.indptr, positions.pattern.indices
     for index, element in enumerate(system.elements):
         position, stride = positions.block(index, index)
         integers["elem_pos"].append(position)
