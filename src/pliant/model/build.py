@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,93 +14,21 @@ from pliant.geometry.se3 import Pose
 from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.interaction.inertia import Inertia
 from pliant.interaction.route import RouteForce
-from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
-from pliant.model.inertia import mass_properties
+from pliant.model import placing
+from pliant.model.entries import ArcEntry, CoordinateEntry, NodePlan, RodPiece, TurnLimit
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.base import Motion, Quaternion
 from pliant.rod.arc_coordinates import ArcCoordinates
-from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.spec.environment import Environment
 from pliant.spec.placement import (
     Attachment,
     Axis,
-    AxisRotation,
-    EulerRotation,
     Placement,
-    QuaternionRotation,
     Rotation,
-    VectorRotation,
 )
 from pliant.spec.robot import RobotSpec
-from pliant.spec.scalar import AS_AT_START, Scalar
-
-UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-@dataclass(frozen=True)
-class CoordinateEntry:
-    """Where a named coordinate stands: `q[q_at]`, `v[v_at]`; a free rotation takes four and three places. `unit` is its SI unit,
-    empty where it was not said."""
-
-    name: str
-    q_at: int
-    v_at: int
-    is_rotation: bool
-    spec: Coordinate | Orientation | None = None
-    unit: str = ""
-
-    @property
-    def q_names(self) -> tuple[str, ...]:
-        """Names of its numbers in q."""
-        return tuple(f"{self.name}.{x}" for x in ("qw", "qx", "qy", "qz")) if self.is_rotation else (self.name,)
-
-    @property
-    def v_names(self) -> tuple[str, ...]:
-        """Names of its numbers in v."""
-        return tuple(f"{self.name}.{x}" for x in ("wx", "wy", "wz")) if self.is_rotation else (self.name,)
-
-
-@dataclass(frozen=True)
-class ArcEntry:
-    """A circular arc of a rod: the node at its end, and how its coordinates give its shape."""
-
-    node: int
-    coordinates: ArcCoordinates
-
-
-@dataclass(frozen=True)
-class NodePlan:
-    """A node to be moved by an element: its motion, its placement in the base node, the motion's constants."""
-
-    motion: Motion
-    placement: Pose
-    constants: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True)
-class RodPiece:
-    """A piece of rod of a length [m] that moves with a node, placed on it, around fraction x of the rod's length."""
-
-    node: int
-    placement: Pose
-    length: Any
-    x: float
-
-
-@dataclass(frozen=True)
-class TurnLimit:
-    """How far a node of a rod may turn against another one (or against a frame on it) before its states lose count.
-
-    constants: where the frame's placement on the first node stands; angle: the limit [rad]; hint: the way out.
-    """
-
-    rod: str
-    first: int
-    second: int
-    constants: int
-    angle: float
-    hint: str
+from pliant.spec.scalar import Scalar
 
 
 class Build:
@@ -146,32 +73,11 @@ class Build:
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
         """A unit vector."""
-        if isinstance(axis, str):
-            return UNIT[axis]
-        vector = ca.vertcat(*map(self.value, axis))
-        unit = vector / ca.norm_2(vector)
-        return unit[0], unit[1], unit[2]
+        return placing.direction(axis, self.value)
 
     def rotation(self, rotations: Sequence[Rotation]) -> Any:
         """Rotation matrix of rotations applied in turn."""
-        R = ca.DM.eye(3)
-        for item in rotations:
-            R = R @ self._single_rotation(item)
-        return R
-
-    def _single_rotation(self, item: Rotation) -> Any:
-        if isinstance(item, AxisRotation):
-            return so3.axis_rotation(ca.vertcat(*self.direction(item.axis)), self.value(item.angle))
-        if isinstance(item, VectorRotation):
-            return so3.exp(ca.vertcat(*map(self.value, item.vector)))
-        if isinstance(item, QuaternionRotation):
-            numbers = ca.vertcat(*map(self.value, item.quaternion))
-            return so3.quaternion_matrix(numbers / ca.norm_2(numbers))
-        assert isinstance(item, EulerRotation)
-        R = ca.DM.eye(3)
-        for letter, angle in zip(item.order, item.euler, strict=True):
-            R = R @ so3.axis_rotation(ca.DM(UNIT[letter]), self.value(angle))
-        return R
+        return placing.rotation(rotations, self.value)
 
     def placement(self, placement: Placement) -> Pose:
         """Pose of a placed frame in the frame it is placed in."""
@@ -246,7 +152,7 @@ class Build:
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: Sequence[Scalar], source: str
     ) -> None:
         """Add a force between frames, with its signals."""
-        at = self._add_signals(signals)
+        at = self.add_signals(signals)
         self.link_forces[source] = self.system.frame_force(kind, nodes, constants, at, source)
 
     def inertia(
@@ -268,7 +174,7 @@ class Build:
         source: str,
     ) -> None:
         """Add a line through (node, place on it) pairs, with its signals."""
-        at = self._add_signals(signals)
+        at = self.add_signals(signals)
         self.routes[source] = self.system.route(kind, points, constants, at, source)
 
     def constraint(
@@ -281,7 +187,7 @@ class Build:
         name: str,
     ) -> None:
         """Add a constraint between frames, with prescribed values or accelerations (or neither) per component."""
-        first = self._add_signals(positions or accelerations)
+        first = self.add_signals(positions or accelerations)
         rows = list(range(first, first + kind.size)) if positions else [-1] * kind.size
         if accelerations:
             followed = self.system.signals(kind.size)
@@ -319,7 +225,8 @@ class Build:
             self.signals.add_expression(expression)
         return at
 
-    def _add_signals(self, signals: Sequence[Scalar]) -> int:
+    def add_signals(self, signals: Sequence[Scalar]) -> int:
+        """Add signals as the model writes them; returns the index of the first."""
         at = self.system.signals(len(signals))
         for scalar in signals:
             self.signals.add(scalar)
@@ -362,6 +269,11 @@ class Build:
         self._initial_q.append(self._started.get(name, initial))
         self._initial_v.append(self._moving.get(name, rate))
 
+    def start(self, positions: Sequence[Any], rates: Sequence[Any]) -> None:
+        """Positions and rates at the start of the coordinates that come next."""
+        self._initial_q.extend(positions)
+        self._initial_v.extend(rates)
+
     def start_coordinates(self, owner: str, initial: Mapping[str, Scalar], rates: Mapping[str, Scalar]) -> None:
         """Values and rates that coordinates `owner.name`, still to be added, start with instead of their own."""
         self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
@@ -403,75 +315,6 @@ class Build:
         """Make a frame known by name."""
         self._frames[name] = (node, placement)
 
-    def add_body(self, name: str, node: int, placement: Pose) -> None:
-        """Put a body's mass and frames on a node."""
-        body = self.robot.bodies[name]
-        mass, center, inertia = mass_properties(body, self)
-        if not (isinstance(mass, float) and mass == 0.0):
-            self.system.mass(node, mass, center, inertia, placement)
-        self._frames[name] = (node, placement)
-        for frame, place in body.frames.items():
-            self._frames[f"{name}.{frame}"] = (node, se3.compose(placement, self.placement(place)))
-
-    def add_joint(self, name: str) -> None:
-        """Add a joint's motions, the forces on its coordinates, and the body it carries."""
-        joint = self.robot.joints[name]
-        node, at = self.frame(joint.parent)
-        at = se3.compose(at, self.placement(joint))
-        steps, after = joint.steps(self)
-        coordinates = joint.coordinates()
-        single = len(coordinates) == 1
-        for step in steps:
-            element = self.element(node, [NodePlan(step.motion, se3.compose(at, step.before), step.constants)])
-            node, q_at, v_at = element.nodes[0], element.q_at, element.v_at
-            for label in step.labels:
-                spec = coordinates[label]
-                q_at, v_at = self._coordinate(spec, spec.name or (name if single else f"{name}.{label}"), q_at, v_at)
-            at = se3.identity()
-        at = se3.compose(at, after)
-        body, _, held = joint.child.partition(".")
-        if held:
-            # the joint holds the child by another of its frames: the body's own frame stands off from it
-            at = se3.compose(at, se3.inverse(self.placement(self.robot.bodies[body].frames[held])))
-        self.add_body(body, node, at)
-
-    def _coordinate(self, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int]:
-        is_rotation = isinstance(spec, Orientation)
-        unit = "-" if is_rotation else "m" if isinstance(spec, LengthCoordinate) else "rad"
-        self.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)
-        if isinstance(spec, Orientation):
-            self._initial_q.extend(self.entries(so3.matrix_quaternion(self.rotation(spec.initial))))
-            self._initial_v.extend(map(self.value, spec.rate))
-            if spec.spring != 0 or spec.damper != 0 or any(x != 0 for x in spec.input):
-                constants = [self.value(spec.spring), self.value(spec.damper)]
-                self.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
-            return q_at + Quaternion().q_size, v_at + Quaternion().v_size
-        initial = self.value(spec.initial)  # type: ignore[attr-defined]
-        self._initial_q.append(initial)
-        self._initial_v.append(self.value(spec.rate))  # type: ignore[attr-defined]
-        self._scalar_forces(spec, name, q_at, v_at, initial)
-        return q_at + 1, v_at + 1
-
-    def _scalar_forces(self, spec: Any, name: str, q_at: int, v_at: int, initial: Any) -> None:
-        if spec.spring is None and spec.damper is None and spec.input == 0:
-            return
-        stiffness, rest = 0.0, 0.0
-        if spec.spring is not None:
-            at_start = spec.spring.rest == AS_AT_START
-            rest = initial if at_start else self.value(spec.spring.rest)
-            stiffness, rest = self.value(spec.spring.coefficient), self.value(spec.spring.compression) * rest
-        damper = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
-        constants = [
-            stiffness,
-            rest,
-            *map(self.value, damper),
-            DIRECTION[spec.direction],
-            self.value(spec.smoothing),
-        ]
-        driven = spec.input != 0
-        signals = [spec.input] if driven else []
-        self.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
-
     def coordinate_force(
         self,
         kind: CoordinateForce,
@@ -482,27 +325,8 @@ class Build:
         name: str,
     ) -> None:
         """Add a force on coordinates, with its signals."""
-        at = self._add_signals(signals)
+        at = self.add_signals(signals)
         self.coordinate_forces[name] = self.system.coordinate_force(kind, q_at, v_at, constants, at, name)
-
-    def tie_coordinates(self) -> None:
-        """Constraints for coordinates that equal another one or follow a prescribed motion."""
-        for entry in self.coordinates.values():
-            spec = entry.spec
-            if not isinstance(spec, Coordinate):
-                continue
-            here = (entry.q_at, entry.v_at)
-            if spec.equal_to is not None:
-                other = self.coordinates[spec.equal_to.coordinate]
-                ratio, offset = self.value(spec.equal_to.ratio), self.value(spec.equal_to.offset)
-                row = self.system.linear_constraint(
-                    [here, (other.q_at, other.v_at)], [1.0, -ratio], offset, -1, entry.name
-                )
-                self.constraint_rows[entry.name] = row
-            motion = spec.motion  # type: ignore[attr-defined]
-            if motion is not None:
-                signal = self._add_signals([motion])
-                self.constraint_rows[entry.name] = self.system.linear_constraint([here], [1.0], 0.0, signal, entry.name)
 
     def finish(self) -> tuple[System, Any, Any]:
         """The system, and the initial q and v as expressions of the parameters."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from pliant.arguments import mapping, number
 from pliant.equations.tables import InputPlan
-from pliant.model.build import ArcEntry, Build, CoordinateEntry, TurnLimit
+from pliant.model.build import Build
+from pliant.model.entries import ArcEntry, CoordinateEntry, TurnLimit
 from pliant.model.inputs import plan_inputs
+from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
 from pliant.spec.environment import Environment
@@ -131,7 +133,7 @@ def build_tree(flat: RobotSpec) -> Build:
         elif name in flat.meshes:
             flat.meshes[name].apply(build, name)
         else:
-            build.add_joint(name)
+            add_joint(build, name)
     return build
 
 
@@ -148,7 +150,7 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
         load.apply(build, name)
     for name, constraint in flat.constraints.items():
         constraint.apply(build, name)
-    build.tie_coordinates()
+    tie_coordinates(build)
     frames = _frames(build)
     system, q, v = build.finish()
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
