@@ -117,3 +117,13 @@ def test_a_soft_arm_is_held_at_a_place_of_its_tip() -> None:
     assert abs(idle @ change) < 1e-3 * np.linalg.norm(change)
     with pytest.raises(OutOfReach, match="cannot hold the task"):
         rest_with(soft, task, [0.06, 0.0], limits=Limits(limits.lower, dict.fromkeys(soft.inputs, 2e4)))
+
+
+def test_lines_that_go_slack_do_not_keep_a_pose_from_being_found() -> None:
+    """The trunk on winches: what is wound in of a slack line does nothing, and many lengths hold one pose."""
+    eqs = pliant.derive("trunk@wound")
+    winches = tuple(f"wound_{which}{k}" for which in ("near", "far") for k in (1, 2, 3))
+    rest = rest_with(eqs, FramePosition("gripper.tip", "xy"), [0.02, 0.0], use=winches)
+    np.testing.assert_allclose(rest.frames["gripper.tip"].position[:2], [0.02, 0.0], atol=1e-8)
+    again = pliant.equilibrium(eqs, start=rest, inputs=rest.inputs)
+    np.testing.assert_allclose(again.q, rest.q, atol=1e-7)

@@ -57,13 +57,13 @@ def test_without_compensation_gravity_leaves_its_share_and_the_integral_takes_it
     sagging = brentq(lambda q: kp * (TARGET - q) + WEIGHT * np.cos(q), 0, 2)
     last = {}
     for compensation in ("none", "measured", "reference"):
-        run = pliant.simulate(joint, 3.0, controllers=hold(joint, Pid(kp, kd), compensation))
+        run = pliant.simulate(joint, 3.0, controllers=hold(joint, Pid(kp, kd), compensation, sample_time=0.01))
         last[compensation] = run.q[-1, 0]
     assert last["none"] == pytest.approx(sagging, abs=1e-6)
     assert abs(last["none"] - TARGET) > 0.1
     assert last["measured"] == pytest.approx(TARGET, abs=1e-6)
     assert last["reference"] == pytest.approx(TARGET, abs=1e-6)
-    integrated = pliant.simulate(joint, 6.0, controllers=hold(joint, Pid(kp, kd, 60.0), "none"))
+    integrated = pliant.simulate(joint, 6.0, controllers=hold(joint, Pid(kp, kd, 60.0), "none", sample_time=0.01))
     assert integrated.q[-1, 0] == pytest.approx(TARGET, abs=1e-5)
     # what the integral holds is the weight in that pose
     assert integrated.inputs["torque"][-1] == pytest.approx(-WEIGHT * np.cos(TARGET), rel=1e-4)

@@ -13,7 +13,9 @@ from pliant.control.limits import Limits, allocate, declared_limits
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.independent import null_space
 
-MAX_ITERATIONS = 30
+MAX_ITERATIONS = 40
+# After so many iterations inputs stay near to what they are, and steps that do not shrink are shortened, down to this share.
+PATIENCE, SHORTEST = 6, 0.1
 # Inputs are settled when a step changes their effect by less than this share of the forces in play.
 SETTLED = 1e-11
 # Weight of the wish for small inputs against that for the right forces: it decides only where the latter leaves a choice.
@@ -118,7 +120,8 @@ def inverse_dynamics(
     given = dict(inputs or {})
     u = np.clip(np.array([eqs.input_vector(inputs)[k] for k in columns]), lower, upper)
     before = np.full((engine.nv, len(names)), np.inf)
-    for _ in range(MAX_ITERATIONS):
+    share, last = 1.0, np.inf
+    for count in range(MAX_ITERATIONS):
         now = given | dict(zip(names, u.tolist(), strict=True))
         lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
         by_input = -eqs.input_derivative(q, v, t=t, inputs=now, parameters=parameters)[:, columns]
@@ -127,11 +130,17 @@ def inverse_dynamics(
         scale = np.where(size > 0, size, 1.0)
         wanted = weighed(lacking) + effect @ u
         near = None if liked is None else liked * scale
+        if count >= PATIENCE:
+            near = u * scale  # lines that go slack and taut in turn: stay near to what is there
         found = allocate(
             effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
         )
         change = found.inputs / scale - u
-        u = found.inputs / scale
+        step = float(np.linalg.norm(effect @ change))
+        if count >= PATIENCE and step > 0.5 * last:
+            share = max(0.5 * share, SHORTEST)
+        last = step
+        u = u + share * change
         in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
         if np.linalg.norm(effect @ change) <= SETTLED * in_play:
             break

@@ -88,7 +88,7 @@ class Allocation:
         asked: what they would be without bounds (m).
         binding: which of them stand at a bound that keeps them from coming nearer (m, truth values).
         missed: what is missed of the wanted effect, relative to its size, for whatever reason.
-        cut: the share of it that bounds took away.
+        cut: what bounds took away of the effect that could be had without them, relative to that.
     """
 
     inputs: np.ndarray
@@ -137,8 +137,8 @@ def allocate(
     binding = ((u >= upper) & (pull > 0)) | ((u <= lower) & (pull < 0))
     if not size:
         return Allocation(u, asked, binding, 0.0, 0.0)
-    missed, best_missed = (float(np.linalg.norm(effect @ x - wanted)) / size for x in (u, asked))
-    return Allocation(u, asked, binding, missed, max(0.0, missed - best_missed))
+    missed, lost, had = (float(np.linalg.norm(x)) for x in (effect @ u - wanted, effect @ (asked - u), effect @ asked))
+    return Allocation(u, asked, binding, missed / size, lost / had if lost > 1e-9 * size else 0.0)
 
 
 class OutOfReach(ValueError):

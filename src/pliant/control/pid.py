@@ -123,8 +123,7 @@ class PidControl:
         """Forget the last run; refuse a task that the inputs cannot move, or that they cannot hold on the path."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
-        self._begin = dict(zip(self._inputs, self._last.tolist(), strict=True))
-        self._about = self._begin
+        self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
         self.gains.check(len(self.path.value(now.t)))
         self.integral = np.zeros(len(self.path.value(now.t)))
         self._shortfalls.reset()
@@ -133,10 +132,7 @@ class PidControl:
         self._check_reach(now)
         if self._statics is not None:
             self._statics.reset(now.inputs, near=now.q)
-            if self.least_squares:
-                self._statics.move(self.path.value(now.t))
-            else:
-                self._statics.reach(self.path.value(now.t), title=named(self))
+            self._statics.enter(self.path.value(now.t), nearest=self.least_squares, title=named(self))
 
     def _stiffness(self, now: Now) -> np.ndarray | None:
         """The stiffness of the robot (nv x nv) where all that it can do has some; None otherwise."""
@@ -207,7 +203,7 @@ class PidControl:
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
         return inverse_dynamics(
             self._model, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
-            preferred=self._begin, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
+            preferred=self._about, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
             parameters=self.parameters,
         )  # fmt: skip
 

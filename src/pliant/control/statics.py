@@ -29,6 +29,9 @@ REACHED = 1e-6
 SHORTEST_STAGE = 1 / 64
 """Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
 
+PATIENCE = 6
+"""Newton's steps after which a search stays near to the inputs that it has."""
+
 PIECES = 1, 5, 25
 """A target that Newton's steps do not reach at once is approached in so many."""
 
@@ -186,7 +189,7 @@ class StaticModel:
         lower, upper = self.limits.bounds(self.inputs)
         zero = np.zeros(len(self.eqs.rates))
         missed = np.inf
-        for _ in range(steps):
+        for count in range(steps):
             here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
             ahead, T, u = target - here, self._jacobian(), self.u
             for pinned in (True, False):
@@ -199,7 +202,9 @@ class StaticModel:
                 gain, own = T @ solved[:, :-1], T @ solved[:, -1]
                 # of many inputs that reach the target those nearest to the ones that it began with
                 wish = ahead - own + gain @ u
-                found = allocate(gain, wish, lower, upper, preferred=self.preferred, regularization=1e-12)
+                # (or, where lines go slack and taut in turn, to the last ones)
+                near = self.preferred if count < PATIENCE else u
+                found = allocate(gain, wish, lower, upper, preferred=near, regularization=1e-12)
                 if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
                     break  # otherwise out of reach: nothing may draw the task but the inputs
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
@@ -211,6 +216,14 @@ class StaticModel:
             if self.settled:
                 break
         return missed
+
+    def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
+        """Go to where a path begins, or come nearest to it; from there on inputs stay near to those there."""
+        if nearest:
+            self.move(target)
+        else:
+            self.reach(target, title=title)
+        self.preferred = self.u
 
     def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
         """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
@@ -302,10 +315,7 @@ class StaticControl:
     def start(self, now: Now) -> None:
         """Forget the last run; the model starts from its own equilibrium."""
         self._model.reset(now.inputs)
-        if self.least_squares:
-            self._model.move(self.path.value(now.t))
-        else:
-            self._model.reach(self.path.value(now.t), title=named(self))
+        self._model.enter(self.path.value(now.t), nearest=self.least_squares, title=named(self))
         self._sum = np.zeros(len(self.path.value(now.t)))
         self._last = self._model.u
         self._far, self._missed = 0.0, 0
