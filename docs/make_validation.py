@@ -4,10 +4,10 @@
 
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
 (`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit; `sleeve` the
-fabric sleeve against its own (`sleeve_recording.csv`). Arms of circular arcs: `arc_cases` are published ones, `arc_models` the
-same arm in other rod models, `arc_circles` one rod under moments and weight, `arc_cost` times and energies that
-`benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables are printed and put between their marks in the
-page.
+fabric sleeve against its own (`sleeve_recording.csv`); `plates` a grid of beams against a plate. Arms of circular arcs:
+`arc_cases` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under moments and weight,
+`arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables are printed
+and put between their marks in the page.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models
+from validation_meshes import plates
 from validation_sleeve import sleeve
 
 import pliant
@@ -167,6 +168,7 @@ def main() -> None:
         "convergence": lambda given: convergence(),
         "recording": lambda given: recording(given.data),
         "sleeve": lambda given: sleeve(given.data),
+        "plates": lambda given: plates(),
         "arc_circles": lambda given: arc_circles(),
         "arc_cases": lambda given: arc_cases(),
         "arc_models": lambda given: arc_models(),

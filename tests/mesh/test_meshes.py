@@ -1,4 +1,4 @@
-"""Meshes against exact answers: mass and inertia, catenaries, beams, plates, slack ropes; and what is wrong in a file."""
+"""Meshes against exact answers: mass and inertia, catenaries, beams, slack ropes; and what is wrong in a file."""
 
 from __future__ import annotations
 
@@ -202,37 +202,6 @@ def test_beams_of_angle_iron_bend_sideways_too(axis: int, tmp_path: Path) -> Non
     exact = 1e-6 * 0.6**3 / (3 * 1e6) / (I_x * I_y - I_xy**2) * np.array([[I_x, -I_xy], [-I_xy, I_y]])[axis]
     np.testing.assert_allclose(moved, exact, rtol=3e-3)  # shear adds a thousandth
     assert np.abs(exact).min() > 0.2 * np.abs(exact).max()
-
-
-def plate(cells: int) -> pliant.Equations:
-    return pliant.derive(
-        load_text(f"""
-pliant: 1
-world: {{gravity: [0, 0, 0]}}
-sections: {{strip: {{shape: rectangle, width: {1 / cells}, height: 5 mm}}}}
-materials: {{steel: {{youngs_modulus: 1 GPa, poissons_ratio: 0}}}}
-meshes:
-  plate: {{type: shell, drawing: {{rectangle: [1 m, 1 m], cells: [{cells}, {cells}]}}, section: strip, material: steel, mass: 5 kg,
-          sets: {{a: {{plane: x}}, b: {{plane: x, through: [1, 0, 0]}}, c: {{plane: y}}, d: {{plane: y, through: [0, 1, 0]}}}},
-          held: {{a: world, b: world, c: world, d: world}}}}
-""")
-    )
-
-
-def test_a_clamped_grid_of_beams_is_an_orthotropic_plate() -> None:
-    """Its twisting stiffness is that of the strips, twice a plate's: frequencies follow the theory of orthotropic plates
-    (Hearmon 1959), by which they lie 11 % above those of an isotropic plate: the honest price of beams."""
-    E, t, cells = 1e9, 5e-3, 10
-    found = pliant.modes(plate(cells), count=1).frequencies[0]
-    D, width = E * t**3 / 12, 1 / cells
-    J = width * t**3 * (1 / 3 - 0.21 * t / width * (1 - (t / width) ** 4 / 12))
-    twist = 2 * (E / 2) * J / width  # of both families of strips, 2 H
-    density = 5.0  # per area; strips along x and along y together
-    hearmon = np.sqrt((4.730**4 * 2 * D + 151.3 * twist) / density) / (2 * np.pi)
-    isotropic = 35.99 * np.sqrt(D / density) / (2 * np.pi)
-    assert found == pytest.approx(hearmon, rel=0.04)
-    assert hearmon / isotropic == pytest.approx(1.11, abs=0.005)
-    assert 1.07 < found / isotropic < 1.15
 
 
 def test_ropes_that_go_slack_lose_energy_only() -> None:
