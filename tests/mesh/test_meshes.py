@@ -232,6 +232,28 @@ def test_the_engines_agree_on_meshes() -> None:
         np.testing.assert_allclose(a, interpreted.forward_dynamics(q, v)[0], rtol=1e-8, atol=1e-8 * np.abs(a).max())
 
 
+def test_long_steps_through_slack_and_taut_ropes_agree_with_the_plain_newton_method() -> None:
+    method = pliant.GeneralizedAlpha(step=0.06, spectral_radius=0.5)
+    spec = pliant.load("net", set={"cells": 6})
+    runs = [
+        pliant.simulate(pliant.derive(spec, engine=engine), 0.3, method=method, save=pliant.At([0.3]))
+        for engine in ("compiled", "interpreted")
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-7)
+    assert float(runs[0]["sag"][-1]) < -0.1
+
+
+def test_a_fixed_step_that_newton_cannot_solve_is_done_in_shorter_ones() -> None:
+    eqs = pliant.derive(pliant.load("net", set={"cells": 20}))
+    runs = [
+        pliant.simulate(eqs, 0.2, method=pliant.GeneralizedAlpha(step=step, spectral_radius=0.5), save=pliant.At([0.2]))
+        for step in (0.1, 0.05)
+    ]
+    assert runs[0].status == runs[1].status == "completed"
+    assert (runs[0].timing.rejected, runs[1].timing.rejected) == (1, 0)
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-12)
+
+
 def test_parameters_change_a_mesh_without_deriving_again() -> None:
     text = """
 pliant: 1

@@ -73,7 +73,7 @@ def test_everything_is_in_the_totals():
         assert float(totals["mass"].partition(" ")[0]) > 0
     assert totals["mass"] == "0.5 kg"
     totals = dict(overview(load("net")).totals)
-    assert totals["mass"] == "0.3 kg (0.3 kg in meshes)"
+    assert totals["mass"] == "0.312 kg (0.312 kg in meshes)"
     assert totals["center of mass at the start"] == "[0.5, 0.5, 0] m"
 
 

@@ -428,26 +428,32 @@ class SystemBuilder:
     def _freeze_constants(self) -> Constants:
         numbers = np.zeros(len(self._values))
         where, which, expressions = list[int](), list[int](), list[Any]()
-        known, fixed = dict[int, int](), dict[int, float]()
+        known = dict[int, int]()
         for i, value in enumerate(self._values):
             if isinstance(value, float):
                 numbers[i] = value
             elif not isinstance(value, ca.SX | ca.DM):
                 numbers[i] = float(value)
-            elif id(value) in fixed:
-                numbers[i] = fixed[id(value)]
-            elif id(value) not in known and value.is_constant():
-                numbers[i] = fixed[id(value)] = float(ca.DM(value))
             else:
                 if id(value) not in known:
                     known[id(value)] = len(expressions)
                     expressions.append(value)
                 where.append(i)
                 which.append(known[id(value)])
-        function = None
-        if expressions:
-            function = ca.Function("constants", [self.parameters], [ca.vertcat(*expressions)])
-        return Constants(numbers, np.array(where, dtype=int), np.array(which, dtype=int), function)
+        if not expressions:
+            return Constants(numbers, np.zeros(0, dtype=int), np.zeros(0, dtype=int), None)
+        # those in which no parameter is left are numbers after all
+        places, members = np.array(where), np.array(which)
+        column = ca.SX(ca.vertcat(*expressions))
+        depends = np.array(ca.which_depends(column, self.parameters, 1, True), dtype=bool)
+        values = ca.Function("constants", [self.parameters], [column])(0).full().ravel()
+        alone = ~depends[members]
+        numbers[places[alone]] = values[members[alone]]
+        if not depends.any():
+            return Constants(numbers, np.zeros(0, dtype=int), np.zeros(0, dtype=int), None)
+        function = ca.Function("constants", [self.parameters], [column[np.flatnonzero(depends).tolist()]])
+        rank = np.cumsum(depends) - 1
+        return Constants(numbers, places[~alone], rank[members[~alone]], function)
 
 
 def _entries(matrix: Any) -> list[Any]:

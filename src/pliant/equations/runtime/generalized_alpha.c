@@ -12,20 +12,26 @@
 
 #include "integrate.h"
 
-#define MAX_ITERATIONS 40
+#define MAX_FACTORIZATIONS 25
+#define MAX_ITERATIONS 200
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define CONSTRAINT_TOLERANCE 1e-11
-#define KEEP_BELOW 0.1
-#define SHORTEST 0.02 /* share of a Newton step below which shortening it further is given up */
+#define KEEP_BELOW 0.1     /* rate of convergence at which factors are kept ... */
+#define KEEP_WITH_STEPS 0.8 /* ... when steps taken with them improve them */
+#define ASTRAY 1             /* a step this many times as long as the one before, with old factors, is not taken */
+#define SEARCH_ABOVE 1e-6  /* steps that change the acceleration by less are taken as they are */
+#define OVERSHOT 0.8       /* of the work of a step at its start, what may be left of it at its end with the other sign */
+#define FOUND 0.5          /* and what a shortened step leaves at most */
+#define SEARCHES 12
+#define MARGIN 0.05        /* of an interval, searched points keep at least so far from its ends */
 
-/* Moves the unknowns by a share of a Newton step: change of x, then of the multipliers. */
-static void move(pl_run *r, double share, double s, double to_v, const double *change, double *x) {
-  const int nv = r->w->T->nv, m = r->w->T->m;
-  for (int i = 0; i < nv; ++i) {
+/* Moves the unknowns by a share of a Newton step: change of x, and of the multipliers times s. */
+static void move(pl_run *r, double share, double s, double to_v, const double *change, const double *multipliers, double *x) {
+  for (int i = 0; i < r->w->T->nv; ++i) {
     const double d = share * change[i];
     x[i] += d, r->v1[i] += to_v * d, r->a1[i] += d / s;
   }
-  for (int i = 0; i < m; ++i) r->lambda1[i] += share * change[nv + i] / s;
+  for (int i = 0; i < r->w->T->m; ++i) r->lambda1[i] += share * multipliers[i] / s;
 }
 
 /* B(x) - 1 on rotations, column by column */
@@ -136,6 +142,58 @@ static double error_norm(const pl_run *r, const double *errors, double *scale) {
   return sqrt(sum / (2 * nv));
 }
 
+/* Work of a step against what is out of balance at the state evaluated last: of its displacements y against forces and of
+ * its multipliers against constraints. Where equations are those of a minimum it grows along the step from below zero. */
+static double work_along(const pl_work *w, double s, const double *step) {
+  const int nv = w->T->nv;
+  double y = 0;
+  for (int i = 0; i < nv; ++i) y += s * step[i] * w->rhs[i];
+  for (int i = 0; i < w->T->m; ++i)
+    if (w->row_active[i]) y += step[nv + i] * w->phi[i];
+  return y;
+}
+
+/* A step went past the balance along it, as where ropes go slack or beams buckle: finds the share of it at which its work
+ * is next to nothing (method of false position, Illinois variant), and goes back to there. */
+static int shorten(pl_run *r, double t, double s, double to_v, const double *step, const double *turned, double *x,
+                   double at_start, double at_end) {
+  double low = 0, high = 1, below = at_start, above = at_end, share = 1;
+  for (int search = 0; search < SEARCHES; ++search) {
+    const double margin = MARGIN * (high - low), guess = low - below * (high - low) / (above - below);
+    const double next = fmin(fmax(guess, low + margin), high - margin);
+    move(r, next - share, s, to_v, turned, step + r->w->T->nv, x);
+    share = next;
+    pl_increment(r->w->T, r->q, x, r->q1);
+    r->newton++;
+    pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->lambda1);
+    const double work = work_along(r->w, s, step);
+    if (!isfinite(work)) return PL_NO_CONVERGENCE;
+    if (fabs(work) < -FOUND * at_start) return PL_OK;
+    if (work > 0) high = share, above = work, below /= 2;
+    else low = share, below = work, above /= 2;
+  }
+  return PL_OK;
+}
+
+static double imbalance(pl_run *r, double t, const double *x) {
+  double y = 0;
+  pl_increment(r->w->T, r->q, x, r->q1);
+  r->newton++;
+  pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->lambda1);
+  for (int i = 0; i < r->w->T->nv; ++i) y += r->w->rhs[i] * r->w->rhs[i];
+  return y;
+}
+
+/* Starts from unchanged rates where that is nearer to balance: an acceleration that lasts stretches ropes which pulled for
+ * a moment only. */
+static void better_start(pl_run *r, double t, double h, double s, double to_v, double *x, double *change) {
+  const double before = imbalance(r, t, x);
+  for (int i = 0; i < r->w->T->nv; ++i) change[i] = h * r->v[i] - x[i];
+  move(r, 1, s, to_v, change, NULL, x);
+  const double after = imbalance(r, t, x);
+  if (!(after < before)) move(r, -1, s, to_v, change, NULL, x);
+}
+
 int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
@@ -143,7 +201,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const double am = r->option[0], af = r->option[1], beta = r->option[2], gamma = r->option[3];
   const double s = h * h * beta * (1 - af) / (1 - am), to_v = gamma / (h * beta);
   double *x = r->buffer + 8 * (T->nq + nv + m), *blocks = x + nv, *unit = blocks + 3 * nv, *column = unit + nv,
-         *turned = column + nv, *errors = turned + nv, *past = errors + 2 * nv;
+         *turned = column + nv, *errors = turned + nv, *step = errors + 2 * nv;
   const double t = pl_time(r, r->t + h);
   /* start Newton from an unchanged acceleration */
   for (int i = 0; i < nv; ++i) {
@@ -153,55 +211,67 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     r->a1[i] = r->a[i];
   }
   memcpy(r->lambda1, r->lambda, m * sizeof(double));
-  double last = INFINITY, last_residual = INFINITY, last_size = INFINITY, share = 1;
-  for (int iteration = 0, converged = 0, keep = 0;; ++iteration) {
+  if (r->secant) better_start(r, t, h, s, to_v, x, turned);
+  double last = INFINITY, last_size = INFINITY, work = 0;
+  for (int iteration = 0, factorizations = 0, converged = 0, keep = 0;; ++iteration) {
     pl_increment(T, r->q, x, r->q1);
     if (converged) {
       if (!m) break;
       pl_signals(w, t), pl_kinematics(w, r->q1, r->v1), pl_constraints(w, r->q1, r->v1);
       if (largest_violation(w) <= CONSTRAINT_TOLERANCE) break;
     }
-    if (iteration == MAX_ITERATIONS) return PL_NO_CONVERGENCE;
+    if (iteration == MAX_ITERATIONS || factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     r->newton++;
     if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->lambda1);
-    else {
-      pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+    else pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+    if (work < 0 && last > SEARCH_ABOVE) {
+      const double left = work_along(w, s, step);
+      if (!isfinite(left)) return PL_NO_CONVERGENCE;
+      if (left > -OVERSHOT * work) {
+        if (shorten(r, t, s, to_v, step, turned, x, work, left)) return PL_NO_CONVERGENCE;
+        keep = 0, last = last_size = INFINITY;
+        pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+      }
+    }
+    work = 0;
+    memcpy(step, w->rhs, nv * sizeof(double));
+    if (!keep) {
       pl_assemble(w, 1, s * to_v, s);
       turn_blocks(T, x, blocks, unit, column);
       pl_turn_columns(w, 1, s * to_v, blocks);
-      w->factorizations++;
+      w->factorizations++, factorizations++;
       if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+      if (r->secant) pl_secant_restart(r->secant, T, w->M);
     }
-    double residual = 0;
-    for (int i = 0; i < nv; ++i) residual = fmax(residual, fabs(w->rhs[i])), w->rhs[i] *= -s;
+    for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
     for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
     pl_linear_solve(w->linear, w->rhs);
+    if (r->secant) pl_secant_improve(r->secant, w->rhs);
     pl_increment_rate(T, x, w->rhs, turned);
-    double norm = 0, round_off = 0;
+    double norm = 0, size = 0;
     for (int i = 0; i < nv; ++i) {
       const double d = turned[i];
       norm = fmax(norm, fabs(d) / (h * h * (1 + fabs(r->a1[i] + d / s))));
-      round_off = fmax(round_off, fabs(d));
+      size = fmax(size, fabs(d));
     }
-    if (!isfinite(norm)) return PL_NO_CONVERGENCE;
-    if (round_off > 0.5 * last_size && residual > 2 * last_residual) {
-      /* the step before led away from the solution, as where ropes go slack or beams buckle: take half of it back */
-      if (share < SHORTEST) return PL_NO_CONVERGENCE;
-      share /= 2, keep = 0;
-      move(r, -share, s, to_v, past, x);
+    if (keep && !(norm < ASTRAY * last)) { /* the factors do not serve here */
+      keep = 0;
       continue;
     }
-    memcpy(past, turned, nv * sizeof(double));
-    memcpy(past + nv, w->rhs + nv, m * sizeof(double));
-    /* factors of a large matrix are worth keeping while they still bring so much per iteration */
-    keep = !T->kkt_dense && round_off < KEEP_BELOW * last_size && last_size < INFINITY;
-    share = 1, last_residual = residual, last_size = round_off;
-    move(r, 1, s, to_v, past, x);
+    if (!isfinite(norm)) return PL_NO_CONVERGENCE;
+    for (int i = 0; i < nv; ++i) work += s * step[i] * w->rhs[i];
+    for (int i = 0; i < m; ++i) work += w->row_active[i] ? w->rhs[nv + i] * w->phi[i] : 0;
+    memcpy(step, w->rhs, (nv + m) * sizeof(double));
     /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
-    const double rate = iteration ? norm / last : 1;
+    const double rate = last < INFINITY ? norm / last : 1;
     converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < NEWTON_TOLERANCE) ||
-                (iteration > 1 && rate > 0.3 && round_off < 1e-12);
-    last = norm;
+                (last < INFINITY && rate > 0.3 && size < 1e-12);
+    if (r->secant) {
+      keep = r->secant->count < PL_SECANT_DEPTH && (!keep || rate < KEEP_WITH_STEPS);
+      if (keep) pl_secant_add(r->secant, step);
+    } else keep = !T->kkt_dense && last < INFINITY && size < KEEP_BELOW * last_size;
+    last = norm, last_size = size;
+    move(r, 1, s, to_v, turned, step + nv, x);
   }
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {

@@ -1,6 +1,9 @@
 /* The time loop: step size, stops, constraints, samples. Methods only supply the step. */
 #include "integrate.h"
 
+#define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
+#define CALM_STEPS 16  /* steps after which a longer one is tried again */
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +36,8 @@ pl_run *pl_run_new(pl_work *w, int method) {
     const size_t inputs = (size_t)T->nv * T->n_signal, rows = (size_t)3 * T->nv * T->m + T->nnz_j;
     r->dense = doubles(inputs > rows ? inputs : rows);
   }
+  /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
+  if (method == PL_GENERALIZED_ALPHA && !T->kkt_dense && !T->m) r->secant = pl_secant_new(T->nv);
   return r;
 }
 
@@ -41,6 +46,7 @@ void pl_run_free(pl_run *r) {
                    r->a1, r->lambda1, r->lead1, r->work1,  r->buffer, r->a_before, r->dense};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
   pl_run_unfollow(r);
+  pl_secant_free(r->secant);
   free(r);
 }
 
@@ -344,7 +350,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     int lands = 0;
     /* the way to a stop is cut into equal steps rather than leaving a sliver, which would spoil accelerations */
     if (r->fixed) {
-      const double parts = fmax(1, ceil(left / h - 1e-6));
+      const double parts = fmax(1, ceil(ldexp(left / h, r->halvings) - 1e-6));
       h = left / parts, lands = parts == 1;
     } else if (h >= left * (1 - 1e-9))
       h = left, lands = 1;
@@ -354,8 +360,12 @@ int pl_run_advance(pl_run *r, long max_steps) {
     double error;
     int status = attempt(r, h, &error);
     if (status || (!r->fixed && error > 1)) {
-      if (r->fixed) return status;
       r->rejected++, failures++;
+      if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */
+        if (status != PL_NO_CONVERGENCE || r->halvings == MAX_HALVINGS) return status;
+        r->halvings++, r->calm = 0;
+        continue;
+      }
       r->h = h * (status ? 0.25 : fmax(0.2, 0.9 * pow(error, -1.0 / exponent)));
       if (r->h < fmax(r->h_min, 16 * DBL_EPSILON * (fabs(r->t) + left))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
@@ -373,7 +383,8 @@ int pl_run_advance(pl_run *r, long max_steps) {
       /* a step cut short by a stop says nothing against the longer one planned */
       r->h = fmin(r->h_max, factor < 1 || failures ? h * factor : fmax(r->h, h * factor));
       r->previous_error = e;
-    }
+    } else if (r->halvings && ++r->calm == CALM_STEPS)
+      r->halvings--, r->calm = 0;
     failures = 0;
     if (lands) {
       r->next_stop++;

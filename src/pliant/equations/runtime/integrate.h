@@ -11,6 +11,13 @@ enum { PL_POSITION_JUMPS = 8 /* a prescribed position jumps: no finite force can
 
 typedef struct pl_sensitivity pl_sensitivity;
 
+/* Steps taken since a matrix was factorized; see secant.c. */
+#define PL_SECANT_DEPTH 12
+typedef struct pl_secant {
+  int n, count;
+  double *steps, *weight, square[PL_SECANT_DEPTH];
+} pl_secant;
+
 typedef struct pl_run {
   pl_work *w;
   int method, fixed;        /* fixed: equal steps of at most `h` between stops, no error control */
@@ -43,6 +50,8 @@ typedef struct pl_run {
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   double *dense;            /* Rosenbrock's memory for derivatives by inputs and of constraints */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
+  int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
+  pl_secant *secant;        /* null unless the method keeps factors */
 } pl_run;
 
 pl_run *pl_run_new(pl_work *, int method);
@@ -56,6 +65,15 @@ int pl_step_explicit(pl_run *, double h, double *error);
 int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
+
+/* secant.c */
+pl_secant *pl_secant_new(int n);
+void pl_secant_free(pl_secant *);
+/* Forget all steps; M on the system's pattern gives the inertias that lengths are measured by. */
+void pl_secant_restart(pl_secant *, const pl_tables *, const double *M);
+void pl_secant_add(pl_secant *, const double *step);
+/* A step found with the old factors, made better by the steps taken with them so far. */
+void pl_secant_improve(const pl_secant *, double *step);
 
 /* sensitivity.c */
 void pl_run_follow(pl_run *, int n, const double *theta, const double *parameters, const double *span, double *X,

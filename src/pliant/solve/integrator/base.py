@@ -121,7 +121,8 @@ class Adaptive(Method):
     """Options of methods that can choose their step.
 
     Attributes:
-        step: fixed step [s]; the run is cut into equal steps of at most this size. None: adaptive.
+        step: fixed step [s]; the run is cut into equal steps of at most this size, which implicit methods halve for a
+            while where Newton's iterations do not converge. None: adaptive.
         rtol: error per step relative to the size of positions (rotations: 1 rad) and rates [-].
         atol: error per step below which size does not count, in SI units; a hundredth of rtol when None.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 EPSILON = sys.float_info.epsilon
 PROJECTION_TOLERANCE = 1e-12
 JUMP_TOLERANCE = 1e-8
+MAX_HALVINGS = 6  # of a fixed step that Newton's method cannot solve
+CALM_STEPS = 16  # steps after which a longer one is tried again
 
 
 class PythonRun:
@@ -36,7 +38,7 @@ class PythonRun:
         self.driven_rows = np.flatnonzero(self.row_signals >= 0)
         system = engine.system
         self._powered = bool(system.coordinate_forces or system.frame_forces or system.routes or system.signal_count)
-        self.steps = self.rejected = 0
+        self.steps = self.rejected = self._halvings = self._calm = 0
         self.where = -1
         self.work, self.power = np.zeros(2), np.zeros(2)
 
@@ -330,10 +332,14 @@ class PythonRun:
             self._cap = stop - _instant(stop, left) if lands else np.inf
             status, trial, end = self._attempt(h)
             if trial is None or end is None:
-                if self.fixed:
-                    return status
                 self.rejected += 1
                 failures += 1
+                if self.fixed:
+                    # what Newton's method cannot solve at once is done in shorter steps for a while
+                    if status != Status.NO_CONVERGENCE or self._halvings == MAX_HALVINGS:
+                        return status
+                    self._halvings, self._calm = self._halvings + 1, 0
+                    continue
                 shrink = 0.25 if trial is None else max(0.2, 0.9 * trial.error ** (-1 / self.method.error_exponent))
                 self.step = h * shrink
                 if self.step < max(self._min_step, 16 * EPSILON * (abs(self.t) + left)):
@@ -348,6 +354,10 @@ class PythonRun:
             self._accept(end, trial.lead, h, stop if lands else self.t + h)
             if not self.fixed:
                 self._control(h, trial.error, failures)
+            elif self._halvings:
+                self._calm += 1
+                if self._calm == CALM_STEPS:
+                    self._halvings, self._calm = self._halvings - 1, 0
             failures = 0
             if lands:
                 self._next_stop += 1
@@ -359,7 +369,7 @@ class PythonRun:
         """The step to try and whether it lands on the stop that is `left` away: the way there is cut into equal steps
         rather than leaving a sliver, which would spoil accelerations."""
         if self.fixed:
-            parts = max(1.0, np.ceil(left / self.step - 1e-6))
+            parts = max(1.0, np.ceil(left / self.step * 2**self._halvings - 1e-6))
             return left / parts, parts == 1
         if self.step >= left * (1 - 1e-9):
             return left, True

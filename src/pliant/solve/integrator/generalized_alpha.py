@@ -16,10 +16,14 @@ from pliant.solve.integrator.status import Status
 if TYPE_CHECKING:
     from pliant.solve.integrator.driver import PythonRun
 
-MAX_ITERATIONS = 40
+MAX_ITERATIONS = 25
 NEWTON_TOLERANCE = 1e-8  # of the acceleration, relative to 1 + |a|
 CONSTRAINT_TOLERANCE = 1e-11
-SHORTEST = 0.02  # share of a Newton step below which shortening it further is given up
+SEARCH_ABOVE = 1e-6  # steps that change the acceleration by less are taken as they are
+OVERSHOT = 0.8  # of the work of a step at its start, what may be left of it at its end with the other sign
+FOUND = 0.5  # and what a shortened step leaves at most
+SEARCHES = 12
+MARGIN = 0.05  # of an interval, searched points keep at least so far from its ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +91,27 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
     v = run.v + h * ((1 - gamma) * average + gamma * after)
     # dx/da and dv/dx; the equations are scaled by the former so that all blocks stay of order one for small steps
     s, to_v = h * h * beta * (1 - alpha_f) / (1 - alpha_m), gamma / (h * beta)
-    last, last_residual, last_size, converged, iteration, share = np.inf, np.inf, np.inf, False, 0, 1.0
-    past, past_multipliers = np.zeros(nv), np.zeros(engine.m)
+
+    def moved(share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """x, v, a and multipliers after a share of the step found last."""
+        return (
+            x + share * change,
+            v + share * to_v * change,
+            a + share * change / s,
+            multipliers + share * found[nv:] / s,
+        )
+
+    def work_along(residual: np.ndarray, phi: np.ndarray) -> float:
+        """Work of the step against what is out of balance: of displacements against forces, of multipliers against
+        constraints. Where equations are those of a minimum it grows along the step from below zero."""
+        return float(s * found[:nv] @ residual + (engine.row_active * found[nv:]) @ phi)
+
+    def left_after(share: float) -> float:
+        x, v, a, multipliers = moved(share)
+        at = engine.linearized(t, group.increment(run.q, x), v, a, multipliers)
+        return work_along(at.residual, at.phi)
+
+    last, converged, iteration = np.inf, False, 0
     while True:
         q = group.increment(run.q, x)
         if converged and (not engine.m or run.violation(t, q) <= CONSTRAINT_TOLERANCE):
@@ -105,30 +128,18 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
         size = float(np.max(np.abs(change), initial=0.0))
         if not np.isfinite(norm):
             raise StepFailure(Status.NO_CONVERGENCE)
-        residual = float(np.max(np.abs(at.residual), initial=0.0))
-        away = size > 0.5 * last_size and residual > 2 * last_residual
-        if away:
-            # the step before led away from the solution, as where ropes go slack or beams buckle: take half of it back
-            if share < SHORTEST:
-                raise StepFailure(Status.NO_CONVERGENCE)
-            share /= 2
-        else:
-            past, past_multipliers, share = change, found[nv:], 1.0
-            last_residual, last_size = residual, size
-        part = -share if away else 1.0
-        x, v, a = x + part * past, v + part * to_v * past, a + part * past / s
-        multipliers = multipliers + part * past_multipliers / s
-        if away:
-            iteration += 1
-            continue
+        share, work = 1.0, work_along(at.residual, at.phi)
+        if norm > SEARCH_ABOVE and work < 0:
+            share = _share(work, left_after)
         # what is left is smaller by the rate of convergence; or nothing but round-off is left
-        rate = norm / last if iteration else 1.0
-        converged = (
+        rate = norm / last if last < np.inf else 1.0
+        converged = share == 1 and (
             norm < 1e-3 * NEWTON_TOLERANCE
             or (rate < 1 and rate / (1 - rate) * norm < NEWTON_TOLERANCE)
-            or (iteration > 1 and rate > 0.3 and size < 1e-12)
+            or (last < np.inf and rate > 0.3 and size < 1e-12)
         )
-        last, iteration = norm, iteration + 1
+        x, v, a, multipliers = moved(share)
+        last, iteration = norm if share == 1 else np.inf, iteration + 1
     errors: list[np.ndarray] = []
     if not run.fixed:
         # the part that constraints allow; what stiffness holds back does not count, so it goes through Newton's matrix
@@ -143,6 +154,29 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
     error = 0.0 if run.fixed else error_norm(run, q, v, *errors)
     after = ((1 - alpha_f) * a + alpha_f * run.a - alpha_m * average) / (1 - alpha_m)
     return Trial(q, v, error, a=a, multipliers=multipliers, lead=(after - a) / h)
+
+
+def _share(at_start: float, left_after: Callable[[float], float]) -> float:
+    """The whole of a step, or where it goes past the balance along it, as where ropes go slack or beams buckle, the share
+    at which its work is next to nothing (method of false position, Illinois variant)."""
+    low, high, below, above, share = 0.0, 1.0, at_start, left_after(1.0), 1.0
+    if not np.isfinite(above):
+        raise StepFailure(Status.NO_CONVERGENCE)
+    if above <= -OVERSHOT * at_start:
+        return 1.0
+    for _ in range(SEARCHES):
+        margin = MARGIN * (high - low)
+        share = min(max(low - below * (high - low) / (above - below), low + margin), high - margin)
+        work = left_after(share)
+        if not np.isfinite(work):
+            raise StepFailure(Status.NO_CONVERGENCE)
+        if abs(work) < -FOUND * at_start:
+            break
+        if work > 0:
+            high, above, below = share, work, below / 2
+        else:
+            low, below, above = share, work, above / 2
+    return share
 
 
 def _consistent_rates(

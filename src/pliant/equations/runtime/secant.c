@@ -1,0 +1,51 @@
+/* Steps of Newton's method with factors of an earlier matrix, improved by what the steps since then have shown (Broyden's
+ * update in the form of Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the steps
+ * themselves are stored. Lengths are measured by the inertia of each coordinate, so that rotations and displacements of
+ * one node stand side by side. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "integrate.h"
+
+pl_secant *pl_secant_new(int n) {
+  pl_secant *s = calloc(1, sizeof *s);
+  s->n = n;
+  s->steps = malloc(((size_t)PL_SECANT_DEPTH * n + 1) * sizeof(double));
+  s->weight = malloc(((size_t)n + 1) * sizeof(double));
+  return s;
+}
+
+void pl_secant_free(pl_secant *s) {
+  if (!s) return;
+  free(s->steps), free(s->weight), free(s);
+}
+
+static double product(const pl_secant *s, const double *a, const double *b) {
+  double y = 0;
+  for (int i = 0; i < s->n; ++i) y += s->weight[i] * a[i] * b[i];
+  return y;
+}
+
+void pl_secant_restart(pl_secant *s, const pl_tables *T, const double *M) {
+  s->count = 0;
+  for (int j = 0; j < s->n; ++j)
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k)
+      if (T->row[k] == j) s->weight[j] = M[k];
+}
+
+void pl_secant_add(pl_secant *s, const double *step) {
+  double *own = s->steps + (size_t)s->n * s->count;
+  memcpy(own, step, s->n * sizeof(double));
+  s->square[s->count++] = product(s, own, own);
+}
+
+void pl_secant_improve(const pl_secant *s, double *x) {
+  for (int j = 0; j < s->count; ++j) {
+    const double *own = s->steps + (size_t)s->n * j, share = product(s, own, x) / s->square[j];
+    if (j + 1 < s->count) {
+      const double *next = own + s->n;
+      for (int i = 0; i < s->n; ++i) x[i] += share * next[i];
+    } else
+      for (int i = 0; i < s->n; ++i) x[i] /= 1 - share;
+  }
+}
