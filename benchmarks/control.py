@@ -5,7 +5,8 @@
 
 Every controller runs in its loop with the nonlinear robot, one thread. "set-up" is all that happens before the first sample
 (designs, and what is built on first use); "first" is the first command alone; median and worst are over all commands of the run.
-The worst of many commands is that of a busy machine: run it on a quiet one.
+The worst of many commands is that of a busy machine: run it on a quiet one. Python collects its garbage before each run, because a
+full collection takes as long as many commands and may fall into any of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
+import gc
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -147,6 +149,7 @@ def measured(case: Callable[[], Any], until: float) -> dict[str, float]:
     """Times of one controller in its loop [ms]."""
     eqs, how, build = case()
     timed = Timed(build)
+    gc.collect()
     run = pliant.simulate(eqs, until, controllers=timed, **how)
     assert run.status == "completed", run.message
     times = 1e3 * np.array(timed.seconds)

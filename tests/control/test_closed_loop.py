@@ -46,6 +46,22 @@ def test_poles_are_those_of_regulator_and_observer_together(
     assert loop.warning == ""
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.013, 0.02])
+def test_sensors_that_feel_the_input_see_the_command_before(delay: float) -> None:
+    """An accelerometer on the cart shows the force at once; at a sample that is the force of the last command."""
+    text = pliant.dump(pliant.load("cart_pole")) + "\n"
+    text = text.replace("outputs:", "outputs:\n  jerked: {frame: cart, quantity: acceleration}", 1)
+    eqs = pliant.derive(pliant.load_text(text))
+    linear = pliant.linearize(eqs, at=np.zeros(2), independent=("rail", "hinge"))
+    linear = linear.select(outputs=("cart", "pole", "jerked.x"))
+    assert np.abs(linear.D).max() > 0.1
+    sampled = discretize(linear, SAMPLE, delay=delay)
+    regulator, observer = lqr(sampled, **WEIGHTS), kalman(sampled, process=1e-6, inputs=1.0, outputs=1e-6)
+    loop = closed_loop(StateFeedback(eqs, regulator, observer=observer))
+    both = np.concatenate([regulator.poles, observer.poles])
+    np.testing.assert_allclose(largest_first(loop.poles), largest_first(both), atol=1e-7)
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.033, 0.05])
 def test_growth_is_that_of_the_motion(eqs: pliant.Equations, upright: StateSpace, delay: float) -> None:
     """A design that knows of no delay, run with one: the nonlinear motion dies out or grows as the largest pole says."""

@@ -127,3 +127,23 @@ def test_lines_that_go_slack_do_not_keep_a_pose_from_being_found() -> None:
     np.testing.assert_allclose(rest.frames["gripper.tip"].position[:2], [0.02, 0.0], atol=1e-8)
     again = pliant.equilibrium(eqs, start=rest, inputs=rest.inputs)
     np.testing.assert_allclose(again.q, rest.q, atol=1e-7)
+
+
+def test_a_robot_without_stiffness_is_put_where_the_task_says() -> None:
+    """Two sliders on each other in the plane, without weight along them: nothing brings them to rest but the task."""
+    eqs = pliant.derive(
+        pliant.load_text(
+            "pliant: 1\n"
+            "parameters: {push: {value: 0 N, input: true}, lift: {value: 0 N, input: true}}\n"
+            "bodies: {cart: {mass: 1 kg}, hand: {mass: 2 kg}}\n"
+            "joints:\n"
+            "  rail: {type: prismatic, child: cart, axis: x, displacement: {input: =push}}\n"
+            "  tower: {type: prismatic, parent: cart, child: hand, axis: z, displacement: {input: =lift}}\n"
+        )
+    )
+    rest = rest_with(eqs, FramePosition("hand", "xz"), [0.3, -0.2])
+    np.testing.assert_allclose(rest.q, [0.3, -0.2], atol=1e-9)
+    assert rest.inputs["push"] == pytest.approx(0, abs=1e-9)
+    assert rest.inputs["lift"] == pytest.approx(2 * 9.81, rel=1e-9)
+    with pytest.raises(ValueError, match="neither stiffness nor weight"):
+        rest_with(eqs, FramePosition("hand", "z"), [-0.2])
