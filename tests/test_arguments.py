@@ -95,6 +95,17 @@ def test_values_on_and_within_the_limits_are_taken(slider):
         (lambda eqs: eqs.mass_matrix("q"), "q must have 1 entries in one dimension, not be 'q'"),
         (lambda eqs: derive(3), "a robot cannot be 3"),
         (lambda eqs: derive("pendulum", engine="fast"), "unknown engine 'fast'"),
+        (
+            lambda eqs: pliant.simulate("pendulum", 1.0),
+            r"an analysis needs equations, not 'pendulum' \(write pliant.derive",
+        ),
+        (lambda eqs: pliant.modes("pendulum"), "an analysis needs equations"),
+        (lambda eqs: pliant.equilibrium("pendulum"), "an analysis needs equations"),
+        (lambda eqs: pliant.linearize(None), "an analysis needs equations"),
+        (lambda eqs: pliant.modes(eqs, t="now"), "t must be a finite number"),
+        (lambda eqs: pliant.modes(eqs, parameters={"mas": 1.0}), r"unknown parameter 'mas' \(did you mean 'mass'"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, events=[3]), "an event cannot be 3"),
+        (lambda eqs: pliant.Event("place", direction="up"), "unknown direction of an event 'up'"),
         (lambda eqs: pliant.Branch(mode=0), "the mode of a branch"),
     ],
 )
@@ -103,9 +114,18 @@ def test_wrong_values_are_refused_with_what_to_do(slider, call, words):
         call(slider)
 
 
+def test_one_independent_coordinate_needs_no_tuple():
+    four_bar = derive("four_bar")
+    assert pliant.linearize(four_bar, independent="q1").independent == ("q1",)
+    run = pliant.simulate(four_bar, 0.1, formulation="reduced", independent="q1")
+    assert run.method.startswith("reduced to q1")
+
+
 def test_an_equilibrium_or_a_run_says_where(slider):
     rest = pliant.equilibrium(slider)
     run = pliant.simulate(slider, 0.1)
     assert pliant.modes(slider, at=rest).state.q == pytest.approx(rest.q)
+    hard = pliant.equilibrium(slider, parameters={"stiffness": 400.0})
+    assert pliant.modes(slider, at=hard).frequencies == pytest.approx(2 * pliant.modes(slider).frequencies)
     assert pliant.linearize(slider, at=run).state.v == pytest.approx(run.v[-1])
     assert pliant.equilibrium(slider, start=run).q == pytest.approx(rest.q)

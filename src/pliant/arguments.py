@@ -103,3 +103,14 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
         index = int(np.argmin(np.isfinite(array)))
         raise ArgumentError(f"{where} holds a number that is not finite at index {index}")
     return array
+
+
+def name_tuple(value: Any) -> tuple[str, ...] | None:
+    """Names as a tuple; one that stands alone will do, and None stays None."""
+    return None if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def need_equations(value: Any) -> None:
+    """Refuse a robot whose equations have not been derived: the name of a model, say."""
+    if not hasattr(value, "bind"):
+        raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")

@@ -9,7 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from pliant.arguments import mapping, number
+from pliant.arguments import ArgumentError, mapping, number
 from pliant.equations.tables import InputPlan
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, CoordinateEntry, TurnLimit
@@ -19,6 +19,7 @@ from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
 from pliant.spec.environment import Environment
 from pliant.spec.robot import RobotSpec
+from pliant.spec.words import suggestion
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -104,7 +105,11 @@ class Model:
 
     def environment_with(self, values: Mapping[str, float]) -> Environment:
         """The model's values with changes of its parameters by name."""
-        given = mapping("parameters", values)
+        given, known = mapping("parameters", values), self.environment.names
+        for name in given:
+            if name not in known:
+                hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
+                raise ArgumentError(f"unknown parameter '{name}'", hint)
         return self.environment.with_values(
             {name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in given.items()}
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, number, positive, whole
+from pliant.arguments import ArgumentError, need_equations, number, positive, whole
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.model.model import SI_HINT
 from pliant.solve.arc import ArcStatics, Direction, Place, robot_size
@@ -57,6 +57,7 @@ def continuation(
         tolerance: largest unbalanced force accepted, relative to the forces in play.
     """
     begin = time.perf_counter()
+    need_equations(eqs)
     number("to", to, hint=SI_HINT)
     whole("max_points", max_points, least=2)
     positive("max_step", max_step)

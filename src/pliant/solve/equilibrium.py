@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import number, positive, whole
+from pliant.arguments import need_equations, number, positive, whole
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
@@ -89,6 +89,15 @@ class Equilibrium:
         return equilibrium_html(self)
 
 
+def brought_along(
+    at: Any, inputs: Values | None, parameters: Values | None
+) -> tuple[Any, Values | None, Values | None]:
+    """What an analysis works about: an `Equilibrium` brings its inputs and parameters along, where none are given."""
+    if not isinstance(at, Equilibrium):
+        return at, inputs, parameters
+    return at.state, at.inputs if inputs is None else inputs, at.parameters if parameters is None else parameters
+
+
 def equilibrium(
     eqs: Equations,
     *,
@@ -108,9 +117,9 @@ def equilibrium(
     `tolerance`: largest unbalanced force accepted, relative to the forces in play. `stay`: keep a pose that lacks stiffness, as a
     controller can hold it.
     """
+    need_equations(eqs)
     engine = eqs.bind(inputs, parameters)
     positive("tolerance", tolerance)
-    number("t", t)
     start_q = q = np.array(given_state(eqs, start, parameters, t, where="start").q)
     made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
     solver = Statics(engine, t, tolerance)
@@ -188,6 +197,7 @@ def equilibria(
 
     `spread`: standard deviation of the random increments [m or rad]; `t`: time at which inputs are read [s].
     """
+    need_equations(eqs)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
     rng = np.random.default_rng(seed)

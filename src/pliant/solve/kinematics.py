@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from pliant.arguments import ArgumentError, number, positive, vector, whole
+from pliant.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.equations.frames import FrameMotion
 from pliant.solve.independent import null_space
@@ -135,6 +135,7 @@ def inverse_kinematics(
     limits: lowest and highest value of plain coordinates. per_radian: length [m] that a radian of rotation error counts as.
     tolerance: error [m, and per_radian times rad] that counts as reached. Constraints are kept.
     """
+    need_equations(eqs)
     search = _Search(eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pliant.arguments import ArgumentError
+from pliant.arguments import ArgumentError, name_tuple, need_equations
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.equations.outputs import output_function, output_jacobians
-from pliant.solve.equilibrium import Equilibrium
+from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
@@ -68,7 +69,7 @@ def linearize(
     eqs: Equations,
     *,
     at: Any = None,
-    independent: tuple[str, ...] | None = None,
+    independent: Sequence[str] | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
     t: float = 0.0,
@@ -79,11 +80,9 @@ def linearize(
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
     """
-    if isinstance(at, Equilibrium):
-        inputs = at.inputs if inputs is None else inputs
-        parameters = at.parameters if parameters is None else parameters
-        at = at.state
-    engine = eqs.bind(inputs, parameters)
+    need_equations(eqs)
+    at, inputs, parameters = brought_along(at, inputs, parameters)
+    engine, independent = eqs.bind(inputs, parameters), name_tuple(independent)
     about = given_state(eqs, at, parameters, t, where="at")
     made = assemble(eqs, engine, t, np.array(about.q), np.array(about.v))
     q, v = made.q, made.v

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
-from pliant.arguments import ArgumentError, whole
+from pliant.arguments import ArgumentError, need_equations, whole
 from pliant.equations.compiled import Linearized
 from pliant.equations.equations import Engine, Equations, Values
+from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import null_space
 from pliant.solve.state import State, assemble, given_state
 
@@ -63,11 +64,14 @@ def modes(
     parameters: Values | None = None,
     t: float = 0.0,
 ) -> Modes:
-    """Modes about a state at rest (a State, an Equilibrium or positions; the model's initial pose by default): `count` of them,
-    or all.
+    """Modes about a state at rest (the model's initial pose by default): `count` of them, or all.
+
+    at: a State, positions, or an `Equilibrium`, which brings its inputs and parameters along.
 
     The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
     """
+    need_equations(eqs)
+    at, inputs, parameters = brought_along(at, inputs, parameters)
     engine = eqs.bind(inputs, parameters)
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")

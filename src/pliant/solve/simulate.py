@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, choice, number
+from pliant.arguments import ArgumentError, choice, name_tuple, need_equations, number
 from pliant.controller import model_controllers
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
@@ -53,7 +53,7 @@ def simulate(
     inputs: Values | None = None,
     parameters: Values | None = None,
     formulation: Literal["multipliers", "reduced"] = "multipliers",
-    independent: tuple[str, ...] | None = None,
+    independent: Sequence[str] | None = None,
     events: Sequence[Event] = (),
     mid_step: Callable[[Now], None] | None = None,
     controllers: Controller | Sequence[Controller] | None = None,
@@ -73,7 +73,12 @@ def simulate(
         Those that the model describes when None, and none with ().
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
+    need_equations(eqs)
     begin, end = _span(t)
+    independent = name_tuple(independent)
+    for event in events:
+        if not isinstance(event, Event):
+            raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
     given = chosen_method(method, rtol=rtol, atol=atol)
     tolerance = DEFAULT_TOLERANCE if rtol is None else rtol

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from pliant.arguments import ArgumentError, vector
+from pliant.arguments import ArgumentError, number, vector
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values, independent_rows
 from pliant.spec.words import describe
@@ -34,6 +34,7 @@ class State:
 def given_state(eqs: Equations, given: Any, parameters: Values | None, t: float, *, where: str) -> State:
     """The state that a caller names: a State, what has one (an Equilibrium, a Result), positions at rest, or None for the
     model's start at time t [s]."""
+    number("t", t)
     if given is None:
         q, v = eqs.initial_state(parameters)
         return State(q, v, t)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.optimize import brentq
 
+from pliant.arguments import choice
 from pliant.equations.equations import Equations, UnknownName
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.integrator import make_run
@@ -29,6 +30,9 @@ class Event:
     direction: Literal["rising", "falling", "both"] = "both"
     stop: bool = True
     name: str = "event"
+
+    def __post_init__(self) -> None:
+        choice("direction of an event", self.direction, ("rising", "falling", "both"))
 
 
 @dataclass
