@@ -19,6 +19,7 @@
 #define KEEP_BELOW 0.1     /* rate of convergence at which factors are kept ... */
 #define KEEP_WITH_STEPS 0.8 /* ... when steps taken with them improve them */
 #define ASTRAY 1             /* a step this many times as long as the one before, with old factors, is not taken */
+#define LOST 30            /* a step so many times as long as the first one will not lead back */
 #define SEARCH_ABOVE 1e-6  /* steps that change the acceleration by less are taken as they are */
 #define OVERSHOT 0.8       /* of the work of a step at its start, what may be left of it at its end with the other sign */
 #define FOUND 0.5          /* and what a shortened step leaves at most */
@@ -212,7 +213,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   }
   memcpy(r->lambda1, r->lambda, m * sizeof(double));
   if (r->secant) better_start(r, t, h, s, to_v, x, turned);
-  double last = INFINITY, last_size = INFINITY, work = 0;
+  double last = INFINITY, last_size = INFINITY, first_size = INFINITY, work = 0;
   for (int iteration = 0, factorizations = 0, converged = 0, keep = 0;; ++iteration) {
     pl_increment(T, r->q, x, r->q1);
     if (converged) {
@@ -258,7 +259,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       keep = 0;
       continue;
     }
-    if (!isfinite(norm)) return PL_NO_CONVERGENCE;
+    if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * first_size)) return PL_NO_CONVERGENCE;
+    if (!iteration) first_size = size;
     for (int i = 0; i < nv; ++i) work += s * step[i] * w->rhs[i];
     for (int i = 0; i < m; ++i) work += w->row_active[i] ? w->rhs[nv + i] * w->phi[i] : 0;
     memcpy(step, w->rhs, (nv + m) * sizeof(double));

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_ITERATIONS = 25
 NEWTON_TOLERANCE = 1e-8  # of the acceleration, relative to 1 + |a|
 CONSTRAINT_TOLERANCE = 1e-11
+LOST = 30  # a step so many times as long as the first one will not lead back
 SEARCH_ABOVE = 1e-6  # steps that change the acceleration by less are taken as they are
 OVERSHOT = 0.8  # of the work of a step at its start, what may be left of it at its end with the other sign
 FOUND = 0.5  # and what a shortened step leaves at most
@@ -111,7 +112,7 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
         at = engine.linearized(t, group.increment(run.q, x), v, a, multipliers)
         return work_along(at.residual, at.phi)
 
-    last, converged, iteration = np.inf, False, 0
+    last, first_size, converged, iteration = np.inf, np.inf, False, 0
     while True:
         q = group.increment(run.q, x)
         if converged and (not engine.m or run.violation(t, q) <= CONSTRAINT_TOLERANCE):
@@ -126,8 +127,9 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
         change = group.increment_rate(x, found[:nv])
         norm = float(np.max(np.abs(change) / (h * h * (1 + np.abs(a + change / s))), initial=0.0))
         size = float(np.max(np.abs(change), initial=0.0))
-        if not np.isfinite(norm):
+        if not np.isfinite(norm) or (norm > SEARCH_ABOVE and size > LOST * first_size):
             raise StepFailure(Status.NO_CONVERGENCE)
+        first_size = first_size if iteration else size
         share, work = 1.0, work_along(at.residual, at.phi)
         if norm > SEARCH_ABOVE and work < 0:
             share = _share(work, left_after)
