@@ -114,11 +114,6 @@ def _frames(count: int) -> _Frames:
     return _Frames(ca.vertcat(*pose), poses, ca.vertcat(*twist), twist, ca.vertcat(*acceleration), acceleration)
 
 
-def _pose_derivative(expression: Any, frames: _Frames) -> Any:
-    rates = ca.diagcat(*[se3.pose_rates(x) for x in frames.poses])
-    return ca.jacobian(expression, frames.flat_pose) @ rates
-
-
 def _twist_cross(vectors: Sequence[Any]) -> Any:
     """Block diagonal matrix X with `X eta = eta x vector` for each frame."""
     blocks = []

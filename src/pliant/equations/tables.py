@@ -65,8 +65,6 @@ KERNELS = (
     "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
 ).split()
 
-MAX_DEFINES = ("PL_MAX_K", "PL_MAX_FRAMES", "PL_MAX_ROWS", "PL_MAX_SIGNALS", "PL_MAX_INERTIA")
-
 
 def header(maxima: dict[str, int]) -> str:
     """The C header `pl_tables.h` for robots within the given maxima."""

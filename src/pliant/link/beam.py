@@ -31,9 +31,6 @@ from pliant.spec.scalar import (
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
-COMPONENTS = ("shear-x", "shear-y", "stretch", "bend-x", "bend-y", "twist")
-"""The six components in order; the beam's axis is z."""
-
 Way: TypeAlias = Literal["both", "positive", "negative"]
 
 

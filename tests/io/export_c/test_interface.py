@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_export import FLIER, PYTHON_METHODS, STEP, Export, exported, needs_gcc, numbers, reference
+from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, reference
 
 from pliant.equations.equations import derive
+from pliant.solve.integrator import SemiImplicit
 from pliant.solve.simulate import simulate
 from pliant.spec import load_text
 
@@ -131,7 +132,7 @@ int main(void) {
 def test_parameters_and_inputs_change_through_the_interface(flier: Export) -> None:
     program = flier.build(flier.write(CHANGE))
     found = numbers(program)
-    eqs, method = flier.equations, PYTHON_METHODS["semi_implicit"]
+    eqs, method = flier.equations, SemiImplicit(step=STEP)
     changed = {"mass": 3.5, "stiffness": 40.0}
     # an input that nothing else determines has the value that the parameters in force give it
     lift = {"lift": 40.0 * 0.5 / 10}

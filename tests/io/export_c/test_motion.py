@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c_export import FLIER, FOUR_BAR, Export, exported, needs_gcc, numbers, reference
+from c_export import FLIER, FOUR_BAR, SQUEEZED, Export, exported, needs_gcc, numbers, reference
 
 from pliant.equations.equations import derive
 from pliant.io.export_c import METHODS
+from pliant.solve.integrator import GeneralizedAlpha
+from pliant.solve.simulate import simulate
 from pliant.spec import load_text
 
 
@@ -49,6 +51,17 @@ def test_meshes_in_contact(touching: Export) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
     loose = reference(touching, found[:, 0], parameters={"stiffness": 1e-9})
     assert np.max(np.abs(loose - expected)) > 1e-2
+
+
+@needs_gcc
+def test_steps_without_a_solution_are_halved_as_by_the_engine_here(tmp_path: Path) -> None:
+    step = 5e-3
+    export = exported(SQUEEZED, tmp_path / "c", "generalized_alpha", step=step)
+    found = numbers(export.build(), "0.1", "20")
+    np.testing.assert_allclose(found, reference(export, found[:, 0], "generalized_alpha", step), rtol=0, atol=1e-9)
+    run = simulate(export.equations, 0.1, method=GeneralizedAlpha(step=step))
+    assert run.timing.rejected > 0
+    assert run.timing.steps > 20
 
 
 @needs_gcc

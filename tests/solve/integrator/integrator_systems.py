@@ -133,6 +133,14 @@ joints:
 links: {thread: {type: axial, count: 26, between: ["bead[i].side", "bead[i+1]"], spring: 1e4, damper: 1}}
 constraints: {pin: {between: [world, "bead[1]"], components: [x, y, z], holds: as at start}}
 """,
+    # squeezed beyond what its law knows: long steps have no solution that Newton's method finds
+    "squeezed": """
+world: {gravity: [0, 0, 0]}
+materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 100 kPa, poissons_ratio: 0.5}}
+sections: {round: {shape: circle, radius: 1 cm}}
+rods: {arm: {length: 10 cm, section: round, material: gum, law: neo_hookean, model: {kind: ebr, elements: 2}}}
+loads: {press: {frame: arm.tip, force: [0, 0, -20 N]}}
+""",
     "four_bar": FOUR_BAR % "initial: 0.3",
     "driven_four_bar": FOUR_BAR % "motion: =0.3 + 0.5*sin(6*t), damper: 0.1",
     "overdriven": FOUR_BAR % "motion: =0.3 + 3*t",

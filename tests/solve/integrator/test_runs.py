@@ -59,6 +59,31 @@ def test_sparse_systems_take_the_same_steps(method):
     assert np.abs(runs[0].sample_v[-1] - system.v).max() > 0.01
 
 
+def test_fixed_steps_that_newton_cannot_solve_are_halved_alike_and_end_on_stops():
+    stop, step, times = 0.0712, 0.005, np.linspace(0, 0.2, 8)
+    ends = []
+    for in_python in (False, True):
+        run = prepare(
+            setup("squeezed"), GeneralizedAlpha(step=step), 0.2, stops=(stop,), samples=times, in_python=in_python
+        )
+        assert run.start() == Status.OK
+        reached = [0.0]
+        while (status := run.advance(1)) == Status.MAX_STEPS:
+            reached.append(run.t)
+        assert status == Status.OK
+        ends.append((run, np.array([*reached, run.t])))
+    (run, reached), (other, others) = ends
+    assert_same(run, other, 1e-8)
+    np.testing.assert_allclose(reached, others, rtol=0, atol=1e-12)
+    assert run.rejected >= 2
+    assert stop in reached
+    taken = np.diff(reached)
+    assert taken[0] == pytest.approx(stop / 15)
+    assert taken.min() < 0.6 * step, "halved"
+    assert np.diff(taken).max() > 0.45 * step, "and whole again after a while"
+    assert taken.max() < step * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha", "newmark"])
 @pytest.mark.parametrize("name", ["ball", "stiff", "four_bar", "driven_four_bar"])
 def test_adaptive_steps_in_python_are_those_in_c(name, method):

@@ -16,15 +16,15 @@
 #define MAX_ITERATIONS 200
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define CONSTRAINT_TOLERANCE 1e-11
-#define KEEP_BELOW 0.1     /* rate of convergence at which factors are kept ... */
+#define KEEP_BELOW 0.1      /* rate of convergence at which factors are kept ... */
 #define KEEP_WITH_STEPS 0.8 /* ... when steps taken with them improve them */
-#define ASTRAY 1             /* a step this many times as long as the one before, with old factors, is not taken */
-#define LOST 30            /* a step so many times as long as the first one will not lead back */
-#define SEARCH_ABOVE 1e-6  /* steps that change the acceleration by less are taken as they are */
-#define OVERSHOT 0.8       /* of the work of a step at its start, what may be left of it at its end with the other sign */
-#define FOUND 0.5          /* and what a shortened step leaves at most */
+#define ASTRAY 1            /* a step this many times as long as the one before, with old factors, is not taken */
+#define LOST 30             /* a step so many times as long as the first one will not lead back */
+#define SEARCH_ABOVE 1e-6   /* steps that change the acceleration by less are taken as they are */
+#define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
+#define FOUND 0.5           /* and what a shortened step leaves at most */
 #define SEARCHES 12
-#define MARGIN 0.05        /* of an interval, searched points keep at least so far from its ends */
+#define MARGIN 0.05         /* of an interval, searched points keep at least so far from its ends */
 
 /* Moves the unknowns by a share of a Newton step: change of x, and of the multipliers times s. */
 static void move(pl_run *r, double share, double s, double to_v, const double *change, const double *multipliers, double *x) {

@@ -1,13 +1,13 @@
 /* The time loop: step size, stops, constraints, samples. Methods only supply the step. */
 #include "integrate.h"
 
-#define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
-#define CALM_STEPS 16  /* steps after which a longer one is tried again */
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
+#define CALM_STEPS 16  /* steps after which a longer one is tried again */
 
 static double *doubles(size_t n) { return calloc(n + 8, sizeof(double)); }
 

@@ -418,7 +418,7 @@ int robot_step(robot_robot *robot, double dt) {
     /* a second stop, which is not reached, makes the run read its inputs anew at the first */
     robot->stops[0] = jumps ? jump : end, robot->stops[1] = end + 2 * dt;
     r->n_stop = jumps ? 2 : 1, r->next_stop = 0;
-    r->h = 2 * dt; /* more than is left, so that the whole stretch is one step */
+    r->h = 1.001 * dt; /* round-off of times aside what is left at most, so that the whole stretch is one step */
     follow(robot, robot->stops[0]);
     if ((status = start(robot))) return status;
     status = pl_run_advance(r, 1);

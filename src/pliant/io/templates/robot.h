@@ -88,8 +88,9 @@ int robot_initial_state(robot_robot *);
 int robot_set_state(robot_robot *, double t, const double *q, const double *v);
 /* Moves the state to the nearest one that satisfies the constraints. */
 int robot_project(robot_robot *);
-/* One step of dt > 0 [s]; where inputs of the model jump within it, it is divided there. On failure the state is the
- * last good one. */
+/* One step of dt > 0 [s]; where inputs of the model jump within it, it is divided there, and where the iterations of an
+ * implicit method do not converge, it is done in halves. On failure the state is the last good one, which robot_time
+ * tells. */
 int robot_step(robot_robot *, double dt);
 
 /* The state reached: time [s], positions, rates, constraint multipliers. The pointers hold until the next step. */
