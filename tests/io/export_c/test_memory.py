@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from c_export import FOUR_BAR, NET, Export, exported, needs_gcc, numbers
 from hypothesis import given, settings
@@ -47,8 +48,14 @@ int main(void) {
 
 
 @needs_gcc
-def test_steps_take_no_memory(tmp_path: Path) -> None:
-    export = exported(NET, tmp_path / "c")
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [(NET, "semi_implicit"), (NET[: NET.index("constraints:")], "generalized_alpha")],
+    ids=["constrained", "factors kept with the steps taken"],
+)
+def test_steps_take_no_memory(text: str, method: str, tmp_path: Path) -> None:
+    export = exported(text, tmp_path / "c", method)
+    assert not build_tables(export.equations.model.system, export.equations.model.plan).counts["kkt_dense"]
     wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     program = export.build(export.write(COUNT_MEMORY), *wrap)
     creation, later, bad = numbers(program)[0]
