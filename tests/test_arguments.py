@@ -46,6 +46,8 @@ ANALYSES = {
         ({"parameters": {"mass": "2 kg"}}, r"'mass' must be a finite number, not '2 kg' \(a value in SI units"),
         ({"parameters": {"mass": None}}, "'mass' must be a finite number, not nothing"),
         ({"parameters": {"mass": float("nan")}}, "'mass' must be a finite number, not nan"),
+        ({"parameters": {"mass": np.complex128(1)}}, "'mass' must be a finite number"),
+        ({"parameters": {"mass": 10**400}}, "'mass' must be a finite number"),
         ({"parameters": [1.0]}, "parameters must map names to numbers"),
         ({"inputs": {"push": "a lot"}}, "'push' must be a finite number, not 'a lot'"),
         ({"inputs": {"pull": 1.0}}, "unknown input 'pull'"),

@@ -21,7 +21,12 @@ class ArgumentError(ValueError):
 
 def is_number(value: object) -> bool:
     """Whether this is a finite number (and not a truth value)."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that has no room among the others
+        return False
 
 
 def number(

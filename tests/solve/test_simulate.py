@@ -13,11 +13,13 @@ from pliant import (
     SemiImplicit,
     State,
     derive,
+    dump,
     equilibrium,
     load,
     load_text,
     simulate,
 )
+from pliant.solve.integrator import Status
 from pliant.solve.state import AssemblyError
 
 # Reference page of the four-bar: state at t = 2 s from rest, known to six digits.
@@ -327,3 +329,16 @@ def test_frames_are_worked_out_a_few_states_at_a_time(monkeypatch):
     assert peak < kept + 8_000_000
     for name, values in whole.dataset.data_vars.items():
         np.testing.assert_array_equal(values, few.dataset[name], err_msg=str(name))
+
+
+def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
+    """A crank that is driven farther than its linkage lets it."""
+    before = "initial: 0.4899573262537283"
+    text = dump(load("four_bar"))
+    assert before in text
+    text = text.replace(before, "motion: =0.4899573262537283 + 3 rad/s * t")
+    eqs = derive(load_text(text))
+    run = simulate(eqs, 5.0)
+    assert run.status == "failed"
+    assert run.message.startswith(f"at t = {run.time[-1]:.6g} s: ")
+    assert run.message.endswith(tuple(status.meaning for status in (Status.PROJECTION, Status.STEP_TOO_SMALL)))

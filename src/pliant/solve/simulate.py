@@ -28,8 +28,8 @@ from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Event, Now, Watcher
 from pliant.spec.words import describe
 
-OK, SINGULAR, NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL, MAX_STEPS, SAMPLES_FULL, PROJECTION = range(8)
-
+GOING = (Status.OK, Status.MAX_STEPS)
+"""Of a run that has not failed: at its end, or between two looks at it."""
 
 DEFAULT_TOLERANCE = 1e-6
 """Relative tolerance of a method that is chosen for the caller."""
@@ -178,22 +178,22 @@ class Job:
         saver = _Saver(self, run)
         pace = Pace(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
-            while status in (OK, MAX_STEPS) and not (
-                status == OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
+            while status in GOING and not (
+                status == Status.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
                 pace.lap()
                 status = run.advance(pace.chunk)
-                if loop.due(run.t) and status in (OK, MAX_STEPS):
+                if loop.due(run.t) and status in GOING:
                     loop.act(self, run)
                     status = run.start() or status
-                if watcher.active and status in (OK, MAX_STEPS):
+                if watcher.active and status in GOING:
                     stopped = watcher.look(run)
                     if stopped:
                         break
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
                 saver.look()
-                if status == OK:
+                if status == Status.OK:
                     break
                 if failed := pace.look():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
@@ -280,10 +280,10 @@ def _verdict(job: Job, run: Any, status: int, stopped: str, failed: str) -> tupl
         return (
             "failed" if failed else "stopped"
         ), f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
-    if status == OK:
+    if status == Status.OK:
         return "completed", f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
-    if status == NOT_FINITE:
+    if status == Status.NOT_FINITE:
         # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
         known = 0 <= run.where < len(job.eqs.rates)
         name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
@@ -291,13 +291,7 @@ def _verdict(job: Job, run: Any, status: int, stopped: str, failed: str) -> tupl
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate."
         )
-    reasons = {
-        SINGULAR: "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict",
-        NO_CONVERGENCE: "Newton's iterations did not converge; use a smaller step",
-        STEP_TOO_SMALL: "the step became too small to go on: the motion is singular here, or tolerances are too tight",
-        PROJECTION: "the constraints can no longer be satisfied: the mechanism has reached a dead end",
-    }
-    return "failed", f"{reasons.get(status) or Status(status).meaning} {at}"
+    return "failed", f"{at}: {Status(status).meaning}"
 
 
 # A file is written anew after ten times what writing it costs, taken as at least this [s].
@@ -316,6 +310,6 @@ class _Saver:
             return
         start = time.perf_counter()
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        self.job._result(self.run, OK, "still running", "", timing, []).save(self.job.out)
+        self.job._result(self.run, Status.OK, "still running", "", timing, []).save(self.job.out)
         self.last = time.perf_counter()
         self.cost = max(LEAST_SAVE_COST, self.last - start)
