@@ -131,3 +131,26 @@ def test_an_equilibrium_or_a_run_says_where(slider):
     assert pliant.modes(slider, at=hard).frequencies == pytest.approx(2 * pliant.modes(slider).frequencies)
     assert pliant.linearize(slider, at=run).state.v == pytest.approx(run.v[-1])
     assert pliant.equilibrium(slider, start=run).q == pytest.approx(rest.q)
+
+
+def test_an_equilibrium_or_a_run_brings_its_time_along():
+    """The torque of a pendulum grows with time: what rests at 5 s is at rest there, and nowhere else."""
+    pendulum = derive(
+        load_text("""
+pliant: 1
+parameters: {torque: {value: 0 N*m, input: true}}
+inputs: {torque: {ramp: {start: 0 s, end: 10 s, before: 0 N*m, after: 4 N*m}}}
+bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}
+joints: {hinge: {type: revolute, child: rod, axis: y, angle: {input: =torque}}}
+""")
+    )
+    rest = pliant.equilibrium(pendulum, t=5.0)
+    assert rest.q == pytest.approx([np.arcsin(2 / (9.81 * 0.5))])
+    inertia = 1 / 3
+    linear = pliant.linearize(pendulum, at=rest)
+    assert linear.residual == pytest.approx(0, abs=1e-9)
+    assert linear.input_values == pytest.approx([2.0])
+    assert pliant.linearize(pendulum, at=rest, t=0.0).residual == pytest.approx(2 / inertia)
+    assert pliant.modes(pendulum, at=rest).state.t == 5.0
+    run = pliant.simulate(pendulum, (5.0, 6.0), start=rest)
+    assert pliant.linearize(pendulum, at=run).input_values == pytest.approx([2.4])

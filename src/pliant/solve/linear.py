@@ -72,10 +72,10 @@ def linearize(
     independent: Sequence[str] | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
-    t: float = 0.0,
+    t: float | None = None,
 ) -> StateSpace:
     """Exact linearization about a state (the model's start by default), which may be moving; an `Equilibrium` brings its inputs
-    and parameters along.
+    and parameters along. Inputs are read at the time `t` [s], by default that of the state.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
@@ -83,7 +83,8 @@ def linearize(
     need_equations(eqs)
     at, inputs, parameters = brought_along(at, inputs, parameters)
     engine, independent = eqs.bind(inputs, parameters), name_tuple(independent)
-    about = given_state(eqs, at, parameters, t, where="at")
+    about = given_state(eqs, at, parameters, t or 0.0, where="at")
+    t = about.t if t is None else t
     made = assemble(eqs, engine, t, np.array(about.q), np.array(about.v))
     q, v = made.q, made.v
     a, multipliers = engine.forward(t, q, v)

@@ -62,11 +62,12 @@ def modes(
     count: int | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
-    t: float = 0.0,
+    t: float | None = None,
 ) -> Modes:
     """Modes about a state at rest (the model's initial pose by default): `count` of them, or all.
 
-    at: a State, positions, or an `Equilibrium`, which brings its inputs and parameters along.
+    at: a State, positions, or an `Equilibrium`, which brings its inputs and parameters along. t: the time at which inputs are
+    read [s], by default that of the state.
 
     The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
     """
@@ -75,8 +76,9 @@ def modes(
     engine = eqs.bind(inputs, parameters)
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")
-    q = given_state(eqs, at, parameters, t, where="at").q
-    q = assemble(eqs, engine, t, q, np.zeros(engine.nv)).q
+    about = given_state(eqs, at, parameters, t or 0.0, where="at")
+    t = about.t if t is None else t
+    q = assemble(eqs, engine, t, about.q, np.zeros(engine.nv)).q
     linear, state = at_rest(engine, t, q)
     if engine.nv > DENSE_UP_TO and not engine.m and count is not None:
         squares, shapes = _sparse(linear, count)
