@@ -25,8 +25,11 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
     for name, controller in checked.flat.control.items():
         for path, value, expected in _values(checked, controller):
             problem = None if expected is None else checked.dimension_problem(value, expected)
-            if problem:
-                yield "control", name, path, *problem
+            if problem and expected is not None:
+                message, hint = problem
+                if path[-1] == "rate":
+                    hint = f"give a change per second, in {(expected * TIME).unit}/s"
+                yield "control", name, path, message, hint
         for input_name in controller.inputs or sorted(checked.inputs):
             if input_name in owner:
                 message = f"the input '{input_name}' is also set by the controller '{owner[input_name]}'"
@@ -43,9 +46,10 @@ def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path
         return found if isinstance(found, Dimension) else None
 
     for index, limit in enumerate(controller.limits):
-        for bound in ("lower", "upper"):
+        unit = of_input(limit.input)
+        for bound, expected in (("lower", unit), ("upper", unit), ("rate", None if unit is None else unit / TIME)):
             if getattr(limit, bound) is not None:
-                yield ("limits", index, bound), getattr(limit, bound), of_input(limit.input)
+                yield ("limits", index, bound), getattr(limit, bound), expected
     if isinstance(controller, TaskController):
         parts = [lengths.get(x) for x in controller.coordinates] or [LENGTH] * len(controller.components)
         for index, (value, part) in enumerate(zip(controller.path, parts, strict=False)):
