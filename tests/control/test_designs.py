@@ -117,6 +117,26 @@ def test_reduction_keeps_modes_and_the_answer_to_constant_inputs() -> None:
     np.testing.assert_allclose(reduced, static, atol=1e-9 * np.abs(static).max())
 
 
+def test_modes_that_share_an_eigenvector_are_reduced_together() -> None:
+    """A cart without friction: its place and its speed are one double mode, with the pole that falls and the one that decays."""
+    weight = 20.0
+    A = np.array([[0, 0, 1.0, 0], [0, 0, 0, 1], [0, -1.5, 0, 0], [0, weight, 0, 0]])
+    linear = system(A, np.array([[0.0], [0], [1], [-2]]))
+    whole = reduce(linear, keep=4)
+    np.testing.assert_allclose(whole.onto @ whole.back, np.eye(4), atol=1e-12)
+    Q = np.diag([10.0, 50, 1, 1])
+    full, modal = lqr(linear, states=Q), lqr(whole.linear, states=whole.back.T @ Q @ whole.back)
+    np.testing.assert_allclose(modal.gain @ whole.onto, full.gain, rtol=1e-8)
+    # without the mode that decays: the others go on as before
+    few = reduce(linear, keep=1)
+    assert [mode.eigenvalue.real for mode in few.neglected] == pytest.approx([-np.sqrt(weight)])
+    np.testing.assert_allclose(np.sort(np.linalg.eigvals(few.linear.A).real), [0, 0, np.sqrt(weight)], atol=1e-6)
+    np.testing.assert_allclose(few.onto @ A, few.linear.A @ few.onto, atol=1e-12)
+    np.testing.assert_allclose(few.onto @ few.back, np.eye(3), atol=1e-12)
+    loop = A - linear.B @ lqr(few.linear).gain @ few.onto
+    assert np.all(np.linalg.eigvals(loop).real < 0)
+
+
 def test_feedback_that_does_nothing_leaves_the_neglected_modes_alone() -> None:
     A = np.array([[0, 1, 0, 0], [-1, -0.1, 0, 0], [0, 0, 0, 1], [0, 0, -100, -0.2]], dtype=float)
     small = reduce(system(A, np.array([[0.0], [1], [0], [1]]), np.eye(4)), keep=1)
@@ -161,9 +181,13 @@ def test_weights_are_checked(upright: StateSpace) -> None:
         lqr(upright, inputs=0.0)
     with pytest.raises(ValueError, match="not negative"):
         lqr(upright, states=[-1.0, 1, 1, 1])
+    with pytest.raises(ValueError, match="not negative"):
+        lqr(upright, states={"rail": -1.0, "hinge": 1.0})
+    with pytest.raises(ValueError, match="must be symmetric"):
+        lqr(upright, states=np.triu(np.ones((4, 4))))
     with pytest.raises(KeyError, match="did you mean 'hinge'"):
         lqr(upright, states={"hing": 1.0})
-    with pytest.raises(ValueError, match="4 numbers or an 4 x 4"):
+    with pytest.raises(ValueError, match="4 numbers or 4 x 4"):
         lqr(upright, states=np.ones(3))
 
 

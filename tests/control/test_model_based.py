@@ -250,18 +250,26 @@ def test_plans_go_around_obstacles_and_say_when_they_cannot(arm: pliant.Equation
 
 def test_prediction_keeps_within_bounds_and_reaches_its_reference() -> None:
     eqs = pliant.derive("cart_pole")
-    limits = Limits(lower={"force": -4.0}, upper={"force": 4.0})
+    limits = Limits(lower={"force": -3.0}, upper={"force": 3.0})
     controller = Predictive(
         eqs, ("cart", "pole"), lambda t: (0.5, 0.0), sample_time=0.04, horizon=25, change=1e-3, limits=limits
     )
     start = pliant.State(np.array([0.0, 0.15]), np.zeros(2))
     run = pliant.simulate(eqs, 4.0, start=start, controllers=controller)
     np.testing.assert_allclose(run.q[-1], [0.5, 0.0], atol=5e-3)
-    assert np.abs(run.inputs["force"]).max() <= 4 + 1e-9
+    assert abs(np.abs(run.inputs["force"]).max() - 3) < 1e-9
     assert len(controller.seconds) == 100
     assert controller.step_times.worst == max(controller.seconds)
     assert controller.step_times.setup > 0
-    assert any("controller 'predictive': the limits of the inputs were met" in note for note in run.warnings)
+    assert any("'force' at its upper limit of 3 N" in note for note in run.warnings)
+    # with a little more room the force stays below the limit, though it is chosen with the limit in view: nothing was cut
+    controller = Predictive(
+        eqs, ("cart", "pole"), lambda t: (0.5, 0.0), sample_time=0.04, horizon=25, change=1e-3,
+        limits=Limits(lower={"force": -4.0}, upper={"force": 4.0}),
+    )  # fmt: skip
+    run = pliant.simulate(eqs, 4.0, start=start, controllers=controller)
+    assert np.abs(run.inputs["force"]).max() < 3.9
+    assert not run.warnings
 
 
 def test_predictions_are_prepared_before_the_first_sample() -> None:

@@ -104,6 +104,7 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
     """A motion with all saved states, or with the first and the last alone."""
     data = result.dataset
     samples = []
+    inputs = result.inputs
     last = len(result.time) - 1
     for k in sorted({0, last}) if ends_only and last >= 0 else range(last + 1):
         t, q, v = result.time[k], result.q[k], result.v[k]
@@ -129,6 +130,7 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
                     "supplied": float(data["supplied"][k]),
                 },
                 "constraint_error": float(result.constraint_error[k]),
+                "inputs": {name: float(values[k]) for name, values in inputs.items()},
                 "outputs": {name: data[f"output.{name}"].values[k] for name in result.output_names},
                 "multipliers": dict(zip(eqs.constraint_names, data["multiplier"].values[k].tolist(), strict=True)),
             }

@@ -11,11 +11,42 @@ from typing import Any
 
 import numpy as np
 
+from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Path, Task
 from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.solve.linear import StateSpace
+from pliant.solve.state import State
 from pliant.solve.watch import Now
+
+GROWING = 1e-3
+"""Errors that grow by less than this share per sample are taken for a lack of damping that was asked for."""
+
+
+def error_growth(feedback: Pid, size: int, sample_time: float, delay: float) -> float:
+    """The largest pole per sample of errors whose acceleration is fed back, held between samples and delayed [s]."""
+    gains = [
+        np.broadcast_to(np.asarray(x, dtype=float), size)
+        for x in (feedback.proportional, feedback.derivative, feedback.integral)
+    ]
+    A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
+    free = StateSpace(
+        A, B, np.eye(2), np.zeros((2, 1)), ("error", "rate"), ("acceleration",), ("error", "rate"), ("error",),
+        State(np.zeros(1), np.zeros(1)), np.zeros(1), 0.0,
+    )  # fmt: skip
+    sampled = held_commands(free, sample_time, delay)
+    n, largest = len(sampled.A), 0.0
+    for p, d, i in zip(*gains, strict=True):
+        # states: the error, its rate, commands on their way; then the integral where it is fed back
+        loop = np.zeros((n + 1, n + 1))
+        loop[:n, :n], loop[n, 0], loop[n, n] = sampled.A, sample_time, 1.0
+        row = np.zeros((1, n + 1))
+        row[0, 0], row[0, 1], row[0, n] = p, d, i
+        loop[:n] -= sampled.B @ row
+        kept = n + 1 if i else n
+        largest = max(largest, float(np.max(np.abs(np.linalg.eigvals(loop[:kept, :kept])))))
+    return largest
 
 
 @dataclass
@@ -30,6 +61,7 @@ class ConstraintControl:
             zero, or with `damping` [1/s] nearest to those that brake all motions, so that what the task leaves free does
             not run away. Fewer: refused, unless `least_squares` asks for the best that can be done.
         limits: of the inputs.
+        warnings: what was found wrong with the design; a run repeats it.
     """
 
     equations: Equations
@@ -44,23 +76,31 @@ class ConstraintControl:
     parameters: Values | None = None
     delay: float = 0.0
     name: str = "constraint control"
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.task.check(self.equations)
         self._model = self.equations.twin()
+        self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         for name in self._inputs:
             if name not in self.equations.inputs:
                 raise UnknownName("input", name, self.equations.inputs)
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
+        self.feedback.check(self.task.size)
+        largest = error_growth(self.feedback, self.task.size, self.sample_time, self.delay)
+        if largest > 1 + GROWING:
+            self.warnings += (
+                f"errors grow: fed back every {self.sample_time:g} s and {self.delay:g} s late, they become {largest:.3g} times "
+                "as large at every sample. Sample faster, or let errors settle more slowly",
+            )
 
     def start(self, now: Now) -> None:
         """Forget the last run; refuse a task that the inputs cannot move."""
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
-        self.feedback.check(len(self.path.value(now.t)))
-        self._integral = np.zeros(len(self.path.value(now.t)))
+        self._integral = np.zeros(self.task.size)
         self._missed, self._samples, self._worst = 0, 0, 0.0
         self._shortfalls.reset()
         effect, _ = self._effect(now)
@@ -108,8 +148,8 @@ class ConstraintControl:
         """The inputs that give the task its prescribed acceleration."""
         effect, here = self._effect(now)
         motion = self.task.motion(self._model, now.q, now.v, None, self.parameters)
-        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
-        wanted = self.path.acceleration(now.t) + self.feedback(error, slip, self._integral)
+        error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
+        wanted = self._path.acceleration(now.t) + self.feedback(error, slip, self._integral)
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         target = wanted - here + effect @ self._last
         found = allocate(effect, target, lower, upper, preferred=self._braking(now), regularization=1e-12)
@@ -126,7 +166,7 @@ class ConstraintControl:
 
     def notes(self) -> list[str]:
         """What a user should know after a run."""
-        notes = self._shortfalls.notes(named(self))
+        notes = [*(f"{named(self)}: {text}" for text in self.warnings), *self._shortfalls.notes(named(self))]
         if self._missed:
             notes.append(
                 f"{named(self)}: the inputs could not give the prescribed acceleration at {self._missed} of {self._samples} "

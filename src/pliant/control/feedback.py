@@ -134,6 +134,10 @@ class StateFeedback:
             self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
         if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
             raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
+        if self.noise and self.observer is None:
+            raise ValueError(
+                f"{named(self)}: noise of {', '.join(self.noise)}, but no observer reads it; give an `observer`, or no noise"
+            )
         whole = self._linear if self.reduction is None else self.reduction.full
         group = Group(self.equations.model.system)
         self._deviation = Deviation(group, whole, self.equations.rates)

@@ -125,16 +125,18 @@ def weight_matrix(weights: Weights, names: tuple[str, ...], what: str, missing: 
             if not rows:
                 raise UnknownName(what, name, names)
             diagonal[rows] = float(value)
-        return np.diag(diagonal)
+        weights = diagonal
     array = np.asarray(weights, dtype=float)
     if array.ndim == 0:
         matrix = float(array) * np.eye(n)
     elif array.shape == (n,):
         matrix = np.diag(array)
     elif array.shape == (n, n):
+        if not np.allclose(array, array.T, rtol=1e-9, atol=0.0, equal_nan=True):
+            raise ValueError(f"the {n} x {n} weights on the {what}s must be symmetric")
         matrix = 0.5 * (array + array.T)
     else:
-        raise ValueError(f"weights on {n} {what}s have shape {array.shape}; give {n} numbers or an {n} x {n} matrix")
+        raise ValueError(f"weights on {n} {what}s have shape {array.shape}; give {n} numbers or {n} x {n} of them")
     if not np.all(np.isfinite(matrix)) or np.min(np.linalg.eigvalsh(matrix), initial=0.0) < -1e-12 * np.max(
         np.abs(matrix), initial=0.0
     ):

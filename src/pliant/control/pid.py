@@ -107,6 +107,7 @@ class PidControl:
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
         self._model = self.equations.twin()
+        self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         for name in self._inputs:
             if name not in self.equations.inputs:
@@ -124,15 +125,15 @@ class PidControl:
         values = dict(zip(self.equations.inputs, self.equations.input_vector(), strict=True)) | now.inputs
         self._last = np.array([values[name] for name in self._inputs])
         self._about = dict(zip(self._inputs, self._last.tolist(), strict=True))
-        self.gains.check(len(self.path.value(now.t)))
-        self.integral = np.zeros(len(self.path.value(now.t)))
+        self.gains.check(self.task.size)
+        self.integral = np.zeros(self.task.size)
         self._shortfalls.reset()
         self._lost = 0
         self._metric = self._stiffness(now)
         self._check_reach(now)
         if self._statics is not None:
             self._statics.reset(now.inputs, near=now.q)
-            self._statics.enter(self.path.value(now.t), nearest=self.least_squares, title=named(self))
+            self._statics.enter(self._path.value(now.t), nearest=self.least_squares, title=named(self))
 
     def _stiffness(self, now: Now) -> np.ndarray | None:
         """The stiffness of the robot (nv x nv) where all that it can do has some; None otherwise."""
@@ -171,11 +172,11 @@ class PidControl:
         """The inputs at this sample."""
         model, zero = self._model, np.zeros(len(now.v))
         motion = self.task.motion(model, now.q, now.v, None, self.parameters)
-        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
+        error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
         T = self.task.jacobian(model, now.q, self.parameters)
         forces = T.T @ self.gains(error, slip, self.integral)
         if self._statics is not None:
-            self._statics.move(self.path.value(now.t + 0.5 * self.sample_time), steps=2)
+            self._statics.move(self._path.value(now.t + 0.5 * self.sample_time), steps=2)
             self._about = {name: self._statics.values[name] for name in self._inputs}
         if self.compensation != "measured":
             # what the pose needs beside these inputs is left to the robot

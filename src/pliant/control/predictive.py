@@ -15,6 +15,7 @@ from scipy.optimize import lsq_linear
 
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
+from pliant.control.task import checked_values
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.linear import linearize
 from pliant.solve.state import State
@@ -92,6 +93,7 @@ class Predictive:
         self._shortfalls.reset()
         self.seconds.clear()
         response, free, _ = self._predicted(now)
+        self._wanted = checked_values(self.reference, free.shape[1], f"{named(self)}: the reference")
         self._program(response.reshape(free.size, -1), np.zeros(free.size))
         self.setup_seconds = time.perf_counter() - begin
 
@@ -107,12 +109,14 @@ class Predictive:
         begin = time.perf_counter()
         N, T = self.horizon, self.sample_time
         response, free, y0 = self._predicted(now)
-        wanted = np.array([self.reference(now.t + (i + 1) * T) for i in range(N)]).reshape(free.shape)
+        wanted = np.array([self._wanted(now.t + (i + 1) * T) for i in range(N)])
         free += np.outer(np.arange(1, N + 1), self._learn(y0))
         u = self._program(response.reshape(free.size, -1), (wanted - y0 - free).ravel())
         first = response[0, :, 0]
         lost, size = (float(np.linalg.norm(first @ x)) for x in (self._beyond, u + self._beyond - self._last))
-        self._shortfalls.add(now.t, u, np.abs(self._beyond) > 1e-9 * (1 + np.abs(u)), lost / size if size else 0.0)
+        # inputs that change their mind because a later sample or another input meets its limit are not cut themselves
+        cut = lost / size if size and np.any(self._binding) else 0.0
+        self._shortfalls.add(now.t, u, self._binding, cut)
         self._expected = y0 + free[0] + response[0, :, 0] @ (u - self._last)
         self._last = u
         self.seconds.append(time.perf_counter() - begin)
@@ -177,6 +181,9 @@ class Predictive:
         if np.any(free < low) or np.any(free > high):
             free = lsq_linear(M, b, (low, high), method="bvls", tol=1e-10, max_iter=200).x
         self._beyond = asked[:m] - free[:m]
+        room = 1e-9 * (1 + np.abs(u0 + free[:m]))
+        at_limit = (free[:m] <= low[:m] + room) | (free[:m] >= high[:m] - room)
+        self._binding = at_limit & (np.abs(self._beyond) > room)
         return np.asarray(u0 + free[:m])
 
     def notes(self) -> list[str]:

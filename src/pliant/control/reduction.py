@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg as la
 
-from pliant.control.modes import Mode, system_modes
+from pliant.control.modes import SLOW, Mode, system_modes
 from pliant.solve.linear import StateSpace
+
+SAME = 1e-6
+"""Eigenvalues that differ by less than this share are of one mode, which round-off has split."""
+DUAL = 1e-6
+"""Left and right eigenvectors of separate modes are orthogonal to within this."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +23,8 @@ class Reduction:
     Attributes:
         full: the system before.
         kept, neglected: modes, slowest first.
-        onto: r x n, modal states from full states.
+        onto: r x n, modal states from full states. Where modes coincide (a cart that nothing holds) they share an eigenvector, and
+            the states are an orthonormal basis of what the modes move together.
         back: n x r, full states from modal ones.
         linear: the reduced system on modal states z; outputs keep their exact answer to constant inputs.
     """
@@ -59,7 +66,8 @@ class Spillover:
 def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None = None) -> Reduction:
     """The system on its `keep` slowest modes, or on those below a frequency [Hz].
 
-    A mode is an oscillation or a single decay; modes that grow are always kept.
+    A mode is an oscillation or a single decay; modes that grow, that nothing holds or that coincide with a kept
+    one are always kept.
     """
     if (keep is None) == (below is None):
         raise ValueError("say either how many modes to keep or below which frequency")
@@ -70,12 +78,15 @@ def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None =
     neglected: list[Mode] = []
     for i, mode in enumerate(modes):
         slow = i < keep if keep is not None else mode.frequency < (below or 0.0)
-        grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or mode.eigenvalue == 0
-        (kept if slow or grows else neglected).append(mode)
+        grows = mode.eigenvalue.real > 1e-9 * abs(mode.eigenvalue) or abs(mode.eigenvalue) < SLOW
+        same = any(abs(mode.eigenvalue - other.eigenvalue) <= SAME * abs(other.eigenvalue) for other in kept)
+        (kept if slow or grows or same else neglected).append(mode)
     if not kept:
         raise ValueError(f"no mode is below {below:g} Hz; the slowest is {modes[0]}")
     onto, back = _bases(kept)
     rest_onto, rest_back = _bases(neglected)
+    if not _dual(onto, back) or not _dual(rest_onto, rest_back):
+        onto, back, rest_onto, rest_back = _invariant(linear.A, kept, neglected)
     A, B, C = onto @ linear.A @ back, onto @ linear.B, linear.C @ back
     D = linear.D
     if neglected:
@@ -97,7 +108,27 @@ def _bases(modes: list[Mode]) -> tuple[np.ndarray, np.ndarray]:
         else:
             columns += [np.real(mode.right), -np.imag(mode.right)]
             rows += [2 * np.real(mode.left.conj()), 2 * np.imag(mode.left.conj())]
-    n = len(modes[0].right) if modes else 0
     if not modes:
-        return np.zeros((0, n)), np.zeros((n, 0))
+        return np.zeros((0, 0)), np.zeros((0, 0))
     return np.array(rows), np.array(columns).T
+
+
+def _dual(onto: np.ndarray, back: np.ndarray) -> bool:
+    """Whether onto @ back = 1; not so where eigenvectors coincide."""
+    return bool(np.all(np.abs(onto @ back - np.eye(len(onto))) < DUAL))
+
+
+def _invariant(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[np.ndarray, ...]:
+    """Bases (onto, back) of what the kept modes move, then of what the others do, without their eigenvectors."""
+
+    def distance(value: complex, modes: list[Mode]) -> float:
+        return min((abs(complex(value.real, abs(value.imag)) - mode.eigenvalue) for mode in modes), default=np.inf)
+
+    def is_kept(real: float, imaginary: float) -> bool:
+        value = complex(real, imaginary)
+        return distance(value, kept) <= distance(value, neglected)
+
+    T, Z, r = la.schur(A, output="real", sort=is_kept)
+    # the coupling of the two blocks is removed: T11 X - X T22 = -T12
+    X = la.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:]) if r < len(A) else np.zeros((r, 0))
+    return Z[:, :r].T - X @ Z[:, r:].T, Z[:, :r], Z[:, r:].T, Z[:, :r] @ X + Z[:, r:]

@@ -311,12 +311,13 @@ class StaticControl:
     def __post_init__(self) -> None:
         self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
         self._shortfalls = Shortfalls(self.equations, self._model.inputs, self._model.limits)
+        self._path = self.path.checked(self.task.size, named(self))
 
     def start(self, now: Now) -> None:
         """Forget the last run; the model starts from its own equilibrium."""
         self._model.reset(now.inputs)
-        self._model.enter(self.path.value(now.t), nearest=self.least_squares, title=named(self))
-        self._sum = np.zeros(len(self.path.value(now.t)))
+        self._model.enter(self._path.value(now.t), nearest=self.least_squares, title=named(self))
+        self._sum = np.zeros(self.task.size)
         self._last = self._model.u
         self._far, self._missed = 0.0, 0
         self._shortfalls.reset()
@@ -327,13 +328,13 @@ class StaticControl:
         begin = time.perf_counter()
         model, limits = self._model, self._model.limits
         ahead = now.t + 0.5 * self.sample_time
-        wanted = self.path.value(ahead)
+        wanted = self._path.value(ahead)
         missed = model.move(wanted, steps=2)
         motion = self.task.motion(now.equations, now.q, now.v, None, now.parameters)
-        error, slip = self.path.value(now.t) - motion.value, self.path.rate(now.t) - motion.rate
+        error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
         correction = self.proportional * error + self.integral * self._sum + self.derivative * slip
         _, gain, _ = model.sensitivity()
-        correction = correction + model.lag(self.path.rate(ahead), self.path.acceleration(ahead))
+        correction = correction + model.lag(self._path.rate(ahead), self._path.acceleration(ahead))
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
         wish = gain @ model.u + correction
         found = allocate(gain, wish, lower, upper, preferred=model.u, regularization=1e-10)

@@ -52,6 +52,38 @@ class Path:
             lambda t: np.asarray(spline(t, 2)) * inside(t),
         )
 
+    def __call__(self, t: float) -> np.ndarray:
+        """The value at a time [s], so that a path is a reference of `Predictive` too."""
+        return self.value(t)
+
+    def checked(self, size: int, title: str) -> Path:
+        """The same path, which refuses to be followed where it has not `size` finite values; `title` says by whom."""
+
+        def of(function: Callable[[float], Sequence[float] | np.ndarray], what: str) -> Callable[[float], np.ndarray]:
+            return checked_values(function, size, f"{title}: {what}")
+
+        return Path(
+            of(self.value, "the path"), of(self.rate, "the rate of the path"),
+            of(self.acceleration, "the acceleration of the path"),
+        )  # fmt: skip
+
+
+def checked_values(
+    function: Callable[[float], Sequence[float] | np.ndarray], size: int, title: str
+) -> Callable[[float], np.ndarray]:
+    """A function of time [s] that refuses to give anything but `size` finite numbers; `title` says of what."""
+
+    def at(t: float) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            found = np.asarray(function(t), dtype=float)
+        if found.shape != (size,):
+            raise ValueError(f"{title} has {found.size} values for {size} components; give one for each")
+        if not np.all(np.isfinite(found)):
+            raise ValueError(f"{title} is {found.tolist()} at t = {t:g} s; it must be finite throughout the run")
+        return found
+
+    return at
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -68,6 +100,11 @@ class FramePosition:
 
     frame: str
     components: str = "xyz"
+
+    @property
+    def size(self) -> int:
+        """How many numbers it is."""
+        return len(self.components)
 
     def check(self, eqs: Equations) -> None:
         """Refuse frames and components that do not exist."""
@@ -97,6 +134,11 @@ class Coordinates:
 
     names: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """How many numbers they are."""
+        return len(self.names)
+
     def check(self, eqs: Equations) -> None:
         """Refuse names that are no plain coordinates."""
         for name in self.names:
@@ -120,6 +162,11 @@ class Several:
     """Tasks together, their components in a row."""
 
     tasks: tuple[FramePosition | Coordinates, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers they are together."""
+        return sum(task.size for task in self.tasks)
 
     def check(self, eqs: Equations) -> None:
         """Refuse what one of them refuses."""

@@ -46,6 +46,8 @@ class Tracking:
     seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if self.trajectory.status != "converged":
+            raise ValueError(f"{named(self)}: there is no trajectory to follow: {self.trajectory.message}")
         names = self.trajectory.input_names
         self._group = Group(self.equations.model.system)
         self._actuation = Actuation(self.equations, names, self.limits, self.sample_time)

@@ -127,7 +127,7 @@ def _load(source: Path, expected: str) -> xarray.Dataset:
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write time, coordinates, energies and named outputs as a CSV table (all or nothing)."""
+    """Write time, coordinates, energies, named outputs and inputs (`input.NAME`) as a CSV table (all or nothing)."""
     target = Path(path)
     data = result.dataset
     columns: dict[str, Any] = {"time_s": data["time"].values}
@@ -141,6 +141,7 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
             columns[name] = values
         else:
             columns.update({f"{name}.{k}": values[:, k] for k in range(values.shape[1])})
+    columns.update({f"input.{name}": values for name, values in result.inputs.items()})
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(columns)

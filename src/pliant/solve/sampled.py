@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkable
 
 import numpy as np
 
+from pliant.arguments import ArgumentError
 from pliant.equations.equations import UnknownName
 from pliant.solve.watch import Now
 
@@ -42,6 +43,12 @@ class SampledLoop:
 
     def __init__(self, controllers: Sequence[Controller], begin: float, end: float) -> None:
         self.controllers = tuple(controllers)
+        for controller in self.controllers:
+            if isinstance(controller, type) or not isinstance(controller, Controller):
+                said = f"the class {controller.__name__}" if isinstance(controller, type) else repr(controller)
+                raise ArgumentError(
+                    f"{said} is no controller: give an object with `sample_time`, `start` and `command`"
+                )
         self.active = bool(self.controllers)
         self._random = [np.random.default_rng(getattr(c, "seed", 0)) for c in self.controllers]
         self._order = count()
@@ -76,6 +83,7 @@ class SampledLoop:
             return
         if self._now is None:
             self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, dict(job.inputs or {}), dict(job.parameters or {}))
+            self._noise = [_deviations(controller, self._now) for controller in self.controllers]
             for i, controller in enumerate(self.controllers):
                 controller.start(self._reading(i))
         now = self._now
@@ -105,17 +113,23 @@ class SampledLoop:
         """The present as a controller's sensors see it."""
         assert self._now is not None
         now = self._now
-        noise = {
-            name: self._random[i].normal(size=np.shape(deviation)) * deviation
-            for name, deviation in getattr(self.controllers[i], "noise", {}).items()
-        }
+        noise = {name: self._random[i].normal(size=size.shape) * size for name, size in self._noise[i].items()}
         return Now(now.t, now.q, now.v, now.equations, dict(now.inputs), dict(now.parameters), now.memory, noise)
 
     def _checked(self, i: int, command: Mapping[str, float], now: Now) -> dict[str, float]:
         out = {}
+        if not isinstance(command, Mapping):
+            raise ArgumentError(
+                f"{_title(self.controllers[i])} commands {command!r} at t = {now.t:g} s; return inputs by name, such as "
+                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them"
+            )
         for name, value in command.items():
             if name not in now.equations.inputs:
                 raise UnknownName("input", name, now.equations.inputs)
+            if not isinstance(value, SupportsFloat):
+                raise ArgumentError(
+                    f"{_title(self.controllers[i])} commands {value!r} for input '{name}', which is no number"
+                )
             out[name] = float(value)
             if not np.isfinite(out[name]):
                 known = "; ".join(getattr(self.controllers[i], "warnings", ()))
@@ -132,6 +146,26 @@ class SampledLoop:
     def notes(self) -> list[str]:
         """What the controllers have to say after the run."""
         return [str(note) for c in self.controllers for note in getattr(c, "notes", tuple)()]
+
+
+def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:
+    """Standard deviations of a controller's sensors, one for each part of an output: parts are noisy independently."""
+    given: Mapping[str, Any] = getattr(controller, "noise", None) or {}
+    if not given:
+        return {}
+    values, out = now.outputs, {}
+    for name, deviation in given.items():
+        if name not in values:
+            raise UnknownName("output", name, tuple(values))
+        size = np.asarray(deviation, dtype=float)
+        shape = np.shape(values[name])
+        if size.shape not in ((), shape) or not np.all(np.isfinite(size)) or np.any(size < 0):
+            raise ArgumentError(
+                f"the noise of output '{name}' of {_title(controller)} is {deviation}; give a standard deviation, one for all its "
+                f"parts or one for each (shape {shape})"
+            )
+        out[name] = np.broadcast_to(size, shape).copy()
+    return out
 
 
 def _delay(controller: Controller) -> float:

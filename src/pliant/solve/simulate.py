@@ -91,7 +91,7 @@ def simulate(
     made = assemble(eqs, engine, begin, state.q, state.v)
     if controllers is None:
         controllers = model_controllers(eqs, parameters)
-    loop = SampledLoop([controllers] if isinstance(controllers, Controller) else list(controllers), begin, end)
+    loop = SampledLoop(controllers if isinstance(controllers, Sequence) else [controllers], begin, end)
     if formulation == "reduced":
         if loop.active or events or mid_step is not None:
             raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")

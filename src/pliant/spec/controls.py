@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pliant.controller.base import ControllerBase, TaskController
 from pliant.controller.lqr import HeldPose, LqrController
 from pliant.controller.pid import PidController
 from pliant.spec.coordinate import LengthCoordinate, Orientation
-from pliant.spec.dimension import LENGTH, NUMBER, TIME, TORQUE, Dimension
+from pliant.spec.dimension import ACCELERATION, FORCE, LENGTH, NUMBER, RATE, SPEED, TIME, TORQUE, Dimension
 from pliant.spec.listing import coordinate_table
+from pliant.spec.outputs import (
+    ContactOutput,
+    CoordinateOutput,
+    EnergyOutput,
+    FrameOutput,
+    Output,
+    RodOutput,
+    TendonOutput,
+)
 from pliant.spec.rods import Finding
 from pliant.spec.scalar import Scalar
 from pliant.spec.words import Path
@@ -61,6 +70,12 @@ def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path
                     units = set(parts) if len(gains) == 1 else {parts[index] if index < len(parts) else None}
                     unit = units.pop() if len(units) == 1 else None
                     yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
+    if isinstance(controller, LqrController):
+        for index, sensor in enumerate(controller.sensors):
+            output = checked.flat.outputs.get(sensor.output)
+            yield ("sensors", index, "noise"), sensor.noise, None if output is None else _measured(output, lengths)
+        for index, disturbance in enumerate(controller.disturbances):
+            yield ("disturbances", index, "deviation"), disturbance.deviation, of_input(disturbance.input)
     if isinstance(controller, LqrController) and isinstance(controller.about, HeldPose):
         about = controller.about
         for index, given in enumerate(about.inputs):
@@ -68,6 +83,27 @@ def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path
         for field in ("coordinates", "near"):
             for index, given in enumerate(getattr(about, field)):
                 yield ("about", field, index, "value"), given.value, lengths.get(given.coordinate)
+
+
+def _measured(output: Output, lengths: Mapping[str, Dimension]) -> Dimension | None:
+    """The dimension of an output; None where its parts have several or the model has to be built to know it."""
+    if isinstance(output, CoordinateOutput):
+        unit = lengths.get(output.coordinate)
+        if unit is None:
+            return None
+        return {"value": unit, "rate": unit / TIME, "acceleration": unit / TIME / TIME, "force": TORQUE / unit}[
+            output.quantity
+        ]
+    if isinstance(output, FrameOutput):
+        known = {"position": LENGTH, "velocity": SPEED, "acceleration": ACCELERATION, "angular_velocity": RATE}
+        return known.get(output.quantity, NUMBER)
+    if isinstance(output, TendonOutput):
+        return {"length": LENGTH, "rate": SPEED, "tension": FORCE}[output.quantity]
+    if isinstance(output, RodOutput):
+        return LENGTH if output.quantity in ("radius", "length") else NUMBER
+    if isinstance(output, ContactOutput):
+        return FORCE
+    return TORQUE if isinstance(output, EnergyOutput) else None
 
 
 def _coordinates(checked: Checked) -> dict[str, Dimension]:
