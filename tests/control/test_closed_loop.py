@@ -154,3 +154,23 @@ def test_the_published_regulator_of_the_leg_leaves_no_mode_to_grow() -> None:
     assert late.mode is not None
     assert late.mode.frequency == pytest.approx(slow.kept[-1].frequency)
     assert not late.neglected
+
+
+def test_a_motion_that_costs_nothing_is_said_to_want_a_weight() -> None:
+    """A cart without friction, whose place has no weight: the regulator lets it roll on."""
+    free = pliant.derive(
+        pliant.load_text("""
+pliant: 1
+parameters: {force: {value: 0 N, input: true}}
+bodies: {cart: {mass: 1 kg}, pole: {mass: 100 g, center_of_mass: [0, 0, 50 cm]}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {input: =force}}
+  hinge: {type: revolute, parent: cart, child: pole, axis: y}
+""")
+    )
+    linear = pliant.linearize(free, at=np.zeros(2))
+    loop = closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})))
+    assert loop.largest == pytest.approx(1.0, abs=1e-6)
+    assert "(mostly rail) does not decay" in loop.warning
+    assert "Give what it moves a weight" in loop.warning
+    assert not closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"rail": 1.0}))).warning

@@ -176,6 +176,16 @@ def test_sample_times_that_alias_are_refused() -> None:
         discretize(system(A, np.array([[0.0], [1.0]])), 0.06)
 
 
+def test_sample_times_are_refused_in_which_a_pole_falls(upright: StateSpace) -> None:
+    fall = np.max(np.linalg.eigvals(upright.A).real)
+    most = np.log(1e3) / fall
+    assert discretize(upright, 0.99 * most)
+    assert discretize(upright, 0.5 * most, delay=0.49 * most)
+    for sample_time, delay in ((1.01 * most, 0.0), (0.5 * most, 0.51 * most)):
+        with pytest.raises(TooSlow, match="before they are answered"):
+            discretize(upright, sample_time, delay=delay)
+
+
 def test_weights_are_checked(upright: StateSpace) -> None:
     with pytest.raises(ValueError, match="must be positive"):
         lqr(upright, inputs=0.0)

@@ -15,6 +15,8 @@ from pliant.solve.linear import StateSpace
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
 
+SPLIT = 1e-6
+"""A double pole at 1 is split by the root of round-off: growth below this is none."""
 MARGIN = 1e-9
 """Poles nearer to 1 than this neither grow nor decay, as far as round-off can tell."""
 
@@ -65,14 +67,18 @@ class ClosedLoop:
         """What is wrong with a loop that is not stable, and what to do; empty otherwise."""
         if self.stable:
             return ""
-        grows = self.largest > 1 + MARGIN
+        grows = self.largest > 1 + SPLIT
         what = f"grows (by {np.log(self.largest) / self.sample_time:.3g} 1/s)" if grows else "does not decay"
-        advice = "take that mode into the design" if self.neglected else "lower the gains"
-        if not grows:
-            advice = "give the robot some damping"
+        if grows:
+            advice = "take that mode into the design" if self.neglected else "lower the gains"
+            advice = f"Shorten sample time or delay, raise the weights of inputs, or {advice}"
+        elif self.neglected:
+            advice = "Take that mode into the design, or give the robot some damping"
+        else:
+            advice = "Give what it moves a weight in the design, or the robot some damping"
         return (
             f"on the whole linear robot, sampled and delayed as it runs, {self.motion} {what}: largest pole {self.largest:.6g} per "
-            f"sample of {self.sample_time:g} s. Shorten sample time or delay, raise the weights of inputs, or {advice}"
+            f"sample of {self.sample_time:g} s. {advice}"
         )
 
 

@@ -10,6 +10,9 @@ import scipy.linalg as la
 from pliant.control.modes import system_modes
 from pliant.solve.linear import StateSpace
 
+ANSWERED = 1e3
+"""Deviations that become this many times as large before they are answered cannot be held: every small error is a large one."""
+
 
 class TooSlow(ValueError):
     """A sample time at which the design cannot see what it is to control."""
@@ -57,13 +60,14 @@ class DiscreteStateSpace:
 def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) -> DiscreteStateSpace:
     """Exact discrete equations for inputs that are held between samples and take effect `delay` [s] after them.
 
-    Refuses a sample time so long that an oscillation of the system would be mistaken for a slower one.
+    Refuses a sample time so long that an oscillation of the system would be mistaken for a slower one, or, with the delay, that a
+    mode which grows becomes a thousand times as large before it is answered.
     """
     if not (np.isfinite(sample_time) and sample_time > 0):
         raise ValueError(f"the sample time must be above zero; it is {sample_time:g} s")
     if not (np.isfinite(delay) and delay >= 0):
         raise ValueError(f"the delay must not be negative; it is {delay:g} s")
-    _check_sample_time(linear, sample_time)
+    _check_sample_time(linear, sample_time, delay)
     return held_commands(linear, sample_time, delay)
 
 
@@ -110,8 +114,17 @@ def held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndar
     return whole[:n, :n], whole[:n, n:]
 
 
-def _check_sample_time(linear: StateSpace, sample_time: float) -> None:
-    fastest = max(system_modes(linear.A, names=linear.states), key=lambda mode: mode.eigenvalue.imag, default=None)
+def _check_sample_time(linear: StateSpace, sample_time: float, delay: float) -> None:
+    modes = system_modes(linear.A, names=linear.states)
+    falling = max(modes, key=lambda mode: mode.eigenvalue.real, default=None)
+    late = sample_time + delay
+    if falling is not None and falling.eigenvalue.real * late > np.log(ANSWERED):
+        raise TooSlow(
+            f"a sample time of {sample_time:g} s with a delay of {delay:g} s is too long for {falling}: deviations become "
+            f"{np.exp(min(700.0, falling.eigenvalue.real * late)):.2g} times as large before they are answered. Together they "
+            f"must be below {np.log(ANSWERED) / falling.eigenvalue.real:.3g} s, and far below to stand errors of the model"
+        )
+    fastest = max(modes, key=lambda mode: mode.eigenvalue.imag, default=None)
     if fastest is not None and fastest.eigenvalue.imag * sample_time >= np.pi:
         raise TooSlow(
             f"a sample time of {sample_time:g} s is too long for {fastest}: less than "

@@ -78,30 +78,33 @@ def export_c(
     """
     target = Path(folder)
     _check_folder(target, force=force)
-    files = c_files(model, method=method, step=step)
+    beside = {}
     if controller is not None:
         from pliant.io.controller_c import controller_files
 
-        files |= controller_files(controller)
-    return _write(target, files)
+        beside = controller_files(controller)
+    return _write(target, c_files(model, method=method, step=step, beside=beside))
 
 
-def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) -> dict[str, str]:
-    """The files of an export, by path in its folder."""
+def c_files(
+    model: Model, *, method: str = "semi_implicit", step: float = 1e-3, beside: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The files of an export, by path in its folder; `beside` are files of a controller to build with them."""
+    beside = dict(beside or {})
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
     plan = _with_followed_positions(model)
     tables = build_tables(model.system, plan)
     runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources(tables.maxima).items()}
     runtime[f"{RUNTIME}/pl_tables.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_tables.h"]
-    own = {f"{name}.c", f"{name}_equations.c"}
+    own = {f"{name}.c", f"{name}_equations.c", *(file for file in beside if file.endswith(".c"))}
     library = sorted(own | {file for file in runtime if file.endswith(".c")})
     system = model.system
     words = {
         "title": c_text.comment(model.spec.title),
         "underline": "=" * (len(c_text.comment(model.spec.title)) + len(", as standalone C")),
         "name": name,
-        "contents": _contents(name),
+        "contents": _contents(name, beside),
         "version": __version__,
         "enums": _enumerations(model, name.upper()),
         "symbolic": str(len(system.constants.symbolic_at)),
@@ -128,7 +131,7 @@ def c_files(model: Model, *, method: str = "semi_implicit", step: float = 1e-3) 
         "CMakeLists.txt": filled("CMakeLists.txt", words),
         "README.txt": filled("README.txt", words),
     }
-    return files | runtime
+    return files | runtime | beside
 
 
 def _check(model: Model, method: str, step: float) -> None:
@@ -160,7 +163,7 @@ def filled(template: str, words: Mapping[str, str]) -> str:
     return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
 
 
-def _contents(name: str) -> str:
+def _contents(name: str, beside: Mapping[str, str]) -> str:
     """What is in which file, for the README."""
     told = {
         f"{name}.h": "what to include: everything is explained there",
@@ -169,6 +172,10 @@ def _contents(name: str) -> str:
         f"{RUNTIME}/": "recursions, linear algebra and integrators, the same for every robot",
         "main.c": "prints a short simulation: time, positions, energies",
     }
+    if beside:
+        told["main.c"] += "; the controller is not in it"
+        told |= {file: "the controller: when to call it is explained there" for file in beside if file.endswith(".h")}
+        told |= {file: "its numbers and functions" for file in beside if file.endswith(".c")}
     width = max(map(len, told))
     return "\n".join(f"  {file:<{width}}  {text}" for file, text in told.items())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,22 @@ def test_a_loop_in_c_moves_as_the_loop_here(eqs: pliant.Equations, controller: S
     assert force.min() >= -2
     assert force.max() == pytest.approx(3.0)
     assert np.abs(run.q[-1]).max() < 0.1
+
+
+@needs_gcc
+def test_the_readme_builds_the_controller_with_the_robot(
+    eqs: pliant.Equations, controller: StateFeedback, tmp_path: Path
+) -> None:
+    export_c(eqs.model, tmp_path / "c", controller=controller)
+    told = (tmp_path / "c" / "README.txt").read_text(encoding="utf-8")
+    command = next(line for line in told.splitlines() if line.strip().startswith("gcc "))
+    assert "cart_pole_controller.c" in command
+    assert "cart_pole_controller.h" in told
+    assert "\n  cart_pole_controller.c\n" in (tmp_path / "c" / "CMakeLists.txt").read_text(encoding="utf-8")
+    built = subprocess.run(shlex.split(command), cwd=tmp_path / "c", capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run([tmp_path / "c" / "cart_pole_main", "0.1", "2"], capture_output=True, text=True, check=False)
+    assert len(ran.stdout.splitlines()) == 4
 
 
 def test_what_cannot_be_written_in_matrices_is_refused(eqs: pliant.Equations) -> None:
