@@ -32,7 +32,7 @@ from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
-from pliant.mesh.sets import BoxSet, NearestSet, NumberedSet, PlaneSet
+from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
 from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.rayleigh import Rayleigh
@@ -159,6 +159,7 @@ __all__ = [
     "InputLimit",
     "InputValue",
     "InputWeight",
+    "LabelledSet",
     "LengthCoordinate",
     "LengthDamper",
     "LengthSpring",

@@ -338,6 +338,12 @@ FAULTS = {
         "drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 1 N, held: {rim: world}",
         "no set 'rim'",
     ),
+    "held twice": (
+        "drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 1 N, sets: {a: {plane: x}, b: {plane: y}}, "
+        "held: {a: world, b: bar}",
+        "node 1 is in 'a', held by world, and in 'b', held by bar",
+    ),
+    "no unit": ("drawing: {file: a.dxf, unit: furlong}, mass: 1 kg, stiffness: 1 N", "unknown unit 'furlong'"),
     "no mass": ("drawing: {rectangle: [1, 1], cells: [2, 2]}, stiffness: 1 N", "the mesh has no mass"),
     "no stiffness": ("drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg", "no stiffness"),
     "too large": ("drawing: {rectangle: [1, 1], cells: [2000, 2000]}, mass: 1 kg, stiffness: 1 N", "4004001 nodes"),

@@ -81,8 +81,8 @@ def test_the_table_says_what_was_read(model, capsys):
     assert run(["show", str(model), "--mesh", str(picture)]) == 0
     table = " ".join(capsys.readouterr().out.split())
     assert (
-        "lines in the file 5, 1 repeated, 0 without length ends merged 5 nodes without edges 0 unit of the file cm"
-        in table
+        "lines in the file 5, 1 repeated, 0 without length ends merged 5 nodes without edges 0 pieces 1 not read nothing "
+        "unit of the file cm" in table
     )
     assert "set pair 2 nodes, held by frame" in table
 

@@ -8,6 +8,8 @@ import typer
 
 from pliant.cli.common import CommandError, Json, print_json
 
+PIECES = " (lines that cross have no node there without --split)"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -24,13 +26,14 @@ def mesh(
     unit: Annotated[
         str | None, typer.Option("--unit", metavar="UNIT", help="Unit of the file's numbers, such as mm.")
     ] = None,
+    split: Annotated[bool, typer.Option("--split", help="Nodes where lines cross or touch, too.")] = False,
     json: Json = False,
 ) -> int:
     """Read a mesh file and say what is in it: nodes, edges, size, and what was merged."""
     from pliant.io.mesh import MeshProblem, read_mesh
 
     try:
-        found = read_mesh(file, tolerance=tolerance, unit=unit)
+        found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)
     except MeshProblem as problem:
         raise CommandError(str(problem), problem.hint) from None
     degree = found.degree
@@ -41,6 +44,7 @@ def mesh(
         "merged": found.merged,
         "orphans": found.orphans,
         "ends": int((degree == 1).sum()),
+        "pieces": found.pieces,
         "lines": found.lines,
         "repeated": found.repeated,
         "short": found.short,
@@ -58,6 +62,7 @@ def mesh(
     rows = {
         "nodes": f"{len(found.nodes)}, of which {answer['ends']} have one edge",
         "edges": f"{len(found.edges)}",
+        "pieces": f"{found.pieces}" + ("" if found.pieces == 1 or split else PIECES),
         "from": "  ".join(f"{x:.6g}" for x in low) + " m",
         "to": "  ".join(f"{x:.6g}" for x in high) + " m",
         "unit of the file": unit_text,

@@ -133,6 +133,8 @@ def _print_mesh(row: dict[str, Any]) -> None:
         table.add_row("lines in the file", f"{row['lines']}, {row['repeated']} repeated, {row['short']} without length")
         table.add_row("ends merged", f"{row['merged']}")
         table.add_row("nodes without edges", f"{row['orphans']}")
+        table.add_row("pieces", f"{row['pieces']}")
+        table.add_row("not read", ", ".join(f"{count} x {kind}" for kind, count in row["ignored"].items()) or "nothing")
         table.add_row("unit of the file", unit)
     for name, count in row["sets"].items():
         holder = row["held_by"].get(name)

@@ -88,9 +88,22 @@ class MeshBase(Framed, FromFiles, Placement):
         for name in self.held:
             if name not in members:
                 raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("held", name))
+        self._check_holders(members)
         copy = self.model_copy()
         copy._lattice, copy._members = lattice, members
         return copy
+
+    def _check_holders(self, members: Mapping[str, np.ndarray]) -> None:
+        """No node is held by two frames; sets that are held go before the ends, which the parent holds otherwise."""
+        holder: dict[int, str] = {}
+        for name, frame in self.held.items():
+            for i in members[name].tolist():
+                other = holder.setdefault(i, name)
+                if self.held[other] != frame:
+                    message = (
+                        f"node {i + 1} is in '{other}', held by {self.held[other]}, and in '{name}', held by {frame}"
+                    )
+                    raise FileProblem(message, "leave it out of one of them", ("held", name))
 
     @property
     def lattice(self) -> Lattice:

@@ -62,6 +62,8 @@ class FileDrawing(DrawingBase):
     """Ends of lines nearer than this are one node [m]; otherwise a millionth of the drawing's size."""
     unit: str | None = None
     """Unit of the file's numbers, where the file does not say it or says it wrongly."""
+    split: bool = False
+    """Whether lines of the file that cross or touch each other get a node there."""
     scale: Number = 1
     """Factor on all lengths of the file [-]."""
 
@@ -73,7 +75,7 @@ class FileDrawing(DrawingBase):
         """The wireframe of the file."""
         tolerance = None if self.tolerance is None else value(self.tolerance)
         try:
-            found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit)
+            found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
         except MeshProblem as problem:
             raise FileProblem(str(problem), problem.hint) from None
         if found.orphans:

@@ -85,7 +85,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Rod models", tuple(KINDS.values())),
     ("Meshes", (Membrane, Shell)),
     ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
-    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet)),
+    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (

@@ -39,6 +39,8 @@ def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
                 "repeated": read.repeated if read else None,
                 "short": read.short if read else None,
                 "orphans": read.orphans if read else None,
+                "pieces": read.pieces if read else None,
+                "ignored": read.ignored if read else None,
                 "unit": read.unit if read else None,
                 "unit_assumed": read.assumed if read else None,
             }

@@ -127,6 +127,52 @@ def test_dxf_lines_polylines_and_faces(tmp_path: Path) -> None:
     assert (found.unit, found.repeated, found.ignored) == ("cm", 4, {"CIRCLE": 1})
 
 
+def test_dxf_polylines_in_axes_of_their_own(tmp_path: Path) -> None:
+    corners = "10\n0\n20\n0\n10\n10\n20\n0\n10\n10\n20\n5\n"
+    mirrored = "0\nLWPOLYLINE\n90\n3\n210\n0\n220\n0\n230\n-1\n" + corners
+    tilted = "0\nLWPOLYLINE\n90\n3\n38\n2\n210\n1\n220\n0.2\n230\n0.3\n" + corners
+    found = read_mesh(written(tmp_path, "a.dxf", dxf(mirrored + tilted)))
+    # where ezdxf 1.4.5 places these polylines (`vertices_in_wcs`)
+    expected = [
+        *([0, 0, 0], [-10, 0, 0], [-10, 5, 0]),
+        *([1.8814, 0.3763, 0.5644], [-0.0797, 10.1821, 0.5644], [-1.4634, 9.9054, 5.3612]),
+    ]
+    np.testing.assert_allclose(1e3 * found.nodes, expected, atol=6e-5)
+
+
+def test_what_dxf_files_hold_besides_lines_is_counted(tmp_path: Path) -> None:
+    corner = "0\nVERTEX\n70\n192\n10\n{}\n20\n0\n30\n9\n"
+    faces = "0\nPOLYLINE\n70\n64\n" + "".join(corner.format(x) for x in range(3)) + "0\nSEQEND\n"
+    paper = dxf_line((500, 0, 0), (501, 0, 0)).replace("8\n0\n", "8\n0\n67\n1\n", 1)
+    arc = "0\nLWPOLYLINE\n90\n2\n10\n0\n20\n0\n42\n0.5\n10\n1\n20\n0\n42\n0\n"
+    found = read_mesh(written(tmp_path, "a.dxf", dxf(faces + paper + arc)))
+    np.testing.assert_allclose(found.nodes, [[0, 0, 0], [1e-3, 0, 0]])
+    assert found.ignored == {"POLYLINE of faces": 1, "LINE on paper": 1, "arc of a polyline, read as straight": 1}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_long_lines_are_cut_where_they_cross(turned: bool, tmp_path: Path) -> None:
+    # three lines each way, as a net is drawn; one of them ends on another, and one passes above them all
+    flat = [((0, y), (20, y)) for y in (0, 10, 20)] + [((x, 0), (x, 20)) for x in (0, 10)] + [((20, 10), (20, 20))]
+    ends = np.array([[[*a, 0], [*b, 0]] for a, b in flat] + [[[0, 5, 3], [20, 5, 3]]], dtype=float)
+    if turned:
+        ends = ends @ np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    path = written(tmp_path, "a.dxf", dxf("".join(dxf_line(tuple(a), tuple(b)) for a, b in ends)))
+    whole, cut = read_mesh(path), read_mesh(path, split=True)
+    assert (len(whole.edges), whole.lines, whole.pieces) == (7, 7, 3)
+    # 9 crossings less the corner that the short line does not reach, of which the end of its line remains, and the line above
+    assert (len(cut.nodes), len(cut.edges), cut.lines, cut.pieces) == (11, 12, 7, 2)
+    lengths = np.linalg.norm(np.diff(cut.nodes[cut.edges], axis=1)[:, 0], axis=1)
+    np.testing.assert_allclose(np.sort(lengths), [0.01] * 11 + [0.02], atol=1e-9)
+    assert len(cut.labels["0"]) == 11
+
+
+def test_lines_that_lie_on_each_other_are_cut_at_their_ends(tmp_path: Path) -> None:
+    lines = dxf_line((0, 0, 0), (3, 0, 0)) + dxf_line((1, 0, 0), (4, 0, 0)) + dxf_line((2, 0, 0), (2, 1, 0))
+    found = read_mesh(written(tmp_path, "a.dxf", dxf(lines)), split=True)
+    assert (len(found.nodes), len(found.edges), found.repeated, found.pieces) == (6, 5, 2, 1)
+
+
 def test_surfaces_by_their_edges(tmp_path: Path) -> None:
     obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n"
     ply = (
@@ -138,7 +184,8 @@ def test_surfaces_by_their_edges(tmp_path: Path) -> None:
         found = read_mesh(written(tmp_path, name, content), unit="mm")
         assert (len(found.nodes), len(found.edges)) == (4, 5), name
         np.testing.assert_allclose(found.bounds, [[0, 0, 0], [1e-3, 1e-3, 0]])
-        assert (found.unit, found.assumed) == ("mm", True)
+        assert (found.unit, found.assumed) == ("mm", False)
+        assert read_mesh(tmp_path / name).assumed
 
 
 def test_faces_with_more_corners_get_no_diagonals(tmp_path: Path) -> None:
@@ -200,6 +247,18 @@ def test_tetrahedra_through_meshio(tmp_path: Path) -> None:
     found = read_mesh(path)
     # two tetrahedra that share a face: 6 + 6 - 3 edges
     assert (len(found.nodes), len(found.edges), found.assumed) == (5, 9, True)
+
+
+def test_points_between_the_corners_of_cells_are_left_out(tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+    between = [(corners[a] + corners[b]) / 2 for a, b in ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))]
+    path = tmp_path / "a.vtk"
+    # points between the corners come first, so that the numbers of the corners change
+    meshio.write(path, meshio.Mesh([*between, *corners], [("tetra10", [[6, 7, 8, 9, 0, 1, 2, 3, 4, 5]])]))
+    found = read_mesh(path)
+    np.testing.assert_allclose(np.sort(found.nodes, axis=0), np.sort(corners, axis=0))
+    assert (len(found.edges), found.orphans, found.ignored) == (6, 0, {"point between corners": 6})
 
 
 def test_tolerance_and_orphans(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from pliant.io.mesh.crossing import split as cut
 from pliant.io.mesh.dxf import read_dxf
 from pliant.io.mesh.iges import read_iges
 from pliant.io.mesh.obj import read_obj
 from pliant.io.mesh.ply import read_ply
 from pliant.io.mesh.stl import read_stl
 from pliant.io.mesh.volume import read_volume
-from pliant.io.mesh.wireframe import Drawing, MeshProblem, Wireframe, join
+from pliant.io.mesh.wireframe import Drawing, MeshProblem, Wireframe, join, merging
 from pliant.spec.dimension import LENGTH
 from pliant.spec.units import UnitError, parse_unit
 
@@ -20,22 +22,29 @@ BINARY = {".stl": read_stl, ".ply": read_ply}
 MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
 """Formats that meshio reads; left out are those whose readers can be made to run for ever by a broken file."""
 UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
+UNIT_HINT = "such as mm, cm, m or inch"
 
 __all__ = ["Drawing", "MeshProblem", "Wireframe", "read_mesh"]
 
 
-def read_mesh(path: Path | str, *, tolerance: float | None = None, unit: str | None = None) -> Wireframe:
+def read_mesh(
+    path: Path | str, *, tolerance: float | None = None, unit: str | None = None, split: bool = False
+) -> Wireframe:
     """The wireframe of a mesh file in metres; raises MeshProblem that says what is wrong with it.
 
     `tolerance` [m]: ends of lines nearer than this are one node; by default a millionth of the drawing's size. `unit`: the
-    unit of the file's numbers, where the file does not say it (otherwise metres are assumed) or says it wrongly.
+    unit of the file's numbers, where the file does not say it (otherwise metres are assumed) or says it wrongly. `split`:
+    whether lines that cross or touch get a node there.
     """
     path = Path(path)
     if tolerance is not None and not 0 <= tolerance < float("inf"):
         raise MeshProblem(f"the tolerance must be a length from 0 on, not {tolerance:g}")
     drawing = _read(path)
     name = unit or drawing.unit or "m"
-    return join(drawing, metres(name), name, tolerance, path.name)
+    scale, lines = metres(name), len(drawing.lines)
+    if split and lines:
+        drawing = cut(drawing, merging(drawing.points) if tolerance is None else tolerance / scale, path.name)
+    return replace(join(drawing, scale, name, tolerance, path.name, assumed=not (unit or drawing.unit)), lines=lines)
 
 
 def metres(unit: str) -> float:
@@ -45,14 +54,14 @@ def metres(unit: str) -> float:
     try:
         parsed = parse_unit(unit)
     except UnitError as error:
-        raise MeshProblem(str(error), error.hint) from None
+        raise MeshProblem(str(error), error.hint or UNIT_HINT) from None
     if parsed.dimension != LENGTH:
-        raise MeshProblem(f"{unit} is not a unit of length", "such as mm, cm, m or inch")
+        raise MeshProblem(f"{unit} is not a unit of length", UNIT_HINT)
     return float(parsed.factor)
 
 
 def _read(path: Path) -> Drawing:
-    suffix, what = path.suffix.lower(), path.name
+    suffix, what = path.suffix.lower(), path.name or str(path)
     if suffix not in (*TEXT, *BINARY, *MESHIO):
         known = ", ".join((*TEXT, *BINARY, *MESHIO))
         raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")

@@ -13,6 +13,11 @@ UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "u
          13: "um", 14: "dm"}  # fmt: skip
 """Unit flags `$INSUNITS`; others say nothing of lengths used here."""
 
+FLAT = ("LWPOLYLINE", "POLYLINE", "SOLID", "TRACE")
+"""Drawn in axes of their own, which follow from the direction that their plane is square to."""
+CLOSED, IN_SPACE, MESHES = 1, 8, 16 | 64
+"""Flags of polylines: closed, with corners in space, and not a line but a mesh of faces."""
+
 Group = tuple[int, str]
 
 
@@ -28,27 +33,46 @@ def read_dxf(text: str, what: str) -> Drawing:
     closed = False
     layers: list[str] = []
     layer = ""
+    axes = np.eye(3)
+
+    def leave_out(thing: str) -> None:
+        ignored[thing] = ignored.get(thing, 0) + 1
+
     for kind, data in _entities(groups, what):
+        if any(code == 67 and value == "1" for code, value in data):
+            leave_out(f"{kind} on paper")
+            continue
         if kind not in ("VERTEX", "SEQEND"):
             layer = next((value for code, value in data if code == 8), "0")
+            axes = _axes(data, what) if kind in FLAT else np.eye(3)
+        if kind in ("VERTEX", "LWPOLYLINE") and any(code == 42 and _number(value, what) for code, value in data):
+            leave_out("arc of a polyline, read as straight")
         if kind == "VERTEX" and polyline is not None:
             polyline.append(_point(data, 0, what))
+        elif kind in ("VERTEX", "SEQEND") and polyline is None:
+            pass  # of a mesh that is left out
         elif kind == "SEQEND" and polyline is not None:
-            chains.append(_closed(np.reshape(polyline, (-1, 3)), closed))
+            chains.append(_closed(np.reshape(polyline, (-1, 3)) @ axes, closed))
             polyline = None
         elif kind == "POLYLINE":
-            polyline, closed = [], bool(_integer(data, 70) & 1)
+            flags = _integer(data, 70)
+            polyline, closed = [], bool(flags & CLOSED)
+            if flags & MESHES:
+                polyline = None
+                leave_out("POLYLINE of faces")
+            if flags & IN_SPACE:
+                axes = np.eye(3)
         elif kind == "LINE":
             chains.append(np.array([_point(data, 0, what), _point(data, 1, what)]))
         elif kind == "LWPOLYLINE":
-            chains.append(_closed(_light_polyline(data, what), bool(_integer(data, 70) & 1)))
+            chains.append(_closed(_light_polyline(data, what) @ axes, bool(_integer(data, 70) & CLOSED)))
         elif kind in ("3DFACE", "SOLID", "TRACE"):
             corners = np.array([_point(data, k, what) for k in range(4)])
-            chains.append(_closed(corners if kind == "3DFACE" else corners[[0, 1, 3, 2]], True))
+            chains.append(_closed(corners if kind == "3DFACE" else corners[[0, 1, 3, 2]] @ axes, True))
         elif kind == "POINT":
             loose.append(np.array(_point(data, 0, what)))
         else:
-            ignored[kind] = ignored.get(kind, 0) + 1
+            leave_out(kind)
         layers += [layer] * (len(chains) - len(layers))
     layers = [name for name, chain in zip(layers, chains, strict=True) if len(chain) > 1]
     chains = [chain for chain in chains if len(chain) > 1]
@@ -116,6 +140,19 @@ def _point(data: list[Group], index: int, what: str) -> list[float]:
     """Point number `index` of an entity: groups 10 + index, 20 + index, 30 + index."""
     found = dict(reversed(data))
     return [_number(found.get(code + index, "0"), what) for code in (10, 20, 30)]
+
+
+def _axes(data: list[Group], what: str) -> np.ndarray:
+    """Axes, as rows, that a flat thing is drawn in: z is given, and x follows from it by the rule of the format."""
+    found = dict(reversed(data))
+    z = np.array([_number(found.get(code, default), what) for code, default in ((210, "0"), (220, "0"), (230, "1"))])
+    length = float(np.linalg.norm(z))
+    if not 0 < length < float("inf"):
+        return np.eye(3)
+    z = z / length
+    x = np.cross([0, 1, 0] if max(abs(z[0]), abs(z[1])) < 1 / 64 else [0, 0, 1], z)
+    x = x / np.linalg.norm(x)
+    return np.array([x, np.cross(z, x), z])
 
 
 def _integer(data: list[Group], code: int) -> int:

@@ -37,7 +37,8 @@ def read_volume(path: Path, what: str) -> Drawing:
         blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
         labels = _labels(mesh, [cells for _, cells in blocks], len(points))
     except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
-        raise MeshProblem(f"{what} cannot be read: {str(error)[:100] or type(error).__name__}") from None
+        why = "" if isinstance(error, UnicodeError) else f": {str(error)[:100] or type(error).__name__}"
+        raise MeshProblem(f"{what} is broken, or not what its suffix says{why}", "export it again") from None
     if points.ndim != 2 or points.shape[1] not in (2, 3):
         raise MeshProblem(f"{what} has points that are not in space")
     points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
@@ -56,7 +57,25 @@ def read_volume(path: Path, what: str) -> Drawing:
     found = found[np.sort(first)]
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
         raise MeshProblem(f"{what} has cells with corners that it does not have")
-    return Drawing(points, found, ignored=ignored, labels=labels)
+    return _corners(Drawing(points, found, ignored=ignored, labels=labels), blocks)
+
+
+def _corners(drawing: Drawing, blocks: list[tuple[str, np.ndarray]]) -> Drawing:
+    """The drawing without the points that cells of second order have between their corners."""
+    between = np.zeros(len(drawing.points), dtype=bool)
+    for kind, cells in blocks:
+        if kind in SECOND_ORDER:
+            between[cells[:, np.max(EDGES[SECOND_ORDER[kind]]) + 1 :].ravel()] = True
+    between[drawing.lines.ravel()] = False
+    if not between.any():
+        return drawing
+    place = np.cumsum(~between) - 1
+    return Drawing(
+        drawing.points[~between],
+        place[drawing.lines],
+        ignored={**drawing.ignored, "point between corners": int(between.sum())},
+        labels={name: place[members[~between[members]]] for name, members in drawing.labels.items()},
+    )
 
 
 def _labels(mesh: Any, blocks: list[np.ndarray], count: int) -> dict[str, np.ndarray]:

@@ -56,7 +56,7 @@ class Wireframe:
         nodes: n x 3 [m], in the order in which the file first uses them.
         edges: m x 2 indices of nodes, each pair once, in the order of the file.
         unit: what one unit of the file was taken for.
-        assumed: whether the file itself says nothing of its unit.
+        assumed: whether metres were assumed, because neither the file nor its reader said a unit.
         lines: how many lines (or sides of faces) the file has.
         merged: ends of lines that became part of a node already there.
         repeated: lines drawn more than once; only the first counts.
@@ -90,8 +90,17 @@ class Wireframe:
         """Number of edges at every node."""
         return np.bincount(self.edges.ravel(), minlength=len(self.nodes))
 
+    @property
+    def pieces(self) -> int:
+        """Number of parts that no edge joins; nodes without edges do not count."""
+        ones = np.ones(len(self.edges))
+        graph = sp.coo_matrix((ones, (self.edges[:, 0], self.edges[:, 1])), shape=(len(self.nodes),) * 2)
+        return int(connected_components(graph, directed=False)[0]) - self.orphans
 
-def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, what: str) -> Wireframe:
+
+def join(
+    drawing: Drawing, scale: float, unit: str, tolerance: float | None, what: str, *, assumed: bool = False
+) -> Wireframe:
     """The wireframe of a drawing whose unit is `scale` metres; `tolerance` [m] by default a millionth of its size."""
     check_counts(len(drawing.points), len(drawing.lines), what)
     if not len(drawing.lines):
@@ -108,10 +117,9 @@ def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, wha
     place = np.empty(len(points), dtype=int)
     place[order] = np.arange(len(order))
     points = points[order]
-    size = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
-    if size == 0:
+    if not np.ptp(points, axis=0).any():
         raise MeshProblem(f"all points of {what} are the same")
-    within = DEFAULT_TOLERANCE * size if tolerance is None else tolerance
+    within = merging(points) if tolerance is None else tolerance
     node_of, firsts = _clusters(points, within, what)
     lines = node_of[place[drawing.lines]]
     short = lines[:, 0] == lines[:, 1]
@@ -125,7 +133,7 @@ def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, wha
         nodes=points[firsts],
         edges=edges,
         unit=unit,
-        assumed=not drawing.unit,
+        assumed=assumed,
         lines=len(drawing.lines),
         merged=len(points) - len(firsts),
         repeated=len(kept) - len(edges),
@@ -135,6 +143,11 @@ def join(drawing: Drawing, scale: float, unit: str, tolerance: float | None, wha
         ignored=drawing.ignored,
         labels={name: np.unique(node_of[place[members]]) for name, members in drawing.labels.items() if len(members)},
     )
+
+
+def merging(points: np.ndarray) -> float:
+    """Distance within which ends are one node, where no tolerance is given."""
+    return DEFAULT_TOLERANCE * float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
 def check_counts(points: int, lines: int, what: str) -> None:
