@@ -10,6 +10,7 @@ from pliant.control import (
     ConstraintControl,
     Coordinates,
     FramePosition,
+    Goal,
     Limits,
     OutOfReach,
     Path,
@@ -19,6 +20,7 @@ from pliant.control import (
     allocate,
     discretize,
     lqr,
+    plan,
 )
 from pliant.control.limits import actuator_limits
 
@@ -56,6 +58,28 @@ def test_what_the_model_declares_holds_where_nothing_else_is_said(finger: pliant
     assert own.upper["flexor"] == 80.0
     with pytest.raises(ValueError, match="exclude each other"):
         actuator_limits(finger, finger.inputs, Limits(lower={"flexor": 90.0}))
+
+
+def test_plans_keep_to_what_the_model_declares() -> None:
+    text = """
+pliant: 1
+parameters: {push: {value: 0 N, input: true, minimum: -1 N, maximum: 1 N}}
+bodies: {cart: {mass: 1 kg}}
+joints: {rail: {type: prismatic, child: cart, axis: x, displacement: {input: =push, damper: 0.1}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    # without bounds 1 m in 2.2 s takes up to 6 * 1 m * 1 kg / (2.2 s)^2 = 1.24 N
+    found = plan(eqs, 2.2, Goal({"rail": 1.0}), intervals=20)
+    assert found.status == "converged"
+    assert np.abs(found.inputs).max() <= 1 + 1e-6
+    free = plan(eqs, 2.2, Goal({"rail": 1.0}), limits=Limits({"push": -9.0}, {"push": 9.0}), intervals=20)
+    assert np.abs(free.inputs).max() > 1.2
+
+
+def test_a_command_outside_its_bounds_comes_back_at_its_rate() -> None:
+    limits = Limits({"pull": 0.0}, {"pull": 1.0}, {"pull": 10.0})
+    for before, low, high in ((10.0, 9.0, 9.0), (1.5, 0.5, 1.0), (0.5, 0.0, 1.0), (-3.0, -2.0, -2.0)):
+        assert [x.tolist() for x in limits.within(("pull",), np.array([before]), 0.1)] == [[low], [high]]
 
 
 def test_allocations_tell_bounds_from_what_cannot_be_done() -> None:

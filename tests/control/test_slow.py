@@ -112,6 +112,17 @@ def test_what_cannot_be_planned_is_said(soft: pliant.Equations, target: np.ndarr
         plan_slow(soft, 2.0, goal, inputs=("p9",))
 
 
+def test_a_path_too_quick_for_the_actuators_says_how_long_it_takes(
+    soft: pliant.Equations, target: np.ndarray, limits: Limits, free: Trajectory
+) -> None:
+    column = free.inputs[:, free.input_names.index("p3")]
+    quickest = float(np.abs(np.diff(column) / np.diff(free.time)).max())
+    slower = Limits(limits.lower, limits.upper, {"p3": quickest / 2})
+    with pytest.raises(ValueError, match=r"'p3' at .* per second, above its rate of .*; give it 4 s or more"):
+        plan_slow(soft, 2.0, Goal(positions={"tip": target}), limits=slower)
+    assert plan_slow(soft, 4.01, Goal(positions={"tip": target}), limits=slower).status == "converged"
+
+
 def test_several_tasks_are_one(soft: pliant.Equations) -> None:
     model = StaticModel(soft, FramePosition("tip", "xy"), None, None, None)
     model.reset({"p1": 30e3})

@@ -45,9 +45,8 @@ class Limits:
         lower, upper = self.bounds(names)
         if before is not None and self.rate:
             reach = np.array([float(self.rate.get(name, np.inf)) * time for name in names])
-            lower, upper = np.maximum(lower, before - reach), np.minimum(upper, before + reach)
             # a command outside its bounds comes back as fast as it may
-            lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
+            lower, upper = (np.clip(bound, before - reach, before + reach) for bound in (lower, upper))
         return lower, upper
 
 
@@ -62,6 +61,9 @@ def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
 
 def actuator_limits(eqs: Equations, names: tuple[str, ...], limits: Limits | None) -> Limits:
     """The limits that a controller of these inputs keeps to: its own, and what the model declares where it has none."""
+    for name in names:
+        if name not in eqs.inputs:
+            raise UnknownName("input", name, eqs.inputs)
     given, declared = limits or Limits(), declared_limits(eqs, names)
     given.bounds(names)
     both = Limits({**declared.lower, **given.lower}, {**declared.upper, **given.upper}, given.rate)

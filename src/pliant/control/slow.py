@@ -14,7 +14,7 @@ import numpy as np
 from scipy.interpolate import BSpline, CubicSpline
 from scipy.optimize import minimize
 
-from pliant.control.limits import Limits
+from pliant.control.limits import Limits, actuator_limits
 from pliant.control.statics import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
@@ -49,7 +49,8 @@ def plan_slow(
 
     start: the inputs at whose equilibrium it begins (the model's own where unnamed). inputs: those to use, all by default.
     knots: how many sets of inputs shape the path; stations: poses along it that are held against the obstacles; intervals: those
-    of the trajectory. A dynamic robot stays near it as far as it moves slowly; follow it with `Tracking`.
+    of the trajectory. limits: of the inputs; what the model declares holds where nothing is said. A dynamic robot stays near it as
+    far as it moves slowly; follow it with `Tracking`.
     """
     names = tuple(inputs) if inputs is not None else eqs.inputs
     check_plan(eqs, duration, goal, intervals, obstacles)
@@ -57,10 +58,25 @@ def plan_slow(
         raise ValueError("a slow plan ends at rest; use `plan` for a goal that is passed in motion")
     if knots < 2 or stations < knots:
         raise ValueError(f"a slow plan needs 2 knots or more, and as many stations; not {knots} and {stations}")
-    search = _Search(eqs, goal, names, limits or Limits(), obstacles, (knots, stations), parameters)
+    held = actuator_limits(eqs, names, limits)
+    search = _Search(eqs, goal, names, held, obstacles, (knots, stations), parameters)
     search.begin(start or {}, guess)
     coefficients, message, count = search.solve(iterations)
-    return search.trajectory(coefficients, duration, intervals, message, count)
+    found = search.trajectory(coefficients, duration, intervals, message, count)
+    if found.status == "converged":
+        _check_rates(found, held)
+    return found
+
+
+def _check_rates(found: Trajectory, limits: Limits) -> None:
+    """Refuse a plan that asks more of an actuator's rate than it has; the path itself may be taken in any time."""
+    for name, rate in limits.rate.items():
+        used = np.abs(np.diff(found.inputs[:, found.input_names.index(name)]) / np.diff(found.time)).max()
+        if used > (1 + 1e-6) * rate:
+            raise ValueError(
+                f"the plan changes the input '{name}' at {used:.4g} per second, above its rate of {rate:.4g}; "
+                f"give it {found.time[-1] * used / rate:.3g} s or more"
+            )
 
 
 class _Search:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from pliant.control.limits import Limits
+from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.state import State
 
@@ -103,13 +103,14 @@ def plan(
 
     duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
+    limits: of the inputs; what the model declares holds where nothing is said.
     """
     check_plan(eqs, duration, goal, intervals, obstacles)
     q0, v0 = eqs.initial_state(parameters) if start is None else (np.array(start.q), np.array(start.v))
     problem = _Problem(eqs, intervals, parameters)
     problem.dynamics(duration)
     problem.ends(q0, v0, goal)
-    problem.bounds(limits or Limits())
+    problem.bounds(actuator_limits(eqs, eqs.inputs, limits))
     for sphere in obstacles:
         problem.avoid(sphere)
     problem.objective(effort, time_weight)
@@ -119,6 +120,7 @@ def plan(
 def check_plan(
     eqs: Equations, duration: float | tuple[float, float], goal: Goal, intervals: int, obstacles: Sequence[Sphere]
 ) -> None:
+    """Refuse what no plan can be made of: robots with closed loops, goals and durations [s] that make no sense."""
     if eqs.model.system.rows or eqs.model.system.quaternions():
         raise ValueError("plans are for robots without closed loops and free rotations; this one has some")
     if not eqs.inputs:

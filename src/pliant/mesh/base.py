@@ -132,10 +132,6 @@ class MeshBase(Framed, FromFiles, Placement):
             return ()
         return (*(f"n{i + 1}" for i in range(len(self.lattice.shares))), *self._set_frames())
 
-    def set_names(self) -> tuple[str, ...]:
-        """Names of its sets of nodes."""
-        return tuple(self._members)
-
     def _set_frames(self) -> dict[str, int]:
         """Frames named after sets, and the node of each."""
         found: dict[str, int] = {}
