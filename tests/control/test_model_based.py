@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -289,3 +290,19 @@ def test_predictions_are_prepared_before_the_first_sample() -> None:
     assert [function.cache_info().misses for function in made] == built
     controller.start(now)
     assert controller.command(now) == first  # what was prepared leaves no trace
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Goal({"rail": float("nan")}), "Goal: rail must be a finite number"),
+        (lambda: Goal(positions={"tip": [0.1, 0.2]}), "place of tip must have 3 entries"),
+        (lambda: Goal(["rail"]), "Goal: coordinates must map names to numbers"),
+        (lambda: Sphere([0, 0], 0.1, ("tip",)), "Sphere: centre must have 3 entries"),
+        (lambda: Sphere([0, 0, 0], -0.1, ("tip",)), "Sphere: radius must be a number at least 0"),
+        (lambda: Sphere([0, 0, 0], 0.1, {"tip": -1.0}), "radius around tip must be a number at least 0"),
+    ],
+)
+def test_goals_and_obstacles_that_make_no_sense(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
+from pliant.arguments import mapping, number, vector
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.state import State
@@ -27,6 +28,12 @@ class Goal:
     positions: Mapping[str, Sequence[float]] = field(default_factory=dict)
     at_rest: bool = True
 
+    def __post_init__(self) -> None:
+        for name, value in mapping("Goal: coordinates", self.coordinates).items():
+            number(f"Goal: {name}", value)
+        for name, value in mapping("Goal: positions", self.positions).items():
+            vector(f"Goal: place of {name}", value, 3)
+
 
 @dataclass(frozen=True)
 class Sphere:
@@ -38,6 +45,12 @@ class Sphere:
     centre: Sequence[float]
     radius: float
     frames: tuple[str, ...] | Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        vector("Sphere: centre", self.centre, 3)
+        number("Sphere: radius", self.radius, at_least=0)
+        for name, around in self.frames.items() if isinstance(self.frames, Mapping) else ():
+            number(f"Sphere: radius around {name}", around, at_least=0)
 
     @property
     def distances(self) -> dict[str, float]:

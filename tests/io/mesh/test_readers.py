@@ -150,6 +150,14 @@ def test_what_dxf_files_hold_besides_lines_is_counted(tmp_path: Path) -> None:
     assert found.ignored == {"POLYLINE of faces": 1, "LINE on paper": 1, "arc of a polyline, read as straight": 1}
 
 
+def test_lines_end_at_line_ends_only(tmp_path: Path) -> None:
+    drawing = dxf(dxf_line((0, 0, 0), (1000, 0, 0))).replace("8\n0\n", "8\nRand\x85 alt\x0c\n", 1)
+    (tmp_path / "net.dxf").write_bytes(drawing.encode("latin-1"))
+    assert len(read_mesh(tmp_path / "net.dxf").edges) == 1
+    (tmp_path / "face.obj").write_bytes(b"v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nf 1 2 \\\r\n3\r\n")
+    assert len(read_mesh(tmp_path / "face.obj").edges) == 3
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_long_lines_are_cut_where_they_cross(turned: bool, tmp_path: Path) -> None:
     # three lines each way, as a net is drawn; one of them ends on another, and one passes above them all

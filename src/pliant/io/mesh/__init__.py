@@ -80,4 +80,10 @@ def _read(path: Path) -> Drawing:
         return BINARY[suffix](data, what)
     if b"\0" in data:
         raise MeshProblem(f"{what} is a binary file", "export it as text")
-    return TEXT[suffix](data.decode("latin-1"), what)
+    return TEXT[suffix](_text(data), what)
+
+
+def _text(data: bytes) -> str:
+    """Lines end where files mean it: further signs at which Python splits lines, such as 0x85, are letters of old code pages."""
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("latin-1")
+    return lines.translate(dict.fromkeys((0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85), " "))

@@ -125,6 +125,7 @@ def newmark_family_step(run: PythonRun, h: float, alpha_m: float, alpha_f: float
         solve = saddle_point((M + s * to_v * C) @ group.increment_matrix(x) + s * K, J, engine.row_active)
         found = solve(-np.concatenate([s * at.residual, at.phi]))
         change = group.increment_rate(x, found[:nv])
+        run.check_finite(a + change / s)
         norm = float(np.max(np.abs(change) / (h * h * (1 + np.abs(a + change / s))), initial=0.0))
         size = float(np.max(np.abs(change), initial=0.0))
         if not np.isfinite(norm) or (norm > SEARCH_ABOVE and size > LOST * first_size):
