@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.control.inverse_dynamics import inverse_dynamics
-from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, named
+from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.task import Path, Task
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.solve.equilibrium import Equilibrium, equilibrium
@@ -225,21 +225,42 @@ class StaticModel:
             self.reach(target, title=title)
         self.preferred = self.u
 
-    def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
-        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
-        begin = self.q, self.multipliers, dict(self.values)
+    def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
+        """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
         zero = np.zeros(len(self.eqs.rates))
-        here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+        here = self.task.motion(self.eqs, begin[0], zero, None, self.parameters).value
+        missed = np.inf
         for pieces in PIECES:
             self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
             for share in np.arange(1, pieces + 1) / pieces:
                 missed = self.move(here + share * (target - here))
             if self.settled and missed <= REACHED:
                 break
-        close = missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target)))
+        return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
+
+    def _needed(self, begin: Any, target: np.ndarray, where: str) -> None:
+        """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
+        kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
+        self.limits = Limits()
+        try:
+            close, _ = self._approach(begin, target)
+            if close and self.settled:
+                check_holding(self.eqs, self.inputs, self.u, kept[-1], where=where)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if isinstance(error, OutOfReach):
+                raise
+        finally:
+            self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
+
+    def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
+        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        begin = self.q, self.multipliers, dict(self.values)
+        close, missed = self._approach(begin, target)
         if self.settled and close:
             return
         place = ", ".join(f"{x:.4g}" for x in target)
+        where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
+        self._needed(begin, target, where)
         if close or not np.isfinite(missed):
             raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
         why = "the inputs do not move it on"
