@@ -17,6 +17,10 @@ SHORT = 1e-3
 """Limits that cut away less than this share of what was asked are not worth a word."""
 NAMED = 3
 """How many inputs a message names."""
+SHARE = (
+    "Hold another state, for example with other inputs that share the load (a pretension of the tendons on the other side), or "
+    "widen the limits"
+)
 
 
 @dataclass(frozen=True)
@@ -154,16 +158,16 @@ def check_holding(
     limits: Limits,
     *,
     where: str = "the state it is to hold",
+    hint: str = SHARE,
 ) -> None:
     """Refuse inputs at rest that lie outside of the limits, by name."""
     lower, upper = limits.bounds(names)
     room = 1e-6 * (1e-9 + np.abs(values))
     outside = [k for k in range(len(names)) if not lower[k] - room[k] <= values[k] <= upper[k] + room[k]]
     if outside:
-        raise OutOfReach(
-            f"{where} needs {_listed(eqs, names, values, lower, upper, outside)}. Hold another state, for example with other "
-            "inputs that share the load (a pretension of the tendons on the other side), or widen the limits"
-        )
+        # the furthest outside first
+        outside.sort(key=lambda k: -max(lower[k] - values[k], values[k] - upper[k]))
+        raise OutOfReach(f"{where} needs {_listed(eqs, names, values, lower, upper, outside)}. {hint}")
 
 
 def _listed(

@@ -238,14 +238,14 @@ class StaticModel:
                 break
         return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
 
-    def _needed(self, begin: Any, target: np.ndarray, where: str) -> None:
+    def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
         """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
         kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
         self.limits = Limits()
         try:
             close, _ = self._approach(begin, target)
             if close and self.settled:
-                check_holding(self.eqs, self.inputs, self.u, kept[-1], where=where)
+                check_holding(self.eqs, self.inputs, self.u, kept[-1], where=where, hint=hint)
         except (ValueError, np.linalg.LinAlgError) as error:
             if isinstance(error, OutOfReach):
                 raise
@@ -260,7 +260,7 @@ class StaticModel:
             return
         place = ", ".join(f"{x:.4g}" for x in target)
         where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
-        self._needed(begin, target, where)
+        self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
             raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
         why = "the inputs do not move it on"
