@@ -18,7 +18,6 @@
 #define CONSTRAINT_TOLERANCE 1e-11
 #define KEEP_BELOW 0.1      /* rate of convergence at which factors are kept ... */
 #define KEEP_WITH_STEPS 0.8 /* ... when steps taken with them improve them */
-#define ASTRAY 1            /* a step this many times as long as the one before, with old factors, is not taken */
 #define LOST 30             /* a step so many times as long as the first one will not lead back */
 #define SEARCH_ABOVE 1e-6   /* steps that change the acceleration by less are taken as they are */
 #define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
@@ -143,12 +142,13 @@ static double error_norm(const pl_run *r, const double *errors, double *scale) {
   return sqrt(sum / (2 * nv));
 }
 
-/* Work of a step against what is out of balance at the state evaluated last: of its displacements y against forces and of
- * its multipliers against constraints. Where equations are those of a minimum it grows along the step from below zero. */
-static double work_along(const pl_work *w, double s, const double *step) {
+/* Work of a step against what is out of balance at the state evaluated last: of its displacements y against forces (the
+ * residual) and of its multipliers against constraints. Where equations are those of a minimum it grows along the step from
+ * below zero. */
+static double work_along(const pl_work *w, double s, const double *step, const double *residual) {
   const int nv = w->T->nv;
   double y = 0;
-  for (int i = 0; i < nv; ++i) y += s * step[i] * w->rhs[i];
+  for (int i = 0; i < nv; ++i) y += s * step[i] * residual[i];
   for (int i = 0; i < w->T->m; ++i)
     if (w->row_active[i]) y += step[nv + i] * w->phi[i];
   return y;
@@ -167,7 +167,7 @@ static int shorten(pl_run *r, double t, double s, double to_v, const double *ste
     pl_increment(r->w->T, r->q, x, r->q1);
     r->newton++;
     pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->lambda1);
-    const double work = work_along(r->w, s, step);
+    const double work = work_along(r->w, s, step, r->w->rhs);
     if (!isfinite(work)) return PL_NO_CONVERGENCE;
     if (fabs(work) < -FOUND * at_start) return PL_OK;
     if (work > 0) high = share, above = work, below /= 2;
@@ -176,6 +176,7 @@ static int shorten(pl_run *r, double t, double s, double to_v, const double *ste
   return PL_OK;
 }
 
+/* Sum of the squares of what is out of balance for an increment x of the step. */
 static double imbalance(pl_run *r, double t, const double *x) {
   double y = 0;
   pl_increment(r->w->T, r->q, x, r->q1);
@@ -202,7 +203,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const double am = r->option[0], af = r->option[1], beta = r->option[2], gamma = r->option[3];
   const double s = h * h * beta * (1 - af) / (1 - am), to_v = gamma / (h * beta);
   double *x = r->buffer + 8 * (T->nq + nv + m), *blocks = x + nv, *unit = blocks + 3 * nv, *column = unit + nv,
-         *turned = column + nv, *errors = turned + nv, *step = errors + 2 * nv;
+         *turned = column + nv, *errors = turned + nv, *step = errors + 2 * nv,
+         *residual = step + nv + m;
   const double t = pl_time(r, r->t + h);
   /* start Newton from an unchanged acceleration */
   for (int i = 0; i < nv; ++i) {
@@ -226,7 +228,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->lambda1);
     else pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
     if (work < 0 && last > SEARCH_ABOVE) {
-      const double left = work_along(w, s, step);
+      const double left = work_along(w, s, step, w->rhs);
       if (!isfinite(left)) return PL_NO_CONVERGENCE;
       if (left > -OVERSHOT * work) {
         if (shorten(r, t, s, to_v, step, turned, x, work, left)) return PL_NO_CONVERGENCE;
@@ -235,7 +237,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       }
     }
     work = 0;
-    memcpy(step, w->rhs, nv * sizeof(double));
+    memcpy(residual, w->rhs, nv * sizeof(double));
     if (!keep) {
       pl_assemble(w, 1, s * to_v, s);
       turn_blocks(T, x, blocks, unit, column);
@@ -255,14 +257,13 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       norm = fmax(norm, fabs(d) / (h * h * (1 + fabs(r->a1[i] + d / s))));
       size = fmax(size, fabs(d));
     }
-    if (keep && !(norm < ASTRAY * last)) { /* the factors do not serve here */
+    if (keep && !(norm < last)) { /* longer than the step before: the old factors do not serve here */
       keep = 0;
       continue;
     }
     if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * first_size)) return PL_NO_CONVERGENCE;
     if (!iteration) first_size = size;
-    for (int i = 0; i < nv; ++i) work += s * step[i] * w->rhs[i];
-    for (int i = 0; i < m; ++i) work += w->row_active[i] ? w->rhs[nv + i] * w->phi[i] : 0;
+    work = work_along(w, s, w->rhs, residual);
     memcpy(step, w->rhs, (nv + m) * sizeof(double));
     /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
     const double rate = last < INFINITY ? norm / last : 1;
