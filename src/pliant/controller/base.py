@@ -110,6 +110,11 @@ class TaskController(ControllerBase):
     least_squares: Literal["on", "off"] = "off"
     """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
 
+    @property
+    def size(self) -> int:
+        """How many components or coordinates follow the path."""
+        return len(self.coordinates) or len(self.components)
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """One thing to follow the path, and one value for each of its parts."""
         yield from super().problems(value)
@@ -118,9 +123,8 @@ class TaskController(ControllerBase):
         wrong = [c for c in self.components if c not in "xyz"]
         if wrong or len(set(self.components)) != len(self.components) or not self.components:
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
-        size = len(self.coordinates) or len(self.components)
-        if len(self.path) != size:
-            message = f"the path has {len(self.path)} values for {size} components"
+        if len(self.path) != self.size:
+            message = f"the path has {len(self.path)} values for {self.size} components"
             yield ("path",), message, "give one value or expression for each"
 
     def task(self) -> Task:

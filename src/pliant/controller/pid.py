@@ -56,11 +56,10 @@ control:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """As for all that follow paths; one gain for all components or for each, none below zero."""
         yield from super().problems(value)
-        size = len(self.coordinates) or len(self.components)
         for field in ("proportional", "derivative", "integral"):
             gains = getattr(self, field)
-            if len(gains) not in (1, size):
-                message = f"`{field}` has {len(gains)} values for {size} components"
+            if len(gains) not in (1, self.size):
+                message = f"`{field}` has {len(gains)} values for {self.size} components"
                 yield (field,), message, "give one for all, or one for each"
             for index, gain in enumerate(gains):
                 if value(gain) < 0:
@@ -71,10 +70,9 @@ control:
         from pliant.control.pid import Pid, PidControl
 
         number = plant.number
-        size = len(self.coordinates) or len(self.components)
         gains = [[number(x) for x in given] for given in (self.proportional, self.derivative, self.integral)]
         return PidControl(
-            plant.equations, self.task(), self.followed(plant), Pid(*(x * size if len(x) == 1 else x for x in gains)),
+            plant.equations, self.task(), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
             compensation=self.compensation, sample_time=number(self.sample_time), inputs=self.inputs,
             limits=self.input_limits(plant), least_squares=self.least_squares == "on",
             parameters=plant.parameters, delay=number(self.delay), name=name,
