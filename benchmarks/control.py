@@ -42,6 +42,7 @@ from pliant.control import (
     lqr,
     reduce,
 )
+from pliant.control.pid import Compensation
 
 FILLED = 150e3
 """Pressure in the arm's muscles at rest [Pa]."""
@@ -101,12 +102,12 @@ def static() -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
     return eqs, how, lambda: StaticControl(eqs, task, circle(tip), sample_time=0.02, limits=limits)
 
 
-def pid(compensation: str) -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
+def pid(compensation: Compensation) -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
     """Nine pressures by a spring and a damper at the tip."""
     eqs, how, tip, limits = arm()
     gains = Pid(20.0, 1.0)
     task = FramePosition("s3.tip")
-    return eqs, how, lambda: PidControl(eqs, task, circle(tip), gains, compensation, 0.005, limits=limits)  # type: ignore[arg-type]
+    return eqs, how, lambda: PidControl(eqs, task, circle(tip), gains, compensation, 0.005, limits=limits)
 
 
 def constraint() -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:

@@ -81,9 +81,10 @@ def _neighbours(ends: np.ndarray, tolerance: float, what: str) -> Iterator[tuple
 def _cuts(ends: np.ndarray, pair: tuple[np.ndarray, np.ndarray], tolerance: float) -> Cuts:
     """Where lines of these pairs are cut by each other."""
     found = [_touching(ends, *way, end, tolerance) for way in (pair, pair[::-1]) for end in (0, 1)]
-    return tuple(  # type: ignore[return-value]
+    lines, shares, points = (
         np.concatenate(parts) for parts in zip(*found, *_crossing(ends, *pair, tolerance), strict=True)
     )
+    return lines, shares, points
 
 
 def _touching(ends: np.ndarray, cut: np.ndarray, other: np.ndarray, end: int, tolerance: float) -> Cuts:
