@@ -29,8 +29,8 @@ demo: install
 	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks examples docs
-	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/ruff check src tests benchmarks examples docs tools
+	$(BIN)/ruff format --check src tests benchmarks examples docs tools
 
 types: install
 	$(BIN)/mypy

@@ -34,10 +34,10 @@ from pliant.equations.compiled import CompiledEngine
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3
 from pliant.model.system import SystemBuilder
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod import Cog
 from pliant.rod.arc import arc_motion
-from pliant.rod.arc_coordinates import ArcCoordinates
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")
 COUNTS = (1, 2, 3, 5, 10, 20)

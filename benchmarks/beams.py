@@ -27,7 +27,7 @@ import numpy as np
 
 import pliant
 from pliant.rod.fe import Fe
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 
 LENGTH, RADIUS, YOUNG, POISSON, DENSITY, GRAVITY = 1.0, 0.01, 1e7, 0.5, 1000.0, 9.81
 STEP, UNTIL, RADIUS_OF_SPECTRUM = 1e-3, 0.3, 0.8

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant import At, Every, GeneralizedAlpha, derive, load, simulate
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 from pliant.view.report import write_report
 
 NODES, UNTIL, FRAMES, REPEATS, WINDOWS = 100, 60.0, 1000, 2, 8

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 import pliant
-from pliant.rod.switch import with_rod_model
 from pliant.solve.compare import DEFAULT_METHOD
 from pliant.solve.recording import Recording, drive, read_recording
+from pliant.spec.rod_switch import with_rod_model
 
 RECORDED = ("eba:3", "ebr:3", "rom:3", "srl:3", "fe:3")
 REALTIME = tuple(f"{kind}:{n}" for kind in ("ebr", "eba", "srl", "fe") for n in (3, 5, 10)) + (
@@ -71,7 +71,7 @@ def drive_module(kind: str, against: Recording) -> dict[str, object]:
 CHILD = """
 import json, os, sys, time
 import pliant
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 start, before = time.perf_counter(), os.times()
 eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", sys.argv[1]))
 eqs.bind()

@@ -26,11 +26,11 @@ from validation_sleeve import sleeve
 
 import pliant
 from pliant import plot
-from pliant.plot.style import COLOURS, style
-from pliant.rod.switch import with_rod_model
 from pliant.solve.compare import compare
 from pliant.solve.fit import cycles, fit
 from pliant.solve.recording import drive, read_recording
+from pliant.spec.rod_switch import with_rod_model
+from pliant.view.plot.style import COLOURS, style
 
 HERE = Path(__file__).parent
 PAGE, PICTURES = HERE / "validation.md", HERE / "pictures"

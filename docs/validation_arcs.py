@@ -15,8 +15,8 @@ import numpy as np
 
 import pliant
 from pliant import plot
-from pliant.plot.style import COLOURS, DASHES, GREY, style
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
+from pliant.view.plot.style import COLOURS, DASHES, GREY, style
 from pliant.view.scene import make_scene
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant import plot
-from pliant.plot.style import COLOURS, style
+from pliant.view.plot.style import COLOURS, style
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"

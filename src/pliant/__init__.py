@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pliant._version import __version__
 
 if TYPE_CHECKING:
-    from pliant import plot
-    from pliant.arguments import ArgumentError
+    from pliant import control, plot
     from pliant.control.inverse_dynamics import inverse_dynamics
     from pliant.equations.equations import Equations, derive
     from pliant.io.results import load_path, load_result
+    from pliant.language.arguments import ArgumentError
+    from pliant.language.faults import Fault, SpecError
     from pliant.solve.continuation import continuation
     from pliant.solve.equilibrium import equilibria, equilibrium
     from pliant.solve.follower import Branch
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pliant.solve.simulate import simulate
     from pliant.solve.state import State
     from pliant.solve.watch import Event, Now
-    from pliant.spec.faults import Fault, SpecError
     from pliant.spec.flattening import flatten
     from pliant.spec.reader import bundled_robots, check, load, load_text
     from pliant.spec.robot import RobotSpec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pliant.view.sketch import sketch
 
 _HOME = {
-    "ArgumentError": "pliant.arguments",
+    "ArgumentError": "pliant.language.arguments",
     "At": "pliant.solve.saving",
     "Branch": "pliant.solve.follower",
     "Equations": "pliant.equations.equations",
@@ -65,9 +65,9 @@ _HOME = {
     "load_result": "pliant.io.results",
     "modes": "pliant.solve.modal",
     "simulate": "pliant.solve.simulate",
-    "Fault": "pliant.spec.faults",
+    "Fault": "pliant.language.faults",
     "RobotSpec": "pliant.spec.robot",
-    "SpecError": "pliant.spec.faults",
+    "SpecError": "pliant.language.faults",
     "check": "pliant.spec.reader",
     "dump": "pliant.spec.writer",
     "flatten": "pliant.spec.flattening",
@@ -79,7 +79,7 @@ _HOME = {
 }
 """Where each public name lives."""
 
-_ROOMS = ("plot",)
+_ROOMS = ("control", "plot")
 """Packages that are used by their own name: `pliant.plot.energy(run)`."""
 
 __all__ = [
@@ -105,6 +105,7 @@ __all__ = [
     "bundled_robots",
     "check",
     "continuation",
+    "control",
     "derive",
     "dump",
     "equilibria",

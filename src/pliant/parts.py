@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pliant.body.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInertia, SlenderRod, Sphere, Tube
 from pliant.constraint.frames import Frames
 from pliant.contact import CapsuleContact, CylinderContact, PlaneContact
 from pliant.contact.points import FrameContactPoint, MeshContactPoints
@@ -17,51 +18,7 @@ from pliant.controller.lqr import (
     OutputWeight,
     Sensor,
 )
-from pliant.external_load import Distributed, Wrench
-from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
-from pliant.joint.chain import (
-    AxisAngleTurn,
-    AxisTurn,
-    QuaternionTurn,
-    QuaternionVectorTurn,
-    Rotate,
-    Translate,
-    VectorTurn,
-)
-from pliant.link import Axial, Beam
-from pliant.link.axial import AxialSpring
-from pliant.mesh import Membrane, Shell
-from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
-from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
-from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
-from pliant.rod.chamber import Chamber
-from pliant.rod.rayleigh import Rayleigh
-from pliant.rod.rod import Rod, RodFrame
-from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
-from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
-from pliant.spec.analyses import (
-    EquilibriumAnalysis,
-    EquilibriumSettings,
-    LinearizeAnalysis,
-    LinearizeSettings,
-    ModesAnalysis,
-    ModesSettings,
-    SimulateAnalysis,
-    SimulateSettings,
-)
-from pliant.spec.attach import Attach
-from pliant.spec.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInertia, SlenderRod, Sphere, Tube
-from pliant.spec.coordinate import (
-    AngleCoordinate,
-    AngleDamper,
-    AngleSpring,
-    EqualTo,
-    LengthCoordinate,
-    LengthDamper,
-    LengthSpring,
-    Orientation,
-)
-from pliant.spec.inputs import (
+from pliant.input.inputs import (
     Piece,
     PiecewiseInput,
     Ramp,
@@ -73,8 +30,43 @@ from pliant.spec.inputs import (
     Step,
     StepInput,
 )
-from pliant.spec.library import Material
-from pliant.spec.outputs import (
+from pliant.joint import Chain, Cylindrical, Free, Planar, Prismatic, Revolute, Spherical, Universal, Weld
+from pliant.joint.chain import (
+    AxisAngleTurn,
+    AxisTurn,
+    QuaternionTurn,
+    QuaternionVectorTurn,
+    Rotate,
+    Translate,
+    VectorTurn,
+)
+from pliant.joint.coordinate import (
+    AngleCoordinate,
+    AngleDamper,
+    AngleSpring,
+    EqualTo,
+    LengthCoordinate,
+    LengthDamper,
+    LengthSpring,
+    Orientation,
+)
+from pliant.language.parameter import Parameter, World
+from pliant.language.placement import (
+    Attachment,
+    AxisRotation,
+    EulerRotation,
+    Placement,
+    QuaternionRotation,
+    VectorRotation,
+)
+from pliant.language.scalar import Each
+from pliant.link import Axial, Beam
+from pliant.link.axial import AxialSpring
+from pliant.load import Distributed, Wrench
+from pliant.mesh import Membrane, Shell
+from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
+from pliant.output.outputs import (
     ConstraintOutput,
     ContactOutput,
     CoordinateOutput,
@@ -84,17 +76,25 @@ from pliant.spec.outputs import (
     RodOutput,
     TendonOutput,
 )
-from pliant.spec.parameter import Parameter, World
-from pliant.spec.placement import (
-    Attachment,
-    AxisRotation,
-    EulerRotation,
-    Placement,
-    QuaternionRotation,
-    VectorRotation,
+from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
+from pliant.rod.chamber import Chamber
+from pliant.rod.rayleigh import Rayleigh
+from pliant.rod.rod import Rod, RodFrame
+from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
+from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
+from pliant.section.material import Material
+from pliant.spec.analyses import (
+    EquilibriumAnalysis,
+    EquilibriumSettings,
+    LinearizeAnalysis,
+    LinearizeSettings,
+    ModesAnalysis,
+    ModesSettings,
+    SimulateAnalysis,
+    SimulateSettings,
 )
+from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
-from pliant.spec.scalar import Each
 from pliant.tendon import ElasticTendon, TensionTendon
 from pliant.tendon.through import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pliant.cli import run
-from pliant.spec.source import bundled
+from pliant.language.source import bundled
 
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -8,9 +8,9 @@ import pytest
 
 import pliant
 from pliant.contact.law import CONSTANTS, contact_law
+from pliant.language.faults import SpecError
 from pliant.spec import load_text
-from pliant.spec.faults import SpecError
-from pliant.spec.tables import text as shown
+from pliant.view.tables import text as shown
 
 G = 9.81
 SURFACES = {

@@ -8,8 +8,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
-from pliant.interaction.inertia import Inertia
 from pliant.motion.base import Motion, Part
 
 PARTICLES = 2

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import root
 
 import pliant
+from pliant.language.faults import SpecError
 from pliant.spec import load_text
-from pliant.spec.faults import SpecError
 
 
 def dxf(chain: np.ndarray) -> str:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import derive, load, load_text
-from pliant.model.mass import mass_budget
 from pliant.model.model import build_tree
 from pliant.spec import flatten
-from pliant.spec.tables import overview
+from pliant.view.mass import mass_budget
+from pliant.view.tables import overview
 
 FLOATING = """
 pliant: 1
@@ -58,7 +58,7 @@ def test_mass_and_centre_are_those_of_the_mass_matrix(initial):
 
 def test_a_finer_model_of_the_rod_has_the_same_centre():
     """The centre of a rod is that of its shape, not of its model; a model of many segments comes to it."""
-    from pliant.rod.switch import with_rod_model
+    from pliant.spec.rod_switch import with_rod_model
 
     spec = load_text(FLOATING)
     assert np.array_equal(budget(spec).center, budget(with_rod_model(spec, "arm", "fe:3")).center)

@@ -16,8 +16,8 @@ from matplotlib.colors import to_rgb
 import pliant
 from pliant import plot
 from pliant.cli import run as command
-from pliant.plot.style import COLOURS, DASHES, prefixed
 from pliant.solve.compare import compare
+from pliant.view.plot.style import COLOURS, DASHES, prefixed
 
 CARTS = """
 pliant: 1

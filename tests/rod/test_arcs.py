@@ -9,19 +9,19 @@ import mpmath
 import numpy as np
 import pytest
 
+from fit_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.equations.compiled import CompiledEngine
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3
+from pliant.language.faults import SpecError
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, stumpff
-from pliant.rod.arc_coordinates import ArcCoordinates
 from pliant.rod.cc import arc_inertia
 from pliant.rod.cog import energy_constants
-from pliant.rod.cog_fit import fit
-from pliant.rod.switch import with_rod_model
-from pliant.spec.faults import SpecError
+from pliant.spec.rod_switch import with_rod_model
 
 SMALL = (0.0, 1e-12, 1e-8, 1e-4)
 BENDS = (*SMALL, 0.1, 1.0, 2.5, 4.4, 4.6, 6.0)

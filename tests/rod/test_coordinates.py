@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load, load_text
-from pliant.rod.switch import with_rod_model
-from pliant.spec.faults import SpecError
+from pliant.language.faults import SpecError
 from pliant.spec.flattening import flatten
 from pliant.spec.rod_coordinates import rod_coordinates
+from pliant.spec.rod_switch import with_rod_model
 
 ROD = """
 pliant: 1

@@ -6,15 +6,15 @@ import pytest
 
 from pliant import derive, dump, equilibrium, load, load_text
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
+from pliant.formula.base import Effect, force_from_deformation
+from pliant.formula.relative import relative_force
 from pliant.geometry import se3, so3
-from pliant.interaction.base import Effect, force_from_deformation
-from pliant.interaction.relative import relative_force
+from pliant.language.faults import SpecError
 from pliant.rod import Eba, Ebr, Rom
 from pliant.rod.eba import element_force
 from pliant.rod.segments import section_force
-from pliant.rod.switch import with_rod_model
 from pliant.spec import flatten
-from pliant.spec.faults import SpecError
+from pliant.spec.rod_switch import with_rod_model
 
 KINDS = ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "cc:4", "cog:4"]
 

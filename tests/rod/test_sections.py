@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load_text
-from pliant.rod.switch import with_rod_model
 from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle
 from pliant.section.base import MaterialValues
+from pliant.spec.rod_switch import with_rod_model
 
 RUBBER = MaterialValues(2e5, 7e4, 1000.0)
 KINDS = ["ebr:8", "eba:8", "srl:8", "rom:4", "fe:4"]

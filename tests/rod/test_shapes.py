@@ -5,7 +5,7 @@ import pytest
 
 from pliant import derive, equilibrium, load_text
 from pliant.rod.spline import frames_along
-from pliant.rod.switch import parse_rod_model, with_rod_model
+from pliant.spec.rod_switch import parse_rod_model, with_rod_model
 
 LENGTH, E, RADIUS = 0.3, 1e6, 0.01
 EI = E * np.pi / 4 * RADIUS**4

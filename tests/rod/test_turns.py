@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load, load_text
+from pliant.language.faults import SpecError
 from pliant.rod.rom import radau
-from pliant.rod.switch import parse_rod_model, with_rod_model
 from pliant.solve.turns import turns_near_limit
-from pliant.spec.faults import SpecError
+from pliant.spec.rod_switch import parse_rod_model, with_rod_model
 
 BENDING = 1e7 * np.pi / 4 * 0.01**4
 

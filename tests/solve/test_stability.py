@@ -6,9 +6,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from pliant import derive, equilibrium, load, load_text
-from pliant.rod.switch import with_rod_model
 from pliant.solve.inertia import negative_eigenvalues
 from pliant.solve.stability import growth, judge, judge_large
+from pliant.spec.rod_switch import with_rod_model
 
 BENDING = 1e7 * np.pi / 4 * 0.01**4
 

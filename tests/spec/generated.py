@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pliant.spec.names import RESERVED
+from pliant.language.names import RESERVED
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True).filter(lambda name: name not in RESERVED)
 texts = st.one_of(

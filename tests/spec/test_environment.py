@@ -5,9 +5,9 @@ from __future__ import annotations
 import casadi as ca
 import pytest
 
+from pliant.language import dimension as dim
+from pliant.language.faults import SpecError
 from pliant.spec import Environment, flatten, load_text
-from pliant.spec import dimension as dim
-from pliant.spec.faults import SpecError
 
 TEXT = """\
 pliant: 1

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pliant.language.faults import SpecError
 from pliant.spec import Environment, coordinate_table, flatten, load, load_text, structural_parameters
-from pliant.spec.faults import SpecError
 
 CHAIN = """\
 pliant: 1

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from mutation import mutate
 
+from make_reference import PAGE, examples
 from pliant.cli import run
-from pliant.spec.faults import SpecError
+from pliant.language.faults import SpecError
+from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.spec.flattening import flatten
 from pliant.spec.reader import load
-from pliant.spec.reference import PAGE, examples
-from pliant.spec.source import MODEL_FOLDER, bundled
-from pliant.spec.tables import html
 from pliant.spec.writer import dump
+from pliant.view.tables import html
 
 MUTANTS = int(os.environ.get("PLIANT_FUZZ", "400"))
 SECONDS = 5.0

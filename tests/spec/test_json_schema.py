@@ -9,10 +9,10 @@ import pytest
 from generated import robots
 from hypothesis import HealthCheck, given, settings
 
+from make_reference import PAGE, examples
+from pliant.language.source import MODEL_FOLDER, bundled
+from pliant.language.tree import parse_yaml
 from pliant.spec.json_schema import json_schema
-from pliant.spec.reference import PAGE, examples
-from pliant.spec.source import MODEL_FOLDER, bundled
-from pliant.spec.tree import parse_yaml
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

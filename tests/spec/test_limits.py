@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pliant.spec.faults import SpecError
+from pliant.language.faults import SpecError
+from pliant.language.syntax import ExpressionError, parse
 from pliant.spec.reader import check, load, load_text
-from pliant.spec.syntax import ExpressionError, parse
 
 HEAD = "pliant: 1\nbodies:\n  rod: {mass: 1 kg}\njoints:\n  hinge: {type: revolute, child: rod}\n"
 

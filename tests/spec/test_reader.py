@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pliant.spec.faults import SpecError
+from pliant.input.series import read_series
+from pliant.language.faults import SpecError
+from pliant.language.source import bundled
 from pliant.spec.flattening import flatten
 from pliant.spec.reader import bundled_robots, check, load, load_text
-from pliant.spec.series import read_series
-from pliant.spec.source import bundled
 
 BASE = """\
 pliant: 1

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from make_reference import PAGE, SECTIONS, examples, page
 from pliant.spec.reader import load_text
-from pliant.spec.reference import PAGE, SECTIONS, examples, page
-from pliant.spec.reference_text import EXAMPLES
+from reference_text import EXAMPLES
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def test_the_page_is_what_the_schema_says() -> None:
-    assert page() == TEXT, "run `python -m pliant.spec.reference`"
+    assert page() == TEXT, "run `python tools/make_reference.py`"
 
 
 @pytest.mark.parametrize("example", list(examples(TEXT)), ids=range(len(list(examples(TEXT)))))

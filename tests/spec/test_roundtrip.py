@@ -11,19 +11,19 @@ from generated import robots
 from hypothesis import HealthCheck, given, settings
 
 import pliant
+from pliant.body.body import Body, SlenderRod
+from pliant.input.inputs import Sine, SineInput
 from pliant.joint import Chain, Revolute
+from pliant.joint.coordinate import AngleCoordinate, AngleSpring
+from pliant.language.environment import Environment
+from pliant.language.faults import SpecError
+from pliant.language.parameter import Parameter
+from pliant.language.placement import AxisRotation, Placement
+from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.link import Axial
 from pliant.spec.analyses import SimulateAnalysis, SimulateSettings
-from pliant.spec.body import Body, SlenderRod
-from pliant.spec.coordinate import AngleCoordinate, AngleSpring
-from pliant.spec.environment import Environment
-from pliant.spec.faults import SpecError
-from pliant.spec.inputs import Sine, SineInput
-from pliant.spec.parameter import Parameter
-from pliant.spec.placement import AxisRotation, Placement
 from pliant.spec.reader import load, load_text
 from pliant.spec.robot import RobotSpec
-from pliant.spec.source import MODEL_FOLDER, bundled
 from pliant.spec.writer import dump, save
 
 relaxed = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pliant.spec import dimension as dim
-from pliant.spec.evaluate import UNKNOWN, dimension_of, evaluate
-from pliant.spec.syntax import (
+from pliant.language import dimension as dim
+from pliant.language.evaluate import UNKNOWN, dimension_of, evaluate
+from pliant.language.syntax import (
     ARGUMENTS,
     COMPARISONS,
     Binary,
@@ -27,7 +27,7 @@ from pliant.spec.syntax import (
     symbols,
     to_text,
 )
-from pliant.spec.units import parse_unit
+from pliant.language.units import parse_unit
 
 VALUES = {"length": 0.3, "mass": 2.0, "t": 1.5}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pliant.language.source import bundled
 from pliant.spec.reader import load, load_text
-from pliant.spec.source import bundled
-from pliant.spec.tables import overview
+from pliant.view.tables import overview
 
 NASTY = """\
 pliant: 1

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pint
 import pytest
 
-from pliant.spec import dimension as dim
-from pliant.spec.units import UNITS, UnitError, parse_unit
+from pliant.language import dimension as dim
+from pliant.language.units import UNITS, UnitError, parse_unit
 
 REGISTRY = pint.UnitRegistry()
 REGISTRY.define("rev = 2 * pi * radian")

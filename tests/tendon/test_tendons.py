@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, linearize, load, load_text, modes, simulate
-from pliant.rod.switch import with_rod_model
 from pliant.solve.integrator import Rosenbrock
-from pliant.spec.tables import text
+from pliant.spec.rod_switch import with_rod_model
 from pliant.view.scene import make_scene
+from pliant.view.tables import text
 
 MIXED = """
 pliant: 1

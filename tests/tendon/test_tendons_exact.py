@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import fsolve
 
 from pliant import derive, equilibrium, load_text
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 
 RADIUS, LENGTH, E, POISSON = 10e-3, 0.5, 2e6, 0.4
 AREA, SECOND = np.pi * RADIUS**2, np.pi / 4 * RADIUS**4

@@ -5,7 +5,7 @@ import scipy.sparse.linalg as spla
 from scipy.integrate import solve_bvp
 
 from pliant import derive, load, load_text
-from pliant.rod.switch import parse_rod_model, with_rod_model
+from pliant.spec.rod_switch import parse_rod_model, with_rod_model
 
 STIFF = {"shear_factor": 1e3, "stretch_factor": 1e3}
 BENDING = 1e7 * np.pi / 4 * 0.01**4

@@ -8,9 +8,9 @@ from rod_cases import arm, static
 
 from pliant import At, ExplicitRungeKutta, derive, load_text, modes, simulate
 from pliant.geometry import se3, so3
-from pliant.rod.switch import with_rod_model
+from pliant.language.faults import SpecError
 from pliant.solve.state import State
-from pliant.spec.faults import SpecError
+from pliant.spec.rod_switch import with_rod_model
 
 PATCH = """
 pliant: 1

@@ -5,7 +5,7 @@ import pytest
 from rod_cases import BENDING, STIFF, arm, cantilever, static
 
 from pliant import derive, load_text, modes
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 
 FINE = ["ebr:20", "eba:20", "fe:5", "srl:25", "rom:6"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load
-from pliant.rod.switch import with_rod_model
 from pliant.solve.compare import compare
 from pliant.solve.fit import cycles, fit
 from pliant.solve.recording import RecordingError, drive, plateaus, read_recording
+from pliant.spec.rod_switch import with_rod_model
 
 FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 FILE = FOLDER / "stiff_flop_free.csv"

@@ -6,7 +6,7 @@ import scipy.linalg as la
 from rod_cases import arm, static
 
 from pliant import At, GeneralizedAlpha, derive, equilibrium, load, load_text, modes, simulate
-from pliant.spec.faults import SpecError
+from pliant.language.faults import SpecError
 
 # cantilever A: tip deflection [m] without and with gravity, frequencies [Hz]
 PUBLISHED = {

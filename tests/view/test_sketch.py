@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import pliant
 from pliant.cli import run
-from pliant.rod.switch import with_rod_model
+from pliant.spec.rod_switch import with_rod_model
 from pliant.view.camera import choose_camera, look_from
 from pliant.view.clips import MOST_EDGES, most_frames, start_clip
 from pliant.view.player import player

@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
     from pliant.cli.usage import empty_argument, usage_failure
-    from pliant.spec.faults import SpecError
+    from pliant.language.faults import SpecError
 
     warnings.showwarning = _show_warning
     if empty := empty_argument(arguments):

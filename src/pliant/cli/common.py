@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pliant.spec.faults import Fault, SpecError
+from pliant.language.faults import Fault, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,9 +76,9 @@ def load_model(
     rods: Sequence[str] | None = None,
 ) -> RobotSpec:
     """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
-    from pliant.arguments import ArgumentError
+    from pliant.language.arguments import ArgumentError
+    from pliant.language.source import SET_FILE
     from pliant.spec.reader import load
-    from pliant.spec.source import SET_FILE
 
     given = read_settings(settings)
     try:
@@ -88,7 +88,7 @@ def load_model(
             raise SpecError(error.faults, "--set") from None  # the file is not to blame
         raise
     for choice in rods or ():
-        from pliant.rod.switch import with_rod_model
+        from pliant.spec.rod_switch import with_rod_model
 
         name, equals, kind = choice.partition("=")
         if not equals or not name.strip() or not kind.strip():
@@ -182,7 +182,7 @@ def print_faults(faults: Sequence[Fault], model: str) -> None:
     """Print the faults of a model for people, on stderr."""
     from rich.text import Text
 
-    from pliant.spec.words import printable
+    from pliant.language.words import printable
 
     out = console(stderr=True)
     number = len(faults)

@@ -80,7 +80,7 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     """A controller that the model describes, designed."""
     from pliant.control.feedback import StateFeedback
     from pliant.controller import model_controllers
-    from pliant.spec.base import nearest
+    from pliant.language.base import nearest
 
     if name is None:
         return None

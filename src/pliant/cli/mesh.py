@@ -30,7 +30,7 @@ def mesh(
     json: Json = False,
 ) -> int:
     """Read a mesh file and say what is in it: nodes, edges, size, and what was merged."""
-    from pliant.io.mesh import MeshProblem, read_mesh
+    from pliant.mesh.formats import MeshProblem, read_mesh
 
     try:
         found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)

@@ -71,7 +71,7 @@ def show(
 
     Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
     """
-    from pliant.spec.tables import overview, print_tables
+    from pliant.view.tables import overview, print_tables
 
     spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
     if mesh is not None:

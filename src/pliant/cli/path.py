@@ -127,12 +127,12 @@ def _goal(
     spec: RobotSpec, model: str, parameter: str, to: str, settings: Any, variant: str | None, folder: Any
 ) -> float:
     """The value to go to [SI], read and checked as a setting of that parameter is."""
-    from pliant.spec.environment import Environment
-    from pliant.spec.faults import SpecError
+    from pliant.language.environment import Environment
+    from pliant.language.faults import SpecError
     from pliant.spec.flattening import flatten
 
     if parameter not in Environment(flatten(spec)).names:
-        from pliant.spec.base import nearest
+        from pliant.language.base import nearest
 
         match = nearest(parameter, Environment(flatten(spec)).names)
         raise CommandError(
@@ -166,7 +166,7 @@ def _start(file: str | None, point: int) -> PathPoint | None:
 
 
 def _draw(found: Path, axes: str | None, file: str) -> None:
-    from pliant.plot import save
+    from pliant.view.plot import save
 
     chosen = [name.strip() for name in axes.split(",")] if axes else [None, None]
     if len(chosen) != 2:

@@ -88,7 +88,7 @@ def compare(
 
         save_report(report, derive(spec), [Compared(tuple(found), reference)])
     if plot is not None:
-        from pliant import plot as draw
+        from pliant.view import plot as draw
 
         drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from pliant.constraint.frames import Frames
-from pliant.spec.base import ByType
+from pliant.language.base import ByType
 
 Constraint: TypeAlias = Annotated[Frames, ByType("constraint", default="frames")]
 

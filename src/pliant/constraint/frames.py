@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 import casadi as ca
 from pydantic import Field, model_validator
 
+from pliant.formula.base import Attached, FrameConstraint
 from pliant.geometry import se3, so3
-from pliant.interaction.base import Attached, FrameConstraint
-from pliant.spec.base import OneOrList, Part, Path, fault
-from pliant.spec.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
-from pliant.spec.names import FrameName
-from pliant.spec.placement import Attachment
-from pliant.spec.scalar import AnySignal, Count, Scalar
+from pliant.language.base import OneOrList, Part, Path, fault
+from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
+from pliant.language.names import FrameName
+from pliant.language.placement import Attachment
+from pliant.language.scalar import AnySignal, Count, Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -8,7 +8,7 @@ from pliant.contact.base import ContactBase
 from pliant.contact.capsule import CapsuleContact
 from pliant.contact.cylinder import CylinderContact
 from pliant.contact.plane import PlaneContact
-from pliant.spec.base import ByType
+from pliant.language.base import ByType
 
 Contact: TypeAlias = Annotated[PlaneContact | CylinderContact | CapsuleContact, ByType("contact")]
 

@@ -12,10 +12,10 @@ from pydantic import Field
 from pliant.contact.law import ContactSurface, contact_force
 from pliant.contact.points import ContactPoint
 from pliant.geometry import se3
-from pliant.spec.base import OneOrList, Problem, positive
-from pliant.spec.names import FrameName
-from pliant.spec.placement import Axis, Placement
-from pliant.spec.scalar import Count, Damping, Length, Number, Scalar, Speed, Stiffness
+from pliant.language.base import OneOrList, Problem, positive
+from pliant.language.names import FrameName
+from pliant.language.placement import Axis, Placement
+from pliant.language.scalar import Count, Damping, Length, Number, Scalar, Speed, Stiffness
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,9 +9,9 @@ import casadi as ca
 
 from pliant.contact.base import ContactBase
 from pliant.contact.law import ContactSurface, radial
-from pliant.spec.base import Problem, positive
-from pliant.spec.placement import Axis
-from pliant.spec.scalar import Length, Scalar
+from pliant.language.base import Problem, positive
+from pliant.language.placement import Axis
+from pliant.language.scalar import Length, Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,8 +9,8 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.formula.base import Effect, FrameForce, one_sided
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import Effect, FrameForce, one_sided
 
 CONSTANTS = 17
 TINY_FORCE = 1e-12

@@ -9,9 +9,9 @@ import casadi as ca
 
 from pliant.contact.base import ContactBase
 from pliant.contact.law import ContactSurface
-from pliant.spec.base import Problem
-from pliant.spec.placement import Axis
-from pliant.spec.scalar import Scalar
+from pliant.language.base import Problem
+from pliant.language.placement import Axis
+from pliant.language.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

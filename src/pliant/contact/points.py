@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 
-from pliant.spec.base import ByKey, Part
-from pliant.spec.faults import Fault, SpecError
-from pliant.spec.names import FrameName, MeshName
-from pliant.spec.scalar import LengthVector
+from pliant.language.base import ByKey, Part
+from pliant.language.faults import Fault, SpecError
+from pliant.language.names import FrameName, MeshName
+from pliant.language.scalar import LengthVector
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

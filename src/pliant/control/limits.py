@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from pliant.equations.equations import Equations, UnknownName
-from pliant.spec.syntax import Symbol, parse
+from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
 
 SHORT = 1e-3

@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from pliant.arguments import mapping, number, vector
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.language.arguments import mapping, number, vector
 from pliant.solve.state import State
 
 

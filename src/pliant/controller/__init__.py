@@ -9,7 +9,7 @@ from pliant.controller.constraint import ConstraintController
 from pliant.controller.lqr import LqrController
 from pliant.controller.pid import PidController
 from pliant.controller.statics import StaticsController
-from pliant.spec.base import ByType
+from pliant.language.base import ByType
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values

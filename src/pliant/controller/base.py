@@ -11,16 +11,16 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.spec.base import OneOrList, Part, Problem, positive
-from pliant.spec.names import CoordinateName, FrameName, InputName
-from pliant.spec.scalar import AnySignal, Scalar, Time, Value
+from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.names import CoordinateName, FrameName, InputName
+from pliant.language.scalar import AnySignal, Scalar, Time, Value
 
 if TYPE_CHECKING:
     from pliant.control.limits import Limits
     from pliant.control.task import Path, Task
     from pliant.equations.equations import Equations
+    from pliant.language.environment import Environment
     from pliant.solve.sampled import Controller
-    from pliant.spec.environment import Environment
 
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pliant.controller.base import Plant, TaskController
-from pliant.spec.base import Problem, positive
-from pliant.spec.scalar import AngularSpeed, Scalar, Time
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import AngularSpeed, Scalar, Time
 
 if TYPE_CHECKING:
     from pliant.control.constraint import ConstraintControl

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from pliant.controller.base import ControllerBase, Plant
-from pliant.spec.base import OneOrList, Part, Problem, ValueOrPart, positive
-from pliant.spec.names import CoordinateName, FrameName, InputName, OutputName
-from pliant.spec.scalar import Frequency, Length, Number, Scalar, Value
+from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, positive
+from pliant.language.names import CoordinateName, FrameName, InputName, OutputName
+from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback

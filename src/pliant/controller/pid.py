@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 from pydantic import Field
 
 from pliant.controller.base import Plant, TaskController
-from pliant.spec.base import OneOrList, Problem
-from pliant.spec.scalar import Scalar, Value
+from pliant.language.base import OneOrList, Problem
+from pliant.language.scalar import Scalar, Value
 
 if TYPE_CHECKING:
     from pliant.control.pid import PidControl

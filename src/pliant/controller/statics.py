@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pliant.controller.base import Plant, TaskController
-from pliant.spec.scalar import AngularSpeed, Number, Time
+from pliant.language.scalar import AngularSpeed, Number, Time
 
 if TYPE_CHECKING:
     from pliant.control.statics import StaticControl

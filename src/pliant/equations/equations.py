@@ -15,16 +15,16 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from pliant.arguments import ArgumentError, choice, mapping, number, vector
 from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
+from pliant.language.arguments import ArgumentError, choice, mapping, number, vector
+from pliant.language.words import describe, suggestion
 from pliant.model.inputs import HELD
 from pliant.model.limits import check_limits, declared_bounds
 from pliant.model.model import SI_HINT, Model, compile_model
 from pliant.spec.robot import RobotSpec
-from pliant.spec.words import describe, suggestion
 
 RANK_TOLERANCE = 1e-9
 

@@ -24,9 +24,9 @@ from typing import Any
 import casadi as ca
 
 from pliant.equations.kernel import Kernels, coordinate_carrier, dense_function
+from pliant.formula.inertia import Inertia
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.inertia import Inertia
 from pliant.motion.base import Motion, Vector
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pliant.interaction.inertia import Inertia
+from pliant.formula.inertia import Inertia
 from pliant.model.system import Inert, System
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.formula.base import Attached, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import Attached, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
-from pliant.interaction.route import RouteForce
 from pliant.motion.base import Motion, Part
 
 

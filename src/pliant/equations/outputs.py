@@ -10,11 +10,11 @@ import numpy as np
 
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.equations.symbolic import Tree, build_tree, route_state, stack_poses
+from pliant.formula.base import world_jacobian
 from pliant.geometry import se3, so3
-from pliant.interaction.base import world_jacobian
 from pliant.model.model import Model
 from pliant.model.system import PLACEMENT_SIZE
-from pliant.spec.outputs import (
+from pliant.output.outputs import (
     ConstraintOutput,
     ContactOutput,
     CoordinateOutput,

@@ -19,9 +19,9 @@ from pliant.equations.kernel import (
     motion_kernels,
     route_kernels,
 )
+from pliant.formula.route import measure
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.route import measure
 from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, Routed, System
 from pliant.motion.base import Motion
 

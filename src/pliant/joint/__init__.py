@@ -14,7 +14,7 @@ from pliant.joint.revolute import Revolute
 from pliant.joint.spherical import Spherical
 from pliant.joint.universal import Universal
 from pliant.joint.weld import Weld
-from pliant.spec.base import ByType
+from pliant.language.base import ByType
 
 Joint: TypeAlias = Annotated[
     Revolute | Prismatic | Universal | Cylindrical | Planar | Spherical | Free | Weld | Chain, ByType("joint")

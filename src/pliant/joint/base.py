@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.language.names import FrameName
+from pliant.language.placement import Axis, Placement
 from pliant.motion import SCREW, Motion
-from pliant.spec.coordinate import Coordinate, Orientation
-from pliant.spec.names import FrameName
-from pliant.spec.placement import Axis, Placement
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -10,11 +10,11 @@ from pydantic import Field, model_validator
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.joint.base import JointBase, Step, slide, turn
+from pliant.joint.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
+from pliant.language.base import ByKey, Part, ValueOrPart, fault
+from pliant.language.placement import Axis, AxisRotation
+from pliant.language.scalar import Angle, Length, Number
 from pliant.motion import ROTATION, ROTATION_VECTOR
-from pliant.spec.base import ByKey, Part, ValueOrPart, fault
-from pliant.spec.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
-from pliant.spec.placement import Axis, AxisRotation
-from pliant.spec.scalar import Angle, Length, Number
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

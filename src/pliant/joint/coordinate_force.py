@@ -7,8 +7,8 @@ from typing import Any
 
 import casadi as ca
 
+from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
 from pliant.geometry import so3
-from pliant.interaction.base import CoordinateForce, Effect, one_sided, power_law
 from pliant.motion.base import Quaternion, Vector
 
 DIRECTION = {"both": 0, "positive": 1, "negative": -1}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.joint.base import JointBase, Step, turn
-from pliant.spec.coordinate import AngleCoordinate
-from pliant.spec.placement import Axis
+from pliant.joint.coordinate import AngleCoordinate
+from pliant.language.placement import Axis
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.joint.base import JointBase, Step
+from pliant.joint.coordinate import Orientation
 from pliant.motion import ROTATION
-from pliant.spec.coordinate import Orientation
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

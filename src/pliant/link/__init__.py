@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.language.base import ByType
 from pliant.link.axial import Axial
 from pliant.link.base import LinkBase
 from pliant.link.beam import Beam
-from pliant.spec.base import ByType
 
 Link: TypeAlias = Annotated[Axial | Beam, ByType("link")]
 

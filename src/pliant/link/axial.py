@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.interaction.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.joint.coordinate import LengthDamper
+from pliant.language.base import Part
+from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Stiffness
 from pliant.link.base import LinkBase
-from pliant.spec.base import Part
-from pliant.spec.coordinate import LengthDamper
-from pliant.spec.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Stiffness
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

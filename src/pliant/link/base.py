@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pliant.spec.base import Part
-from pliant.spec.placement import Attachment
-from pliant.spec.scalar import Count
+from pliant.language.base import Part
+from pliant.language.placement import Attachment
+from pliant.language.scalar import Count
 
 
 class LinkBase(Part):

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.relative import relative_force
 from pliant.geometry import se3, so3
-from pliant.interaction.base import Effect, FrameForce, one_sided, power_law
-from pliant.interaction.relative import relative_force
-from pliant.link.base import LinkBase
-from pliant.spec.base import OneOrList, Path, WordOrList
-from pliant.spec.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
-from pliant.spec.scalar import (
+from pliant.language.base import OneOrList, Path, WordOrList
+from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
+from pliant.language.scalar import (
     Angle,
     AngularDamping,
     AngularStiffness,
@@ -27,6 +26,7 @@ from pliant.spec.scalar import (
     TorqueSignal,
     Vector,
 )
+from pliant.link.base import LinkBase
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.language.base import ByType
 from pliant.mesh.base import MeshBase
 from pliant.mesh.membrane import Membrane
 from pliant.mesh.shell import Shell
-from pliant.spec.base import ByType
 
 Mesh: TypeAlias = Annotated[Membrane | Shell, ByType("mesh")]
 

@@ -14,14 +14,14 @@ from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language.base import Framed, FromFiles, Problem, positive
+from pliant.language.names import FrameName, MaterialName, Name, SectionName
+from pliant.language.placement import Placement
+from pliant.language.scalar import Mass, Scalar, Time
+from pliant.language.source import FileProblem, Source
 from pliant.mesh.drawing import Lattice, MeshDrawing
 from pliant.mesh.sets import NodeSet
 from pliant.section.base import MaterialValues, SectionProperties
-from pliant.spec.base import Framed, FromFiles, Problem, positive
-from pliant.spec.names import FrameName, MaterialName, Name, SectionName
-from pliant.spec.placement import Placement
-from pliant.spec.scalar import Mass, Scalar, Time
-from pliant.spec.source import FileProblem, Source
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from pliant.io.mesh import MeshProblem, Wireframe, read_mesh
-from pliant.spec.base import ByKey, Part, Problem, positive
-from pliant.spec.scalar import Count, Length, LengthVector, Number, Scalar
-from pliant.spec.source import FileProblem, Source
+from pliant.language.base import ByKey, Part, Problem, positive
+from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
+from pliant.language.source import FileProblem, Source
+from pliant.mesh.formats import MeshProblem, Wireframe, read_mesh
 
 MAX_NODES = 100_000
 

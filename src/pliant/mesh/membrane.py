@@ -9,12 +9,12 @@ import casadi as ca
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language import dimension as dim
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import Number, Quantity, Scalar
 from pliant.link.axial import rope_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
 from pliant.motion import TRANSLATION
-from pliant.spec import dimension as dim
-from pliant.spec.base import Problem, positive
-from pliant.spec.scalar import Number, Quantity, Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from pliant.spec.base import ByKey, OneOrList, Part
-from pliant.spec.placement import Axis
-from pliant.spec.scalar import Length, LengthVector, Scalar
-from pliant.spec.source import FileProblem
+from pliant.language.base import ByKey, OneOrList, Part
+from pliant.language.placement import Axis
+from pliant.language.scalar import Length, LengthVector, Scalar
+from pliant.language.source import FileProblem
 
 Value: TypeAlias = Callable[[Scalar], float]
 Labels: TypeAlias = Mapping[str, np.ndarray]

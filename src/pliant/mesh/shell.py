@@ -10,13 +10,13 @@ import numpy as np
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language.base import Problem
+from pliant.language.placement import Axis
+from pliant.language.scalar import Scalar
 from pliant.link.beam import beam_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
 from pliant.motion import FREE
 from pliant.section.base import SectionProperties
-from pliant.spec.base import Problem
-from pliant.spec.placement import Axis
-from pliant.spec.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -9,26 +9,26 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.formula.inertia import Inertia
+from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.interaction.inertia import Inertia
-from pliant.interaction.route import RouteForce
-from pliant.model import placing
-from pliant.model.entries import ArcEntry, CoordinateEntry, NodePlan, RodPiece, TurnLimit
-from pliant.model.signals import SignalTable
-from pliant.model.system import Element, System, SystemBuilder
-from pliant.motion.base import Motion, Quaternion
-from pliant.rod.arc_coordinates import ArcCoordinates
-from pliant.spec.environment import Environment
-from pliant.spec.placement import (
+from pliant.language.environment import Environment
+from pliant.language.placement import (
     Attachment,
     Axis,
     Placement,
     Rotation,
 )
+from pliant.language.scalar import Scalar
+from pliant.model import placing
+from pliant.model.entries import ArcEntry, CoordinateEntry, NodePlan, RodPiece, TurnLimit
+from pliant.model.signals import SignalTable
+from pliant.model.system import Element, System, SystemBuilder
+from pliant.motion.arc_coordinates import ArcCoordinates
+from pliant.motion.base import Motion, Quaternion
 from pliant.spec.robot import RobotSpec
-from pliant.spec.scalar import Scalar
 
 
 class Build:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.geometry.se3 import Pose
+from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Motion
-from pliant.rod.arc_coordinates import ArcCoordinates
-from pliant.spec.coordinate import Coordinate, Orientation
 
 
 @dataclass(frozen=True)

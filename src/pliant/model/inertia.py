@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from pliant.spec.body import Body, InertiaMatrix
+from pliant.body.body import Body, InertiaMatrix
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

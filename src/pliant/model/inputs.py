@@ -11,11 +11,11 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from pliant.equations.tables import InputPlan, TimeSeries
+from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
+from pliant.input.series import read_series
+from pliant.language.environment import Environment, to_node
+from pliant.language.source import Source
 from pliant.model.signals import SignalTable, switch_times
-from pliant.spec.environment import Environment, to_node
-from pliant.spec.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
-from pliant.spec.series import read_series
-from pliant.spec.source import Source
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 

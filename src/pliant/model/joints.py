@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
+from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
+from pliant.language.scalar import AS_AT_START
 from pliant.model.entries import CoordinateEntry, NodePlan
 from pliant.model.inertia import mass_properties
 from pliant.motion.base import Quaternion
-from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.spec.scalar import AS_AT_START
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

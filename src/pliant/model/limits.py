@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pliant.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError
+from pliant.language.environment import Environment
 from pliant.model.model import Model
-from pliant.spec.environment import Environment
 
 # Round-off of a value that was computed to lie on its limit.
 ROUND_OFF = 1e-12

@@ -8,8 +8,8 @@ from typing import Any
 import casadi as ca
 
 from pliant.geometry import so3
-from pliant.spec.placement import Axis, AxisRotation, EulerRotation, QuaternionRotation, Rotation, VectorRotation
-from pliant.spec.scalar import Scalar
+from pliant.language.placement import Axis, AxisRotation, EulerRotation, QuaternionRotation, Rotation, VectorRotation
+from pliant.language.scalar import Scalar
 
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.spec.environment import Environment, to_node
-from pliant.spec.evaluate import evaluate
-from pliant.spec.scalar import Scalar
-from pliant.spec.syntax import COMPARISONS, Binary, Call, Node, children, symbols
+from pliant.language.environment import Environment, to_node
+from pliant.language.evaluate import evaluate
+from pliant.language.scalar import Scalar
+from pliant.language.syntax import COMPARISONS, Binary, Call, Node, children, symbols
 
 
 @dataclass(frozen=True)

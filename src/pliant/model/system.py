@@ -14,10 +14,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
+from pliant.formula.inertia import Inertia
+from pliant.formula.route import RouteForce
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import CoordinateForce, FrameConstraint, FrameForce
-from pliant.interaction.inertia import Inertia
-from pliant.interaction.route import RouteForce
 from pliant.motion.base import Motion, Part
 
 PLACEMENT_SIZE = 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.language.base import ByType
 from pliant.rod.cc import Cc
 from pliant.rod.cog import Cog
 from pliant.rod.eba import Eba
@@ -12,7 +13,6 @@ from pliant.rod.fe import Fe
 from pliant.rod.rom import Rom
 from pliant.rod.srl import Srl
 from pliant.rod.timoshenko import Timoshenko
-from pliant.spec.base import ByType
 
 RodModel: TypeAlias = Annotated[Cc | Cog | Ebr | Eba | Fe | Rom | Srl | Timoshenko, ByType("rod model", key="kind")]
 

@@ -12,11 +12,11 @@ import casadi as ca
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
+from pliant.language.faults import Fault, SpecError
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
 from pliant.rod.turns import limit_turns
-from pliant.spec.faults import Fault, SpecError
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -24,8 +24,8 @@ import casadi as ca
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
+from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.motion.base import Motion, Vector
-from pliant.rod.arc_coordinates import CONSTANTS, ArcCoordinates
 
 # Below this value of s the series with so many terms is exact to round-off, with three derivatives.
 SERIES_BELOW = 20.0

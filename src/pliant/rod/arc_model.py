@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import casadi as ca
 from pydantic import Field
 
+from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.inertia import Inertia
 from pliant.geometry import se3
-from pliant.interaction.base import CoordinateForce, Effect
-from pliant.interaction.inertia import Inertia
+from pliant.language.base import OneOrList, Problem
+from pliant.language.names import Name
+from pliant.language.scalar import Length, Scalar, Value
+from pliant.motion.arc_coordinates import CONSTANTS as SHAPE
+from pliant.motion.arc_coordinates import ArcCoordinates, Option
 from pliant.motion.base import Vector
 from pliant.rod.arc import arc_motion
-from pliant.rod.arc_coordinates import CONSTANTS as SHAPE
-from pliant.rod.arc_coordinates import ArcCoordinates, Option
 from pliant.rod.base import RodModelBase
 from pliant.rod.ebr import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
-from pliant.spec.base import OneOrList, Problem
-from pliant.spec.names import Name
-from pliant.spec.scalar import Length, Scalar, Value
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

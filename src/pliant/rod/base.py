@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
-from pliant.spec.base import Part, Problem
-from pliant.spec.scalar import Scalar
+from pliant.language.base import Part, Problem
+from pliant.language.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

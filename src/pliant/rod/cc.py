@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar, Literal
 
-from pliant.interaction.inertia import Inertia
+from pliant.formula.inertia import Inertia
+from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import arc_mass
-from pliant.rod.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.rod.arc_model import ArcModel
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.spec.base import Part, Problem, fault, positive
-from pliant.spec.scalar import Area, ForceSignal, Length, PressureSignal, Scalar
+from pliant.language.base import Part, Problem, fault, positive
+from pliant.language.scalar import Area, ForceSignal, Length, PressureSignal, Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -7,7 +7,7 @@ velocity of the base, and the dot the change by the arc's own coordinates,
     T = m/2 (|V|^2 + 2 V.(w x p + p') + k1 |w x p|^2 + 2 k2 (w x p).p' + k3 |p'|^2)
         + I/2 sum_i (k4 |w x r_i|^2 + 2 k5 (w x r_i).r_i' + k6 |r_i'|^2),      i = 1, 2.
 
-The six constants serve all arms. `pliant.rod.cog_fit` finds them; they are kept in `cog_constants.json`. Terms that are
+The six constants serve all arms. `tools/fit_cog_constants.py` finds them; they are kept in `cog_constants.json`. Terms that are
 linear in a mean need none, so gravity is exact.
 """
 
@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Literal
 
 import casadi as ca
 
+from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
-from pliant.interaction.inertia import Inertia
+from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import PLANE, ArcIntegrals, arc_integrals, in_plane, mean_position
-from pliant.rod.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.rod.arc_model import ArcModel
 
 CONSTANTS_FILE = Path(__file__).with_name("cog_constants.json")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import casadi as ca
 from pydantic import Field
 
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.relative import PLACEMENTS, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import Effect, FrameForce
-from pliant.interaction.relative import PLACEMENTS, relative_force
 from pliant.rod.absolute import free_sections, mesh, name_frames
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses

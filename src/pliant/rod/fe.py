@@ -33,17 +33,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import casadi as ca
 from pydantic import Field
 
+from pliant.formula.base import Effect, FrameForce, power_law
+from pliant.formula.relative import PLACEMENTS, relative_force
 from pliant.geometry import so3
-from pliant.interaction.base import Effect, FrameForce, power_law
-from pliant.interaction.relative import PLACEMENTS, relative_force
+from pliant.language.base import Problem
+from pliant.language.scalar import Scalar
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.base import RodModelBase
 from pliant.rod.fe_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
-from pliant.spec.base import Problem
-from pliant.spec.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

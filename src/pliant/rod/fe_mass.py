@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.inertia import Inertia
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import Effect, FrameForce
-from pliant.interaction.inertia import Inertia
 from pliant.rod.absolute import Mesh, Place
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties

@@ -18,7 +18,7 @@ from pliant.section.base import MaterialValues, SectionProperties
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.rod import Rod
-    from pliant.spec.library import Material
+    from pliant.section.material import Material
 
 LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
 """The six strains in order; the rod's tangent is its z axis."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.interaction.base import Effect, FrameForce
-from pliant.interaction.relative import PLACEMENTS, relative_force
-from pliant.spec.base import Part, Problem, fault
-from pliant.spec.scalar import Frequency, Number, Scalar, Time
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.relative import PLACEMENTS, relative_force
+from pliant.language.base import Part, Problem, fault
+from pliant.language.scalar import Frequency, Number, Scalar, Time
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -84,9 +84,9 @@ class Rayleigh(Part):
 def _clamped_frequencies(build: Build, rod: Rod, name: str, count: int) -> list[float]:
     """Frequencies [Hz] of the rod by itself, clamped at its base."""
     from pliant.equations.equations import Equations
+    from pliant.language.parameter import World
     from pliant.model.model import compile_model
     from pliant.solve.modal import modes
-    from pliant.spec.parameter import World
 
     alone = rod.model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
     kept = ("pliant", "name", "parameters", "materials", "sections", "source")

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
+from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
+from pliant.language.names import FrameName, MaterialName, Name, SectionName
+from pliant.language.placement import Placement
+from pliant.language.scalar import Length, Number, Scalar, Value
 from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.ebr import Ebr
@@ -16,10 +20,6 @@ from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.section_law import Law
 from pliant.rod.shape import Shape
-from pliant.spec.base import Framed, OneOrList, Part, Problem, fault, positive
-from pliant.spec.names import FrameName, MaterialName, Name, SectionName
-from pliant.spec.placement import Placement
-from pliant.spec.scalar import Length, Number, Scalar, Value
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

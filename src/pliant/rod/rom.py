@@ -19,9 +19,9 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
+from pliant.formula.base import CoordinateForce, Effect
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import CoordinateForce, Effect
 from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import casadi as ca
 
-from pliant.interaction.base import Effect, power_law
+from pliant.formula.base import Effect, power_law
 
 Law = Literal["linear", "neo_hookean", "mean_stretch"]
 

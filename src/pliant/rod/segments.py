@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pliant.interaction.base import CoordinateForce, Effect
+from pliant.formula.base import CoordinateForce, Effect
 from pliant.motion.base import Vector
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect

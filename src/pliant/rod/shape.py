@@ -12,13 +12,13 @@ from pydantic import Field, model_validator
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language.base import ByType, Part, Problem, fault, positive
+from pliant.language.environment import to_node
+from pliant.language.placement import Placement
+from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar
+from pliant.language.syntax import symbols
 from pliant.rod.curve import Curve, constant_strain, through_poses
 from pliant.rod.spline import frames_along
-from pliant.spec.base import ByType, Part, Problem, fault, positive
-from pliant.spec.environment import to_node
-from pliant.spec.placement import Placement
-from pliant.spec.scalar import Angle, Length, LengthVector, Number, Scalar
-from pliant.spec.syntax import symbols
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -19,10 +19,12 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
+from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.inertia import Inertia
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.interaction.base import CoordinateForce, Effect
-from pliant.interaction.inertia import Inertia
+from pliant.language.base import Problem
+from pliant.language.scalar import Scalar
 from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
@@ -31,8 +33,6 @@ from pliant.rod.fe import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
-from pliant.spec.base import Problem
-from pliant.spec.scalar import Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pliant.geometry.se3 import Pose
+from pliant.language.faults import Fault, SpecError
 from pliant.rod.properties import RodProperties
-from pliant.spec.faults import Fault, SpecError
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.language.base import ByType
 from pliant.section.annulus import Annulus
 from pliant.section.base import Holes
 from pliant.section.circle import Circle
@@ -11,7 +12,6 @@ from pliant.section.given import GivenProperties, GivenStiffness
 from pliant.section.polygon import Polygon
 from pliant.section.rectangle import Rectangle
 from pliant.section.table import Station, Table
-from pliant.spec.base import ByType
 
 Section: TypeAlias = Annotated[
     Circle | Annulus | Rectangle | Polygon | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")

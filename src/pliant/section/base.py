@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
-from pliant.spec.base import Part, Problem
-from pliant.spec.scalar import Length, Scalar
+from pliant.language.base import Part, Problem
+from pliant.language.scalar import Length, Scalar
 
 Evaluate: TypeAlias = Callable[[Scalar], Any]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import Length
 from pliant.section.base import Evaluate, SectionShape
-from pliant.spec.base import Problem, positive
-from pliant.spec.scalar import Length
 
 
 class Circle(SectionShape):

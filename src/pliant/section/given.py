@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-from pliant.section.base import Evaluate, GeometricSection, MaterialValues, SectionBase, SectionProperties
-from pliant.spec.base import Problem, positive
-from pliant.spec.scalar import (
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import (
     Area,
     AxialStiffness,
     BendingStiffness,
@@ -16,6 +15,7 @@ from pliant.spec.scalar import (
     RotaryPerLength,
     SecondMoment,
 )
+from pliant.section.base import Evaluate, GeometricSection, MaterialValues, SectionBase, SectionProperties
 
 SixStiffnesses = tuple[
     AxialStiffness, AxialStiffness, AxialStiffness, BendingStiffness, BendingStiffness, BendingStiffness

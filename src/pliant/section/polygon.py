@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from pliant.language.base import Problem, positive
+from pliant.language.environment import to_node
+from pliant.language.scalar import Length, Number, SecondMoment
+from pliant.language.syntax import symbols
 from pliant.section.base import Evaluate, SectionShape
 from pliant.section.given import share_problems
 from pliant.section.warping import Warping, warping
-from pliant.spec.base import Problem, positive
-from pliant.spec.environment import to_node
-from pliant.spec.scalar import Length, Number, SecondMoment
-from pliant.spec.syntax import symbols
 
 Point = tuple[Any, Any]
 

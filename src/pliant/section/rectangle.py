@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from pliant.language.base import Problem, positive
+from pliant.language.evaluate import evaluate
+from pliant.language.scalar import Length
+from pliant.language.syntax import Call, Symbol
 from pliant.section.base import Evaluate, SectionShape
-from pliant.spec.base import Problem, positive
-from pliant.spec.evaluate import evaluate
-from pliant.spec.scalar import Length
-from pliant.spec.syntax import Call, Symbol
 
 ODD_FIFTHS = 31 / 32 * 1.0369277551433699
 """Sum of 1 / n^5 over odd n: 31/32 of Riemann's zeta function at 5."""

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from pliant.language.base import Part, Problem
+from pliant.language.names import SectionName
+from pliant.language.scalar import Length, Scalar
 from pliant.section.base import Evaluate, SectionBase
-from pliant.spec.base import Part, Problem
-from pliant.spec.names import SectionName
-from pliant.spec.scalar import Length, Scalar
 
 
 class Station(Part):

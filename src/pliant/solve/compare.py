@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, positive
 from pliant.equations.equations import Equations, derive
-from pliant.rod.switch import with_rod_model
+from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method, Rosenbrock
 from pliant.solve.recording import Recording, RecordingError, drive, plateaus
 from pliant.solve.saving import At
 from pliant.solve.simulate import simulate
 from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_switch import with_rod_model
 
 # A recording is compared to a fraction of a millimetre: tighter steps move the tip of the bundled arm by some micrometres.
 DEFAULT_METHOD = Rosenbrock(rtol=1e-3, atol=1e-4)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, need_equations, number, positive, whole
 from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.language.arguments import ArgumentError, need_equations, number, positive, whole
 from pliant.model.model import SI_HINT
 from pliant.solve.arc import ArcStatics, Direction, Place, robot_size
 from pliant.solve.equilibrium import Equilibrium, equilibrium

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import need_equations, number, positive, whole
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
+from pliant.language.arguments import need_equations, number, positive, whole
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from pliant.arguments import ArgumentError, whole
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Equations, UnknownName
 from pliant.equations.outputs import evaluate_outputs
+from pliant.language.arguments import ArgumentError, whole
 from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.path import PathPoint, leading
 from pliant.solve.path_record import PathRecord

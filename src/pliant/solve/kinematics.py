@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from pliant.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.equations.frames import FrameMotion
+from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.solve.independent import null_space
 from pliant.solve.integrator.group import Group
 from pliant.solve.state import assemble, given_state

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, name_tuple, need_equations
 from pliant.equations.equations import Equations, UnknownName, Values
 from pliant.equations.outputs import output_function, output_jacobians
+from pliant.language.arguments import ArgumentError, name_tuple, need_equations
+from pliant.output.outputs import EnergyOutput
 from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
 from pliant.solve.state import State, assemble, given_state
-from pliant.spec.outputs import EnergyOutput
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
-from pliant.arguments import ArgumentError, need_equations, whole
 from pliant.equations.compiled import Linearized
 from pliant.equations.equations import Engine, Equations, Values
+from pliant.language.arguments import ArgumentError, need_equations, whole
 from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import null_space
 from pliant.solve.state import State, assemble, given_state

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.arguments import ArgumentError
+from pliant.language.arguments import ArgumentError
 from pliant.solve.result import Timing
 from pliant.solve.state import State
 
@@ -141,7 +141,7 @@ class Path:
             return np.asarray(data["q"].values[:, coordinates.index(name)])
         if name in frames:
             return np.asarray(data["frame_position"].values[:, frames.index(name)])
-        from pliant.spec.base import nearest
+        from pliant.language.base import nearest
 
         names = [*self.output_names, *coordinates, *frames]
         match = nearest(name, names)
@@ -165,8 +165,8 @@ class Path:
         `x`: by default the first output with one component (or the first coordinate). `y`: by default the parameter.
         `name`: of this path in the legend, where several are drawn on the same axes.
         """
-        from pliant.plot import path as draw
-        from pliant.plot.style import PREFIXES, label, prefixed
+        from pliant.view.plot import path as draw
+        from pliant.view.plot.style import PREFIXES, label, prefixed
 
         lines = [n for n in self.output_names if self[n].ndim == 1]
         x = x or (lines[0] if lines else str(self.dataset["coordinate"].values[0]))

@@ -13,7 +13,7 @@ import numpy as np
 from pliant.equations.compiled import CompiledEngine
 from pliant.equations.equations import Engine, Equations
 from pliant.equations.outputs import output_function
-from pliant.spec.outputs import EnergyOutput
+from pliant.output.outputs import EnergyOutput
 
 NUMBERS_PER_FRAME = 60
 """Numbers that are held at once for each frame and state while frames are worked out."""

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from pliant.equations.equations import Equations
+from pliant.language.base import nearest
+from pliant.language.dimension import TIME, Dimension
+from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.model.inputs import SERIES, interpolated
-from pliant.spec.base import nearest
-from pliant.spec.dimension import TIME, Dimension
-from pliant.spec.units import Unit, UnitError, parse_unit
 
 MAX_BYTES = 200_000_000
 # A step between samples longer than this many usual ones counts as a gap.

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
-from pliant.arguments import ArgumentError
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
+from pliant.language.arguments import ArgumentError
 from pliant.solve.independent import PartitionError, partition
 from pliant.solve.integrator import Method
 from pliant.solve.packaging import package

@@ -165,7 +165,7 @@ class Result:
             rate = np.asarray(data["v"].sel(rate=name).values) if known else nan
             acceleration = np.asarray(data["a"].sel(rate=name).values) if known else nan
             return CoordinateTrack(self.time, value, rate, acceleration)
-        from pliant.spec.base import nearest
+        from pliant.language.base import nearest
 
         names = [*self.output_names, *self.frame_names, *coordinates]
         match = nearest(name, names)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkabl
 
 import numpy as np
 
-from pliant.arguments import ArgumentError
 from pliant.equations.equations import UnknownName
+from pliant.language.arguments import ArgumentError
 from pliant.solve.watch import Now
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, positive
-from pliant.spec.words import describe
+from pliant.language.arguments import ArgumentError, positive
+from pliant.language.words import describe
 
 MAX_SAVED = 5_000_000
 

@@ -12,6 +12,7 @@ from pliant.equations.compiled import CompiledEngine
 from pliant.equations.compiled_run import CompiledRun
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function
+from pliant.output.outputs import CoordinateOutput, EnergyOutput, FrameOutput
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method
 from pliant.solve.integrator.group import Group
@@ -20,7 +21,6 @@ from pliant.solve.sampled import SampledLoop
 from pliant.solve.saving import At
 from pliant.solve.simulate import Job
 from pliant.solve.watch import Watcher
-from pliant.spec.outputs import CoordinateOutput, EnergyOutput, FrameOutput
 
 # Parameters are raised and lowered by this share of their value: the error of a central difference is its square.
 SHARE = 1e-5

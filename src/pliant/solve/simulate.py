@@ -10,10 +10,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, choice, name_tuple, need_equations, number
 from pliant.controller import model_controllers
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
+from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
+from pliant.language.words import describe
 from pliant.solve.automatic import choose_method
 from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, chosen_method, make_run
 from pliant.solve.pace import Pace, fastest
@@ -26,7 +27,6 @@ from pliant.solve.sampled import Controller, SampledLoop
 from pliant.solve.saving import At, Every
 from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Event, Now, Watcher
-from pliant.spec.words import describe
 
 GOING = (Status.OK, Status.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from pliant.arguments import ArgumentError, number, vector
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values, independent_rows
-from pliant.spec.words import describe
+from pliant.language.arguments import ArgumentError, number, vector
+from pliant.language.words import describe
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6

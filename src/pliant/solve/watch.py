@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from pliant.arguments import choice
 from pliant.equations.equations import Equations, UnknownName
 from pliant.equations.outputs import evaluate_outputs
+from pliant.language.arguments import choice
 from pliant.solve.integrator import make_run
 
 if TYPE_CHECKING:

@@ -9,30 +9,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pliant.spec.environment import Environment
-    from pliant.spec.faults import Fault, SpecError
+    from pliant.input.series import read_series
+    from pliant.language.environment import Environment
+    from pliant.language.faults import Fault, SpecError
     from pliant.spec.flattening import flatten, structural_parameters
     from pliant.spec.listing import coordinate_table
     from pliant.spec.reader import bundled_robots, check, load, load_text
     from pliant.spec.robot import RobotSpec
-    from pliant.spec.series import read_series
     from pliant.spec.writer import dump, save
 
 _HOME = {
-    "Environment": "environment",
-    "Fault": "faults",
-    "RobotSpec": "robot",
-    "SpecError": "faults",
-    "check": "reader",
-    "coordinate_table": "listing",
-    "dump": "writer",
-    "flatten": "flattening",
-    "load": "reader",
-    "load_text": "reader",
-    "bundled_robots": "reader",
-    "read_series": "series",
-    "save": "writer",
-    "structural_parameters": "flattening",
+    "Environment": "pliant.language.environment",
+    "Fault": "pliant.language.faults",
+    "RobotSpec": "pliant.spec.robot",
+    "SpecError": "pliant.language.faults",
+    "check": "pliant.spec.reader",
+    "coordinate_table": "pliant.spec.listing",
+    "dump": "pliant.spec.writer",
+    "flatten": "pliant.spec.flattening",
+    "load": "pliant.spec.reader",
+    "load_text": "pliant.spec.reader",
+    "bundled_robots": "pliant.spec.reader",
+    "read_series": "pliant.input.series",
+    "save": "pliant.spec.writer",
+    "structural_parameters": "pliant.spec.flattening",
 }
 
 __all__ = [
@@ -56,4 +56,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pliant.spec' has no attribute '{name}'")
-    return getattr(import_module(f"pliant.spec.{_HOME[name]}"), name)
+    return getattr(import_module(_HOME[name]), name)

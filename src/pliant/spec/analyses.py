@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from pliant.spec.base import ByKey, Part
-from pliant.spec.names import CoordinateName, InputName, OutputName
-from pliant.spec.scalar import Number, Time
+from pliant.language.base import ByKey, Part
+from pliant.language.names import CoordinateName, InputName, OutputName
+from pliant.language.scalar import Number, Time
 
 
 class EquilibriumSettings(Part):

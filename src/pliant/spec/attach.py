@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pliant.spec.names import FrameName, Name, ParameterName
-from pliant.spec.placement import Placement
-from pliant.spec.scalar import AnySignal
+from pliant.language.names import FrameName, Name, ParameterName
+from pliant.language.placement import Placement
+from pliant.language.scalar import AnySignal
 
 
 class Attach(Placement):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from pliant.spec.base import with_known_keys
+from pliant.language.base import with_known_keys
+from pliant.language.faults import Fault, SpecError
+from pliant.language.schema_errors import read_errors
+from pliant.language.source import Source, with_includes
+from pliant.language.tree import Tree, from_plain
+from pliant.language.words import Path, describe
 from pliant.spec.defaults import apply_defaults
-from pliant.spec.faults import Fault, SpecError
-from pliant.spec.schema_errors import read_errors
-from pliant.spec.source import Source, with_includes
-from pliant.spec.tree import Tree, from_plain
-from pliant.spec.words import Path, describe
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from pliant.controller.base import ControllerBase, TaskController
 from pliant.controller.lqr import HeldPose, LqrController
 from pliant.controller.pid import PidController
-from pliant.spec.coordinate import LengthCoordinate, Orientation
-from pliant.spec.dimension import ACCELERATION, FORCE, LENGTH, NUMBER, RATE, SPEED, TIME, TORQUE, Dimension
-from pliant.spec.listing import coordinate_table
-from pliant.spec.outputs import (
+from pliant.joint.coordinate import LengthCoordinate, Orientation
+from pliant.language.dimension import ACCELERATION, FORCE, LENGTH, NUMBER, RATE, SPEED, TIME, TORQUE, Dimension
+from pliant.language.scalar import Scalar
+from pliant.language.words import Path
+from pliant.output.outputs import (
     ContactOutput,
     CoordinateOutput,
     EnergyOutput,
@@ -20,9 +21,8 @@ from pliant.spec.outputs import (
     RodOutput,
     TendonOutput,
 )
+from pliant.spec.listing import coordinate_table
 from pliant.spec.rods import Finding
-from pliant.spec.scalar import Scalar
-from pliant.spec.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked

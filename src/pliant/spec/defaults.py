@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pliant.spec.base import Part, Problem
-from pliant.spec.collection import kinds, with_defaults
-from pliant.spec.tree import Tree, from_plain, merge
-from pliant.spec.words import Path, describe, suggestion
+from pliant.language.base import Part, Problem
+from pliant.language.collection import kinds, with_defaults
+from pliant.language.tree import Tree, from_plain, merge
+from pliant.language.words import Path, describe, suggestion
 
 
 def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Problem]]:

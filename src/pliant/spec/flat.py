@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pliant.spec.faults import Fault
-from pliant.spec.source import Source
-from pliant.spec.syntax import Node
-from pliant.spec.words import Path
+from pliant.language.faults import Fault
+from pliant.language.source import Source
+from pliant.language.syntax import Node
+from pliant.language.words import Path
 
 MAX_THINGS = 10_000
 

@@ -11,24 +11,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from pliant.body.body import Body
 from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
-from pliant.spec.base import FromFiles, Part
-from pliant.spec.body import Body
-from pliant.spec.collection import collections
-from pliant.spec.environment import in_order, parameter_dimensions, to_node
-from pliant.spec.evaluate import UNKNOWN, evaluate, unknown_name
-from pliant.spec.expected import bounds_problems, wrong_dimension
-from pliant.spec.faults import SpecError
+from pliant.language.base import FromFiles, Part
+from pliant.language.collection import collections
+from pliant.language.environment import in_order, parameter_dimensions, to_node
+from pliant.language.evaluate import UNKNOWN, evaluate, unknown_name
+from pliant.language.expected import bounds_problems, wrong_dimension
+from pliant.language.faults import SpecError
+from pliant.language.names import NameMarker, Reference
+from pliant.language.parameter import Parameter
+from pliant.language.scalar import CountMarker, Each, Quantity, Scalar
+from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
+from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
+from pliant.language.walk import Leaf, map_leaves
+from pliant.language.words import Path, nearest
+from pliant.output.outputs import EnergyOutput
 from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
-from pliant.spec.names import NameMarker, Reference
-from pliant.spec.outputs import EnergyOutput
-from pliant.spec.parameter import Parameter
-from pliant.spec.scalar import CountMarker, Each, Quantity, Scalar
-from pliant.spec.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
-from pliant.spec.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
-from pliant.spec.walk import Leaf, map_leaves
-from pliant.spec.words import Path, nearest
 
 if TYPE_CHECKING:
     from pliant.spec.attach import Attach

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pliant.spec.coordinate import Coordinate, Orientation
-from pliant.spec.walk import parts
-from pliant.spec.words import Path
+from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.language.walk import parts
+from pliant.language.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pliant.spec.base import Part, Problem
-from pliant.spec.collection import collections
-from pliant.spec.dimension import Dimension
-from pliant.spec.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
-from pliant.spec.evaluate import UNKNOWN, Loose, evaluate
-from pliant.spec.expected import bounds_problems, wrong_dimension
-from pliant.spec.faults import Fault
+from pliant.language.base import Part, Problem
+from pliant.language.collection import collections
+from pliant.language.dimension import Dimension
+from pliant.language.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
+from pliant.language.evaluate import UNKNOWN, Loose, evaluate
+from pliant.language.expected import bounds_problems, wrong_dimension
+from pliant.language.faults import Fault
+from pliant.language.parameter import Parameter
+from pliant.language.scalar import Each, Quantity, Scalar
+from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
+from pliant.language.walk import Leaf, leaves, parts
+from pliant.language.words import Path
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
-from pliant.spec.parameter import Parameter
-from pliant.spec.scalar import Each, Quantity, Scalar
-from pliant.spec.syntax import ExpressionError, Number, symbols, unit_names
-from pliant.spec.walk import Leaf, leaves, parts
-from pliant.spec.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.building import Broken

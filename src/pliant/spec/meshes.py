@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from pliant.spec.words import Path
+from pliant.language.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
-from pliant.spec.building import sorted_faults
-from pliant.spec.faults import Fault, SpecError
-from pliant.spec.robot import RobotSpec
-from pliant.spec.source import (
+from pliant.language.faults import Fault, SpecError
+from pliant.language.source import (
     MODEL_FOLDER,
     Source,
     bundled,
@@ -19,8 +17,10 @@ from pliant.spec.source import (
     with_parameters,
     with_variant,
 )
-from pliant.spec.tree import parse_yaml
-from pliant.spec.words import describe
+from pliant.language.tree import parse_yaml
+from pliant.language.words import describe
+from pliant.spec.building import sorted_faults
+from pliant.spec.robot import RobotSpec
 
 
 def load(

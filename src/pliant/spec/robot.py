@@ -7,24 +7,24 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
+from pliant.body.body import Body
 from pliant.constraint import Constraint
 from pliant.contact import Contact
 from pliant.controller import Control
-from pliant.external_load import Load
+from pliant.input.inputs import Input
 from pliant.joint import Joint
+from pliant.language.base import OneOrList, Part
+from pliant.language.names import Name
+from pliant.language.parameter import Parameter, World
+from pliant.language.source import Source
 from pliant.link import Link
+from pliant.load import Load
 from pliant.mesh import Mesh
+from pliant.output.outputs import Output
 from pliant.rod.rod import Rod
+from pliant.section.material import Material, Section
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
-from pliant.spec.base import OneOrList, Part
-from pliant.spec.body import Body
-from pliant.spec.inputs import Input
-from pliant.spec.library import Material, Section
-from pliant.spec.names import Name
-from pliant.spec.outputs import Output
-from pliant.spec.parameter import Parameter, World
-from pliant.spec.source import Source
 from pliant.tendon import Tendon
 
 
@@ -122,7 +122,7 @@ class RobotSpec(Part):
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __str__(self) -> str:
-        from pliant.spec.tables import text
+        from pliant.view.tables import text
 
         return text(self)
 

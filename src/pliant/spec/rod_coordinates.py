@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pliant.spec.collection import collections
-from pliant.spec.names import Reference
+from pliant.language.collection import collections
+from pliant.language.names import Reference
+from pliant.language.units import parse_unit
+from pliant.language.walk import leaves
+from pliant.language.words import suggestion
 from pliant.spec.rods import Finding
-from pliant.spec.units import parse_unit
-from pliant.spec.walk import leaves
-from pliant.spec.words import suggestion
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pliant.spec.syntax import ExpressionError
-from pliant.spec.words import Path
+from pliant.language.syntax import ExpressionError
+from pliant.language.words import Path
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked

@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.contact.points import MeshContactPoints
+from pliant.input.inputs import Series, SeriesInput
+from pliant.input.series import read_series
+from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
+from pliant.language.base import Framed
+from pliant.language.collection import collections
+from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
+from pliant.language.environment import is_finite
+from pliant.language.names import Reference
+from pliant.language.source import FileProblem
+from pliant.language.syntax import ExpressionError
+from pliant.language.walk import Leaf, leaves
+from pliant.language.words import Path, suggestion
 from pliant.link.axial import Axial
-from pliant.spec.base import Framed
-from pliant.spec.collection import collections
+from pliant.output.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.controls import control_problems
-from pliant.spec.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.spec.dimension import LENGTH, NUMBER, TIME, Dimension
-from pliant.spec.environment import is_finite
-from pliant.spec.inputs import Series, SeriesInput
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
-from pliant.spec.names import Reference
-from pliant.spec.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
-from pliant.spec.series import read_series
-from pliant.spec.source import FileProblem
-from pliant.spec.syntax import ExpressionError
-from pliant.spec.walk import Leaf, leaves
-from pliant.spec.words import Path, suggestion
 from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:

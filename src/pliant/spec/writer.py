@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin
 
 from pydantic.fields import FieldInfo
 
-from pliant.spec.base import Part
-from pliant.spec.collection import kinds, with_defaults
+from pliant.language.base import Part
+from pliant.language.collection import kinds, with_defaults
+from pliant.language.tree import WHOLE
 from pliant.spec.defaults import defaults_for
-from pliant.spec.tree import WHOLE
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from pliant.spec.base import ByType
+from pliant.language.base import ByType
 from pliant.tendon.base import TendonBase
 from pliant.tendon.elastic import ElasticTendon
 from pliant.tendon.tension import TensionTendon

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import model_validator
 
-from pliant.interaction.route import RouteForce
-from pliant.spec.base import Part, Problem, fault
-from pliant.spec.scalar import Count, Scalar
+from pliant.formula.route import RouteForce
+from pliant.language.base import Part, Problem, fault
+from pliant.language.scalar import Count, Scalar
 from pliant.tendon.through import Stretch, Through
 
 if TYPE_CHECKING:

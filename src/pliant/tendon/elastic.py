@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.interaction.base import Effect, one_sided, power_law
-from pliant.interaction.route import RouteForce
-from pliant.spec.base import Problem, positive
-from pliant.spec.coordinate import LengthDamper
-from pliant.spec.scalar import AS_AT_START, Force, Length, LengthSignal, RestLength, Scalar, Stiffness
+from pliant.formula.base import Effect, one_sided, power_law
+from pliant.formula.route import RouteForce
+from pliant.joint.coordinate import LengthDamper
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import AS_AT_START, Force, Length, LengthSignal, RestLength, Scalar, Stiffness
 from pliant.tendon.base import TendonBase
 
 if TYPE_CHECKING:

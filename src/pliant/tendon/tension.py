@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.interaction.base import Effect
-from pliant.interaction.route import RouteForce
-from pliant.spec.base import Problem
-from pliant.spec.scalar import ForceSignal, Scalar
+from pliant.formula.base import Effect
+from pliant.formula.route import RouteForce
+from pliant.language.base import Problem
+from pliant.language.scalar import ForceSignal, Scalar
 from pliant.tendon.base import TendonBase
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.geometry.se3 import Pose
-from pliant.spec.base import ByKey, Part, Problem
-from pliant.spec.names import FrameName, RodName
-from pliant.spec.scalar import Angle, Length, LengthVector, Number, Scalar
+from pliant.language.base import ByKey, Part, Problem
+from pliant.language.names import FrameName, RodName
+from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

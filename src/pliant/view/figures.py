@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def figure_html(draw: Callable[[], Any], words: str) -> str:
     """What a function draws, as an image with `words` for people who cannot see it."""
-    from pliant.plot.style import style
+    from pliant.view.plot.style import style
 
     with style():
         return _image(draw(), words)
@@ -43,7 +43,7 @@ def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
 
 def constraint_error(run: Result) -> Any:
     """Axes with the largest constraint error over time."""
-    from pliant.plot.style import axes
+    from pliant.view.plot.style import axes
 
     ax = axes(None)
     ax.semilogy(run.time, np.maximum(run.constraint_error, 1e-17))

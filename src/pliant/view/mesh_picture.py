@@ -63,7 +63,7 @@ def draw_meshes(spec: RobotSpec) -> Any:
 
 
 def _places(flat: RobotSpec, mesh: MeshBase) -> np.ndarray:
-    from pliant.spec.environment import Environment
+    from pliant.language.environment import Environment
 
     size = np.array([float(x) for x in mesh.drawing.size(Environment(flat).value)])
     return np.asarray(mesh.lattice.shares * size)

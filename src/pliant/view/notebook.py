@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pliant.spec.faults import SpecError
+from pliant.language.faults import SpecError
 from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
 from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
@@ -26,7 +26,7 @@ MOST_ROWS = 12
 def spec_html(spec: RobotSpec) -> str:
     """The tables of a robot, and the robot at its start."""
     from pliant.equations.equations import derive
-    from pliant.spec import tables
+    from pliant.view import tables
 
     def clips() -> list[Clip]:
         # interpreted: whoever only looks does not wait for a compiler

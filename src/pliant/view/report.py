@@ -20,12 +20,12 @@ from pliant.solve.modal import Modes
 from pliant.solve.packaging import versions
 from pliant.solve.path import Path
 from pliant.solve.result import Result
-from pliant.spec.tables import overview, tree_lines
 from pliant.spec.writer import dump
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import figure_html, sketch_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
+from pliant.view.tables import overview, tree_lines
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -189,7 +189,7 @@ def _left_out(played: int, count: int, what: str) -> str:
 
 
 def _motion_figures(run: Result) -> Iterator[str]:
-    from pliant import plot
+    from pliant.view import plot
     from pliant.view.figures import constraint_error
 
     names = list(run.output_names) or [str(name) for name in run.dataset["coordinate"].values]
@@ -203,7 +203,7 @@ def _motion_figures(run: Result) -> Iterator[str]:
 
 
 def _comparison(eqs: Equations, found: Compared, name: str) -> str:
-    from pliant import plot
+    from pliant.view import plot
 
     head = (
         "rod",

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
-from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
-from pliant.link import Axial
-from pliant.link.axial import REST_AT
-from pliant.spec.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.spec.placement import (
+from pliant.language.placement import (
     Attachment,
     Axis,
     AxisRotation,
@@ -27,6 +24,9 @@ from pliant.spec.placement import (
     Rotation,
     VectorRotation,
 )
+from pliant.link import Axial
+from pliant.link.axial import REST_AT
+from pliant.load import Wrench
 from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SurfaceMark, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve

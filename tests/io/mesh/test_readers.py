@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.cli import run
-from pliant.io.mesh import MeshProblem, read_mesh
+from pliant.mesh.formats import MeshProblem, read_mesh
 
 SLEEVE = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sleeve.iges"
 

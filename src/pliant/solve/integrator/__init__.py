@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
-from pliant.arguments import ArgumentError, choice
+from pliant.language.arguments import ArgumentError, choice
+from pliant.language.words import describe, suggestion
 from pliant.solve.integrator.base import Method
 from pliant.solve.integrator.driver import PythonRun
 from pliant.solve.integrator.explicit_runge_kutta import ExplicitRungeKutta
@@ -17,7 +18,6 @@ from pliant.solve.integrator.newmark import Newmark
 from pliant.solve.integrator.rosenbrock import Rosenbrock
 from pliant.solve.integrator.semi_implicit import SemiImplicit
 from pliant.solve.integrator.status import Status
-from pliant.spec.words import describe, suggestion
 
 if TYPE_CHECKING:
     from pliant.equations.compiled_run import CompiledRun

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.arguments import ArgumentError, number, positive
+from pliant.language.arguments import ArgumentError, number, positive
 from pliant.solve.integrator.status import Status
 
 if TYPE_CHECKING:

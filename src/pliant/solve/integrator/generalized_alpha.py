@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.arguments import number
+from pliant.language.arguments import number
 from pliant.solve.integrator.base import Adaptive, StepFailure, Trial, error_norm
 from pliant.solve.integrator.saddle import handy, saddle_point
 from pliant.solve.integrator.status import Status

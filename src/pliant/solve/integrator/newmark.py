@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pliant.arguments import number
+from pliant.language.arguments import number
 from pliant.solve.integrator.base import Adaptive, Trial
 from pliant.solve.integrator.generalized_alpha import newmark_family_step
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.arguments import positive
+from pliant.language.arguments import positive
 from pliant.solve.integrator.base import Method, Trial
 from pliant.solve.integrator.saddle import handy, saddle_point
 

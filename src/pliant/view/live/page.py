@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 from pliant.equations.equations import Equations
-from pliant.rod.switch import KINDS
 from pliant.solve.result import Result
 from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_switch import KINDS
 from pliant.view.clips import MODE_SECONDS
 from pliant.view.live.drawing import Drawing, set_view
 from pliant.view.live.robot import EXPECTED, Choice, LiveRobot, Overlays, Shown

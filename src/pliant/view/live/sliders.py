@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pliant.spec.coordinate import LengthCoordinate
+from pliant.joint.coordinate import LengthCoordinate
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations

@@ -1,0 +1,29 @@
+"""Interactions: forces and constraints between frames, and forces on coordinates, as formulas.
+
+Each kind states its physics once; wrenches, Jacobians and tangents follow by differentiation
+(`pliant.equations.kernel`). The kinds themselves live beside their schema in `link/`, `load/`, `constraint/`, ....
+"""
+
+from pliant.formula.base import (
+    CoordinateForce,
+    Effect,
+    FrameConstraint,
+    FrameForce,
+    force_from_deformation,
+    one_sided,
+    power_law,
+)
+from pliant.formula.inertia import Inertia
+from pliant.formula.route import RouteForce
+
+__all__ = [
+    "CoordinateForce",
+    "Effect",
+    "FrameConstraint",
+    "FrameForce",
+    "Inertia",
+    "RouteForce",
+    "force_from_deformation",
+    "one_sided",
+    "power_law",
+]

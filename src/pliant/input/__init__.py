@@ -1,0 +1,1 @@
+"""Inputs: how an input parameter varies in time."""

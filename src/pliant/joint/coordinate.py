@@ -1,0 +1,192 @@
+"""Coordinates: the free motions of joints, with start, spring, damper, input or prescribed motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Literal
+
+from pliant.language.base import Part, Problem, positive
+from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
+from pliant.language.names import CoordinateName, Name
+from pliant.language.placement import Rotations
+from pliant.language.scalar import (
+    Angle,
+    AngleSignal,
+    AngularDamping,
+    AngularSpeed,
+    AngularSpeedVector,
+    AngularStiffness,
+    Damping,
+    ForceSignal,
+    Length,
+    LengthSignal,
+    Number,
+    RestAngle,
+    RestLength,
+    Scalar,
+    Speed,
+    Stiffness,
+    TorqueSignal,
+    TorqueSignalVector,
+    Value,
+)
+from pliant.language.words import Path
+
+
+class LengthSpring(Part):
+    """Spring on a length: force `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
+
+    short_form: ClassVar[str | None] = "coefficient"
+
+    coefficient: Stiffness
+    """Stiffness [N/m]."""
+    rest: RestLength = 0
+    """Value at which the spring is free of force [m], or `as at start`: its value in the initial pose."""
+    compression: Number = 1
+    """Factor on the rest value, above 0 up to 1 [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is a ratio."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
+
+
+class AngleSpring(Part):
+    """Spring on an angle: torque `-coefficient (x - compression * rest)`. A bare value is the coefficient."""
+
+    short_form: ClassVar[str | None] = "coefficient"
+
+    coefficient: AngularStiffness
+    """Stiffness [N m/rad]."""
+    rest: RestAngle = 0
+    """Angle at which the spring is free of torque [rad], or `as at start`: its value in the initial pose."""
+    compression: Number = 1
+    """Factor on the rest value, above 0 up to 1 [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """The compression is a ratio."""
+        if not 0 < value(self.compression) <= 1:
+            text = f"compression must be above 0 and up to 1, but it is {value(self.compression):g}"
+            yield ("compression",), text, ""
+
+
+class LengthDamper(Part):
+    """Damper along a length: force `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
+
+    short_form: ClassVar[str | None] = "coefficient"
+
+    coefficient: Damping
+    """Force per speed to the power [N (s/m)^power]."""
+    power: Number = 1
+    """Power of the speed, 1 for a viscous damper [-]."""
+
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The coefficient's dimension depends on the power."""
+        return damping_dimension(DAMPING, value(self.power)) if path == ("coefficient",) else None
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A power of zero or less would act at rest."""
+        yield from positive(self, value, "power")
+
+
+class AngleDamper(Part):
+    """Damper on an angle: torque `-coefficient sign(xd) |xd|^power`. A bare value is the coefficient."""
+
+    short_form: ClassVar[str | None] = "coefficient"
+
+    coefficient: AngularDamping
+    """Torque per angular speed to the power [N m (s/rad)^power]."""
+    power: Number = 1
+    """Power of the angular speed, 1 for a viscous damper [-]."""
+
+    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+        """The coefficient's dimension depends on the power."""
+        return damping_dimension(ANGULAR_DAMPING, value(self.power)) if path == ("coefficient",) else None
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """A power of zero or less would act at rest."""
+        yield from positive(self, value, "power")
+
+
+class EqualTo(Part):
+    """Tie to another coordinate: this = ratio * other + offset. A bare name is the coordinate."""
+
+    short_form: ClassVar[str | None] = "coordinate"
+
+    coordinate: CoordinateName
+    """The other coordinate."""
+    ratio: Value = 1
+    """Factor on the other coordinate [-, or m/rad between a length and an angle]."""
+    offset: Value = 0
+    """Value of this coordinate when the other one is zero [m or rad]."""
+
+
+class Coordinate(Part):
+    """A free motion. All keys are optional: `{}`, or the word `free`, starts at zero."""
+
+    empty_word: ClassVar[str | None] = "free"
+
+    name: Name | None = None
+    """Its name; otherwise the joint's name, or joint.x and so on where the joint has several coordinates."""
+    direction: Literal["both", "positive", "negative"] = "both"
+    """Where spring, damper and input act: always, only above the spring's rest value, or only below it."""
+    equal_to: EqualTo | None = None
+    """Another coordinate that this one is tied to; it is then no longer free."""
+
+
+class LengthCoordinate(Coordinate):
+    """A free displacement [m]."""
+
+    initial: Length = 0
+    """Value at the start [m]."""
+    rate: Speed = 0
+    """Rate at the start [m/s]."""
+    spring: LengthSpring | None = None
+    """Spring on the displacement: a stiffness [N/m], or a mapping."""
+    damper: LengthDamper | None = None
+    """Damper on the displacement: a coefficient [N s/m], or a mapping."""
+    input: ForceSignal = 0
+    """Force along the displacement, which may vary in time [N]."""
+    motion: LengthSignal | None = None
+    """Prescribed displacement as a function of time [m]; the coordinate is then no longer free."""
+    smoothing: Length = 0
+    """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
+
+
+class AngleCoordinate(Coordinate):
+    """A free angle [rad]."""
+
+    initial: Angle = 0
+    """Value at the start [rad]."""
+    rate: AngularSpeed = 0
+    """Rate at the start [rad/s]."""
+    spring: AngleSpring | None = None
+    """Spring on the angle: a stiffness [N m/rad], or a mapping."""
+    damper: AngleDamper | None = None
+    """Damper on the angle: a coefficient [N m s/rad], or a mapping."""
+    input: TorqueSignal = 0
+    """Torque about the axis, which may vary in time [N m]."""
+    motion: AngleSignal | None = None
+    """Prescribed angle as a function of time [rad]; the coordinate is then no longer free."""
+    smoothing: Angle = 0
+    """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
+
+
+class Orientation(Part):
+    """A free rotation: its state is a unit quaternion, its rate the angular velocity in the moving frame."""
+
+    empty_word: ClassVar[str | None] = "free"
+
+    name: Name | None = None
+    """Its name; otherwise the joint's name, or joint.orientation where the joint has other coordinates."""
+    initial: Rotations = ()
+    """Rotation at the start: one rotation, or a list applied in turn."""
+    rate: AngularSpeedVector = (0, 0, 0)
+    """Angular velocity at the start, in the axes of the moving frame [rad/s]."""
+    spring: AngularStiffness = 0
+    """Stiffness against the rotation vector from the unturned pose, equal in all directions [N m/rad]."""
+    damper: AngularDamping = 0
+    """Damping of the angular velocity, equal in all directions [N m s/rad]."""
+    input: TorqueSignalVector = (0, 0, 0)
+    """Torque in the axes of the moving frame, which may vary in time [N m]."""

@@ -1,0 +1,121 @@
+"""What callers hand to the package, checked in one place: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.language.words import describe, suggestion
+
+
+class ArgumentError(ValueError):
+    """A value that a function cannot use; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} ({hint})" if hint else message)
+        self.message, self.hint = message, hint
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number (and not a truth value)."""
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that has no room among the others
+        return False
+
+
+def number(
+    where: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    hint: str = "",
+) -> float:
+    """A finite number within limits; a numpy number or an array of one number will do."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if not (
+        is_number(value)
+        and (above is None or value > above)
+        and (at_least is None or value >= at_least)
+        and (at_most is None or value <= at_most)
+    ):
+        raise ArgumentError(f"{where} must be {_wanted(above, at_least, at_most)}, not {describe(value)}", hint)
+    return float(value)
+
+
+def _wanted(above: float | None, at_least: float | None, at_most: float | None) -> str:
+    if at_least is not None and at_most is not None:
+        return f"a number between {at_least:g} and {at_most:g}"
+    if above == 0 and at_most is None:
+        return "a positive number"
+    limits = (("above", above), ("at least", at_least), ("at most", at_most))
+    words = " and ".join(f"{word} {limit:g}" for word, limit in limits if limit is not None)
+    return f"a number {words}" if words else "a finite number"
+
+
+def positive(where: str, value: Any, hint: str = "") -> float:
+    """A finite number above zero."""
+    return number(where, value, above=0.0, hint=hint)
+
+
+def whole(where: str, value: Any, *, least: int, hint: str = "") -> int:
+    """A whole number of at least `least`."""
+    if not is_number(value) or value != int(value) or value < least:
+        raise ArgumentError(f"{where} must be a whole number of at least {least}, not {describe(value)}", hint)
+    return int(value)
+
+
+def choice(what: str, value: Any, known: Iterable[str]) -> str:
+    """One of some words."""
+    words = tuple(known)
+    if isinstance(value, str) and value in words:
+        return value
+    message = (
+        f"unknown {what} {describe(value)}" if isinstance(value, str) else f"the {what} cannot be {describe(value)}"
+    )
+    near = suggestion(value, words)
+    raise ArgumentError(message, f"{near}{' ' if near else ''}known: {', '.join(words)}")
+
+
+def mapping(where: str, value: Any) -> dict[str, Any]:
+    """A mapping from names to values; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ArgumentError(
+            f"{where} must map names to numbers, not {describe(value)}", f"write {where}={{'name': 1.0}}"
+        )
+    return dict(value)
+
+
+def vector(where: str, value: Any, size: int) -> np.ndarray:
+    """Finite numbers in one dimension."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{where} must have {size} entries in one dimension, not be {describe(value)}") from None
+    if array.shape != (size,):
+        raise ArgumentError(f"{where} must have {size} entries in one dimension; it has shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        index = int(np.argmin(np.isfinite(array)))
+        raise ArgumentError(f"{where} holds a number that is not finite at index {index}")
+    return array
+
+
+def name_tuple(value: Any) -> tuple[str, ...] | None:
+    """Names as a tuple; one that stands alone will do, and None stays None."""
+    return None if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def need_equations(value: Any) -> None:
+    """Refuse a robot whose equations have not been derived: the name of a model, say."""
+    if not hasattr(value, "bind"):
+        raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")

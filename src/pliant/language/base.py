@@ -1,0 +1,280 @@
+"""What all parts of the language share: immutability, short forms, choice by `type` or by key."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from pliant.language.dimension import Dimension
+from pliant.language.words import Path, describe, nearest, suggestion, with_article
+
+if TYPE_CHECKING:
+    from pliant.language.source import Source
+
+Problem: TypeAlias = tuple[Path, str, str]
+"""Something wrong with a part: the path in the part, a message and a hint."""
+
+
+def positive(part: Part, value: Callable[[Any], float], *fields: str) -> Iterator[Problem]:
+    """The problem of each of the fields that is given and not above zero."""
+    for field in fields:
+        given = getattr(part, field)
+        if given is not None and value(given) <= 0:
+            yield (field,), f"{field} must be above zero, but it is {value(given):g}", ""
+
+
+def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> PydanticCustomError:
+    """A fault found while reading a part. `key` names the place below the part that is to blame."""
+    text = message.replace("{", "{{").replace("}", "}}")
+    return PydanticCustomError(kind, text, {"text": message, "hint": hint, "key": key})
+
+
+class Part(BaseModel):
+    """Base of every part of a model: immutable, refuses unknown keys, and may have a short form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    short_form: ClassVar[str | None] = None
+    """The field that a bare value stands for: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""
+
+    empty_word: ClassVar[str | None] = None
+    """The word that stands for the part with nothing said about it: `free` for a coordinate."""
+
+    example: ClassVar[str] = ""
+    """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    def dimension(self, path: Path, value: Callable[[Any], float]) -> Dimension | None:
+        """The dimension of the value at `path` where other values of this part decide it, otherwise None.
+
+        `value` evaluates such another value.
+        """
+        return None
+
+    def problems(self, value: Callable[[Any], float]) -> Iterator[Problem]:
+        """What is wrong with the values of this part together; `value` evaluates one of them."""
+        yield from ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if cls.empty_word and isinstance(data, str) and data == cls.empty_word:
+            data = {}
+        if cls.short_form and data is not None and not isinstance(data, (Mapping, cls)):
+            data = {cls.short_form: data}
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise with_known_keys(error, cls) from None
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        full = handler(schema)
+        if cls.short_form is None and cls.empty_word is None:
+            return full
+        target = handler.resolve_ref_schema(full)
+        short = target["properties"][cls.short_form] if cls.short_form else {"const": cls.empty_word}
+        bare = {key: value for key, value in target.items() if key != "description"}
+        target.clear()
+        target.update({"title": cls.__name__, "anyOf": [short, bare]})
+        return full
+
+
+def with_known_keys(error: ValidationError, part: type[BaseModel]) -> ValidationError:
+    """The same error, with the part's valid keys in the faults about unknown ones.
+
+    Only the part itself knows its keys, so the suggestion is made here and not where faults are printed.
+    """
+    details: list[InitErrorDetails] = []
+    for item in error.errors(include_url=False):
+        location, context = item["loc"], item.get("ctx", {})
+        kind: Any = item["type"]
+        if kind == "extra_forbidden" and len(location) == 1:
+            known = ", ".join(part.model_fields)
+            hint = suggestion(location[0], part.model_fields, f"known here: {known}")
+            kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
+        elif "text" in context:
+            kind = fault(kind, context["text"], hint=context["hint"], key=context["key"])
+        details.append(InitErrorDetails(type=kind, loc=location, input=item["input"], ctx=context))
+    return ValidationError.from_exception_data(error.title, details)
+
+
+class Framed(Part):
+    """A part that has frames: its own, called as it is (`bar`), and named ones (`bar.tip`).
+
+    With a key `parent`, it sits on that frame; otherwise a joint carries it.
+    """
+
+    @abstractmethod
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of its frames besides its own."""
+
+
+class FromFiles(Part):
+    """A part that files, or values of parameters, say more about than stands in the model: known once it is flat."""
+
+    @abstractmethod
+    def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
+        """The part with what its files say; raises FileProblem. `value` evaluates one of its values."""
+
+
+class Choice(ABC):
+    """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.
+
+    The chosen tag appears in the locations of faults as `<tag>`, so that it can be told from a real key.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    @abstractmethod
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        """The tag of each member."""
+
+    @abstractmethod
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        """The tag of `data`, or raise a fault that names the choices."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        members: tuple[type[Part], ...] = get_args(source) or (source,)
+        tags = self.tags(members)
+        by_class = {member: tag for tag, member in tags.items()}
+
+        def tag_of(data: Any) -> str:
+            tag = by_class.get(type(data))
+            return f"<{tag if tag is not None else self.find(data, tags)}>"
+
+        choices = {f"<{tag}>": handler.generate_schema(member) for tag, member in tags.items()}
+        tagged = core_schema.tagged_union_schema(choices, discriminator=tag_of)
+        # The discriminator may not raise faults itself, so a validator in front of it does.
+        return core_schema.no_info_before_validator_function(_check_first(tag_of), tagged)
+
+
+def _check_first(tag_of: Callable[[Any], str]) -> Callable[[Any], Any]:
+    def check(data: Any) -> Any:
+        tag_of(data)
+        return data
+
+    return check
+
+
+class ByType(Choice):
+    """Choice by the word under one key, as in `joints: {hinge: {type: revolute, ...}}`."""
+
+    def __init__(self, what: str, *, key: str = "type", default: str | None = None) -> None:
+        super().__init__(what)
+        self.key, self.default = key, default
+
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        return {str(member.model_fields[self.key].default): member for member in members}
+
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        known = ", ".join(tags)
+        if not isinstance(data, Mapping):
+            message = f"expected {with_article(self.what)} (a mapping with `{self.key}`), got {describe(data)}"
+            raise fault("not_a_mapping", message)
+        tag = data.get(self.key, self.default)
+        if tag is None:
+            message = f"the {self.what} has no `{self.key}`"
+            raise fault("no_type", message, hint=f"add `{self.key}:` with one of {known}")
+        if not isinstance(tag, str) or tag not in tags:
+            hint = suggestion(tag, tags, f"known: {known}")
+            raise fault("unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key)
+        return tag
+
+
+class ByKey(Choice):
+    """Choice by which key is present, as in `{quaternion: [1, 0, 0, 0]}`.
+
+    The key is the first field of each member unless `keys` says otherwise; a bare text is the member of key `bare`.
+    """
+
+    def __init__(self, what: str, *, keys: tuple[str, ...] = (), bare: str | None = None) -> None:
+        super().__init__(what)
+        self.keys, self.bare = keys, bare
+
+    def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
+        keys = self.keys or tuple(next(iter(member.model_fields)) for member in members)
+        return dict(zip(keys, members, strict=True))
+
+    def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
+        known = ", ".join(tags)
+        if self.bare is not None and isinstance(data, str):
+            return self.bare
+        if not isinstance(data, Mapping):
+            message = f"expected {with_article(self.what)} (a mapping with one of {known}), got {describe(data)}"
+            raise fault("not_a_mapping", message)
+        present = [tag for tag in tags if tag in data]
+        if len(present) > 1:
+            message = f"{with_article(self.what)} has one of {known}; here are {' and '.join(present)}"
+            raise fault("ambiguous", message, hint="keep one of them", key=present[1])
+        if not present:
+            matches = [(key, nearest(key, tags)) for key in data]
+            hints = [f"did you mean '{match}' instead of '{key}'?" for key, match in matches if match]
+            hint = hints[0] if hints else f"give one of {known}"
+            raise fault("no_key", f"the {self.what} has none of the keys {known}", hint=hint)
+        return present[0]
+
+
+class WordOrList:
+    """Annotation of a union of words and a list: text must be one of the words, anything else the list."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        words, values = get_args(source)
+        choices = {"<word>": handler.generate_schema(words), "<list>": handler.generate_schema(values)}
+        return core_schema.tagged_union_schema(
+            choices, discriminator=lambda data: "<word>" if isinstance(data, str) else "<list>"
+        )
+
+
+class OneOrList:
+    """Annotation of a list that may be written as its only entry; with `times`, that entry is repeated."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = times
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def as_list(data: Any) -> Any:
+            return data if data is None or isinstance(data, (list, tuple)) else (data,) * self.times
+
+        return core_schema.no_info_before_validator_function(as_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        full = handler(schema)
+        return {"anyOf": [full.get("items") or full["prefixItems"][0], full]}
+
+
+class ValueOrPart:
+    """Annotation of a union of a value and a part: a mapping (or the part's word) is the part."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        value, part = get_args(source)
+        classes = tuple(part_classes(part))
+        words = {member.empty_word for member in classes} - {None}
+
+        def tag_of(data: Any) -> str:
+            is_part = isinstance(data, classes) or (isinstance(data, Mapping) and "each" not in data)
+            return "<part>" if is_part or (isinstance(data, str) and data in words) else "<value>"
+
+        choices = {"<value>": handler.generate_schema(value), "<part>": handler.generate_schema(part)}
+        return core_schema.tagged_union_schema(choices, discriminator=tag_of)
+
+
+def part_classes(annotation: Any) -> Iterable[type[Part]]:
+    """The part classes in an annotation such as `Annotated[A | B, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for member in get_args(annotation):
+        yield from part_classes(member)

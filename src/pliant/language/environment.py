@@ -1,0 +1,133 @@
+"""The environment of a model's values: its parameters, as numbers or as symbols."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.dimension import Dimension
+from pliant.language.evaluate import UNKNOWN, Loose, dimension_of, evaluate
+from pliant.language.faults import Fault, SpecError
+from pliant.language.parameter import Parameter
+from pliant.language.scalar import Each, Scalar
+from pliant.language.syntax import ExpressionError, Node, Number, parse, symbols
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+TIME = "t"
+"""The name of time in signals."""
+
+
+def to_node(scalar: Scalar) -> Node:
+    """A value as an expression tree."""
+    if isinstance(scalar, Each):
+        hint = "values per instance belong to repeated bodies, and are gone after flattening"
+        raise ExpressionError("a list of values per instance has no single value", hint)
+    return parse(scalar) if isinstance(scalar, str) else Number(float(scalar))
+
+
+def in_order(parameters: Mapping[str, Parameter]) -> tuple[list[str], list[str]]:
+    """Parameter names such that each comes after those it uses, and the names left over by cycles."""
+    uses = {name: symbols(to_node(given.value)) & parameters.keys() for name, given in parameters.items()}
+    waiting = {name: len(used) for name, used in uses.items()}
+    users: dict[str, list[str]] = {name: [] for name in parameters}
+    for name, used in uses.items():
+        for other in used:
+            users[other].append(name)
+    ready = [name for name, number in waiting.items() if number == 0]
+    for name in ready:
+        for user in users[name]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                ready.append(user)
+    return ready, [name for name in parameters if waiting[name] > 0]
+
+
+class Environment:
+    """Values of a flat model's parameters, and the evaluation of everything written in terms of them.
+
+    names: all parameters. independent: those whose value is not computed from others, without the inputs.
+    inputs: those that vary in time. values: the value of every parameter, by name [SI units].
+    """
+
+    def __init__(self, spec: RobotSpec, values: Mapping[str, Any] | None = None) -> None:
+        """`values` replaces the values of independent and input parameters, by numbers or CasADi symbols."""
+        given = dict(values or {})
+        self.spec = spec
+        self.names: tuple[str, ...] = tuple(spec.parameters)
+        self.inputs: tuple[str, ...] = tuple(n for n, p in spec.parameters.items() if p.input)
+        ordered, cyclic = in_order(spec.parameters)
+        nodes = {name: to_node(spec.parameters[name].value) for name in ordered}
+        self.independent: tuple[str, ...] = tuple(
+            name for name in self.names if name in nodes and not symbols(nodes[name]) & nodes.keys()
+            if name not in self.inputs
+        )  # fmt: skip
+        self._refuse(given, cyclic)
+        self.values: dict[str, Any] = {}
+        for name in ordered:
+            self.values[name] = given[name] if name in given else evaluate(nodes[name], self.values)
+
+    def _refuse(self, given: Mapping[str, Any], cyclic: list[str]) -> None:
+        allowed = {*self.independent, *self.inputs}
+        faults = [Fault(f"parameter '{name}' is defined in terms of itself", path=name) for name in cyclic]
+        for name in given:
+            if name not in self.names:
+                faults.append(Fault(f"unknown parameter '{name}'", f"known: {', '.join(self.names)}"))
+            elif name not in allowed:
+                message = f"parameter '{name}' is computed from others and cannot be given a value"
+                faults.append(Fault(message, "change those, or its expression in the model"))
+        if faults:
+            raise SpecError(faults)
+
+    def with_values(self, values: Mapping[str, Any]) -> Environment:
+        """The same with other values (numbers or CasADi symbols) of independent and input parameters."""
+        return Environment(self.spec, values)
+
+    def value(self, scalar: Scalar) -> Any:
+        """The value of a field that does not vary in time [SI units]: a float, or a symbolic expression."""
+        return evaluate(to_node(scalar), self.values)
+
+    def signal(self, scalar: Scalar, t: Any = 0.0) -> Any:
+        """The value at time `t` of a field that may vary in time [SI units]."""
+        return evaluate(to_node(scalar), {**self.values, TIME: t})
+
+    def uses(self, scalar: Scalar) -> frozenset[str]:
+        """The names that a value depends on: parameters, those behind them, and `t`."""
+        found: set[str] = set()
+        waiting = [to_node(scalar)]
+        while waiting:
+            for name in symbols(waiting.pop()) - found:
+                found.add(name)
+                if name in self.spec.parameters:
+                    waiting.append(to_node(self.spec.parameters[name].value))
+        return frozenset(found - {"pi", "e"})
+
+    def dimension(self, name: str) -> Dimension | None:
+        """The dimension of a parameter; None if its value is a bare number."""
+        found = parameter_dimensions(self.spec.parameters)[0][name]
+        return found if isinstance(found, Dimension) else None
+
+
+def parameter_dimensions(
+    parameters: Mapping[str, Parameter],
+) -> tuple[dict[str, Dimension | Loose], dict[str, ExpressionError]]:
+    """The dimension of each parameter that has one, and the errors of those that do not."""
+    found: dict[str, Dimension | Loose] = {}
+    errors: dict[str, ExpressionError] = {}
+    ordered, cyclic = in_order(parameters)
+    for name in ordered:
+        try:
+            given = dimension_of(to_node(parameters[name].value), found)
+            found[name] = given if isinstance(given, Dimension) else UNKNOWN
+        except ExpressionError as error:
+            errors[name] = error
+            found[name] = UNKNOWN
+    found.update(dict.fromkeys(cyclic, UNKNOWN))
+    return found, errors
+
+
+def is_finite(value: Any) -> bool:
+    """True for a finite number."""
+    return isinstance(value, (int, float)) and math.isfinite(value)

@@ -1,0 +1,291 @@
+"""What an expression means: its value, and its dimension.
+
+Values may be numbers, NumPy arrays or CasADi symbols; the functions follow the type of what they are given,
+and CasADi is not imported unless one of its symbols is passed in.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from pliant.language import dimension as dim
+from pliant.language.dimension import Dimension
+from pliant.language.syntax import (
+    COMPARISONS,
+    Binary,
+    Call,
+    ExpressionError,
+    Negative,
+    Node,
+    Number,
+    Symbol,
+    to_text,
+)
+from pliant.language.words import suggestion, with_article
+
+CONSTANTS = {"pi": math.pi, "e": math.e}
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
+    """The value of an expression, given the values of the names in it [SI units].
+
+    Raises ExpressionError where numbers have no result (division by zero, root of a negative number).
+    """
+    try:
+        return _value(node, values)
+    except ZeroDivisionError:
+        raise ExpressionError(f"division by zero in {to_text(node)}") from None
+    except OverflowError:
+        raise ExpressionError(f"the value of {to_text(node)} is too large") from None
+    except ExpressionError:
+        raise
+    except ValueError:
+        message = f"{to_text(node)} has no value: a root, logarithm or power outside its domain"
+        raise ExpressionError(message) from None
+
+
+def _value(node: Node, values: Mapping[str, Any]) -> Any:
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Symbol):
+        return _lookup(node.name, values)
+    if isinstance(node, Negative):
+        return -_value(node.operand, values)
+    if isinstance(node, Binary):
+        left, right = _value(node.left, values), _value(node.right, values)
+        result = _OPERATORS[node.operator](left, right)
+        if isinstance(result, complex):
+            raise ValueError
+        # A truth value counts as the number 1 or 0.
+        return result * 1.0 if node.operator in COMPARISONS else result
+    return _call(node, values)
+
+
+def _lookup(name: str, values: Mapping[str, Any]) -> Any:
+    if name in values:
+        return values[name]
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    raise unknown_name(name, values)
+
+
+def unknown_name(name: str, known: Mapping[str, Any]) -> ExpressionError:
+    """The fault of an expression that uses a name nobody defined."""
+    listed = "known parameters: " + ", ".join(list(known)[:12])
+    hint = suggestion(name, known, listed if known else f"define it: parameters: {{{name}: ...}}")
+    return ExpressionError(f"unknown parameter '{name}'", hint, name=name)
+
+
+def _call(node: Call, values: Mapping[str, Any]) -> Any:
+    if node.function == "if":
+        condition = _value(node.arguments[0], values)
+        if isinstance(condition, (int, float)):
+            # Only the chosen side has to have a value.
+            return _value(node.arguments[1 if condition else 2], values)
+        chosen = [_value(argument, values) for argument in node.arguments[1:]]
+        return _functions(condition)["if"](condition, *chosen)
+    arguments = [_value(argument, values) for argument in node.arguments]
+    kind = next((value for value in arguments if not isinstance(value, (int, float))), 0.0)
+    return _functions(kind)[node.function](*arguments)
+
+
+def _functions(value: Any) -> Mapping[str, Callable[..., Any]]:
+    """The functions for the type of `value`."""
+    if isinstance(value, (int, float)):
+        return _NUMBERS
+    if type(value).__module__.partition(".")[0] == "casadi":
+        return _casadi_functions()
+    return _array_functions()
+
+
+_SAME_NAME = (
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "log",
+    "log10",
+    "sqrt",
+)
+
+_NUMBERS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in _SAME_NAME},
+    "atan2": math.atan2,
+    "abs": abs,
+    "sign": lambda x: float((x > 0) - (x < 0)),
+    "floor": lambda x: float(math.floor(x)),
+    "step": lambda x: float(x >= 0),
+    "min": min,
+    "max": max,
+}
+
+
+def _casadi_functions() -> Mapping[str, Callable[..., Any]]:
+    import casadi as ca
+
+    def fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        def folded(first: Any, *others: Any) -> Any:
+            for other in others:
+                first = function(first, other)
+            return first
+
+        return folded
+
+    return {
+        **{name: getattr(ca, name) for name in _SAME_NAME},
+        "atan2": ca.atan2,
+        "abs": ca.fabs,
+        "sign": ca.sign,
+        "floor": ca.floor,
+        "step": lambda x: ca.if_else(x >= 0, 1.0, 0.0),
+        "min": fold(ca.fmin),
+        "max": fold(ca.fmax),
+        "if": ca.if_else,
+    }
+
+
+def _array_functions() -> Mapping[str, Callable[..., Any]]:
+    import numpy as np
+
+    renamed = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
+    return {
+        **{name: getattr(np, name) for name in _SAME_NAME if name not in renamed},
+        **renamed,
+        "atan2": np.arctan2,
+        "abs": np.abs,
+        "sign": np.sign,
+        "floor": np.floor,
+        "step": lambda x: np.where(np.asarray(x) >= 0, 1.0, 0.0),
+        "min": lambda *values: np.minimum.reduce(np.broadcast_arrays(*values)),
+        "max": lambda *values: np.maximum.reduce(np.broadcast_arrays(*values)),
+        "if": lambda condition, a, b: np.where(condition, a, b),
+    }
+
+
+class Loose:
+    """A dimension that is not fixed.
+
+    A bare number fits any dimension in sums (plain numbers are SI) and is a plain factor in products. A
+    parameter whose value is a bare number is unknown: it fits everywhere, and so does what comes from it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+BARE = Loose("a bare number")
+UNKNOWN = Loose("unknown")
+
+
+def dimension_of(node: Node, known: Mapping[str, Dimension | Loose]) -> Dimension | Loose:
+    """The dimension of an expression, given those of its names; ExpressionError where it makes no sense."""
+    if isinstance(node, Number):
+        return BARE if node.unit is None else node.unit.dimension
+    if isinstance(node, Symbol):
+        if node.name in CONSTANTS:
+            return BARE
+        if node.name not in known:
+            raise unknown_name(node.name, known)
+        return known[node.name]
+    if isinstance(node, Negative):
+        return dimension_of(node.operand, known)
+    if isinstance(node, Binary):
+        left, right = dimension_of(node.left, known), dimension_of(node.right, known)
+        if node.operator in COMPARISONS:
+            _same(node, left, right)
+            return dim.NUMBER
+        if node.operator in "+-":
+            return _same(node, left, right)
+        if node.operator == "^":
+            return _power(node, left, right)
+        return _product(left, right, 1 if node.operator == "*" else -1)
+    return _dimension_of_call(node, known)
+
+
+def _same(node: Node, left: Dimension | Loose, right: Dimension | Loose) -> Dimension | Loose:
+    if isinstance(left, Dimension) and isinstance(right, Dimension) and left != right:
+        two = " and ".join(f"{with_article(str(one))} ({one.unit})" for one in (left, right))
+        raise ExpressionError(f"'{to_text(node)[1:]}' mixes {two}")
+    if isinstance(left, Dimension) or isinstance(right, Dimension):
+        return left if isinstance(left, Dimension) else right
+    return UNKNOWN if UNKNOWN in (left, right) else BARE
+
+
+def _product(left: Dimension | Loose, right: Dimension | Loose, sign: int) -> Dimension | Loose:
+    if UNKNOWN in (left, right):
+        return UNKNOWN
+    if isinstance(left, Loose) and isinstance(right, Loose):
+        return BARE
+    a = left if isinstance(left, Dimension) else dim.NUMBER
+    b = right if isinstance(right, Dimension) else dim.NUMBER
+    return a * b**sign
+
+
+def _power(node: Binary, base: Dimension | Loose, exponent: Dimension | Loose) -> Dimension | Loose:
+    _number(node.right, exponent)
+    if isinstance(base, Loose) or base.is_number:
+        return base
+    try:
+        value = float(_value(node.right, {}))
+    except (ExpressionError, ArithmeticError, ValueError):
+        message = f"the exponent of {to_text(node.left)[1:]} must be a plain number, as it has a dimension"
+        raise ExpressionError(message) from None
+    if abs(value) > 100:
+        raise ExpressionError(f"the exponent in {to_text(node)[1:]} is too large")
+    return base ** Fraction(value).limit_denominator(1000)
+
+
+def _number(node: Node, dimension: Dimension | Loose) -> None:
+    if isinstance(dimension, Dimension) and not dimension.is_number:
+        text = to_text(node)[1:]
+        message = f"'{text}' must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
+        raise ExpressionError(message, f"divide it by a reference value, as in {text}/(1 {dimension.unit})")
+
+
+def _dimension_of_call(node: Call, known: Mapping[str, Dimension | Loose]) -> Dimension | Loose:
+    arguments = [dimension_of(argument, known) for argument in node.arguments]
+    if node.function in ("abs", "floor"):
+        return arguments[0]
+    if node.function in ("sign", "step"):
+        return dim.NUMBER
+    if node.function == "sqrt":
+        return arguments[0] ** Fraction(1, 2) if isinstance(arguments[0], Dimension) else arguments[0]
+    if node.function == "atan2":
+        _same(node, *arguments)
+        return dim.NUMBER
+    if node.function in ("min", "max"):
+        result = arguments[0]
+        for argument in arguments[1:]:
+            result = _same(node, result, argument)
+        return result
+    if node.function == "if":
+        return _same(node, arguments[1], arguments[2])
+    _number(node.arguments[0], arguments[0])
+    return dim.NUMBER

@@ -1,0 +1,67 @@
+"""Faults: what is wrong with a model, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pliant.language.words import Path, printable
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file (counted from 1)."""
+
+    file: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    message: what is wrong; hint: what to do; path: where in the model (`joints.hinge.axis`); file and line
+    (from 1): where in the text, None for a model built in Python.
+    """
+
+    message: str
+    hint: str = ""
+    path: str = ""
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
+        path = f"{self.path}: " if self.path else ""
+        return printable(place + path + self.message + (f" ({self.hint})" if self.hint else ""))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fault as plain data, for JSON."""
+        order = ("file", "line", "path", "message", "hint")
+        return {key: asdict(self)[key] for key in order}
+
+
+class SpecError(Exception):
+    """A model with faults; `faults` holds all that were found.
+
+    Not a ValueError, because the schema library would take those for faults of a single field.
+    """
+
+    def __init__(self, faults: Sequence[Fault], model: str = "") -> None:
+        self.faults = tuple(faults)
+        self.model = model
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def __str__(self) -> str:
+        number = len(self.faults)
+        head = f"{self.model or 'the model'} has {number} fault{'s' if number != 1 else ''}:"
+        return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
+
+
+def path_text(path: Path) -> str:
+    """A path as people write it: `joints.arm.transforms[1].rotate`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text

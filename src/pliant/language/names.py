@@ -1,0 +1,111 @@
+"""Names of things and references to them.
+
+A name is a plain word. Flattening adds two forms that no file may define itself: `link[3]` (the third
+instance of a repeated body) and `left/bar` (the body `bar` of the model attached as `left`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from pliant.language.base import fault
+from pliant.language.words import describe, with_article
+
+MAX_NAME = 64
+WORD = r"[A-Za-z][A-Za-z0-9_]*"
+
+FUNCTIONS = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "log10",
+    "sqrt", "abs", "sign", "min", "max", "floor", "step", "if",
+)  # fmt: skip
+"""Functions of the expression language."""
+
+RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS})
+"""Words with a meaning of their own, which cannot be names."""
+
+_NAME = re.compile(WORD)
+
+
+def read_name(value: Any) -> str:
+    """Check that `value` may be the name of a thing."""
+    if not isinstance(value, str):
+        raise fault("bad_name", f"expected a name, got {describe(value)}", hint="a name begins with a letter")
+    if value in RESERVED:
+        message = f"the name '{value}' is reserved (it has a meaning in expressions or references)"
+        raise fault("reserved_name", message, hint=f"choose another name, such as '{value}_1'")
+    if not _NAME.fullmatch(value) or len(value) > MAX_NAME:
+        raise fault(
+            "bad_name",
+            f"{describe(value)} cannot be a name",
+            hint=f"use letters, digits and underscores, a letter first, at most {MAX_NAME} characters",
+        )
+    return value
+
+
+class NameMarker:
+    """Annotation of the name of a thing."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(read_name)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "pattern": f"^{WORD}$"}
+
+
+class Reference:
+    """Annotation of a reference to a thing by its name: `rope`, `link[i-1].tip`, `left/bar`."""
+
+    def __init__(self, kind: str, pattern: str, hint: str) -> None:
+        self.kind, self.pattern, self.hint = kind, re.compile(pattern), hint
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "description": f"a reference to {with_article(self.kind)}: {self.hint}"}
+
+    def _read(self, value: Any) -> str:
+        if not isinstance(value, str) or not self.pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
+            raise fault(
+                "bad_reference",
+                f"{describe(value)} is not a reference to {with_article(self.kind)}",
+                hint=self.hint,
+            )
+        return value
+
+
+_PLAIN = rf"({WORD}/)*{WORD}"
+_INSTANCE = rf"{_PLAIN}(\[[^\[\]]+\])?"
+_DOTTED = rf"{_INSTANCE}(\.{WORD})?"
+_COORDINATE = rf"{_INSTANCE}(\.{WORD}(\[[0-9]+\])?)*"
+
+Name: TypeAlias = Annotated[str, NameMarker()]
+"""The name of a thing: letters, digits, underscores."""
+
+FrameName: TypeAlias = Annotated[
+    str, Reference("frame", _DOTTED, "write world, body, body.frame, link[2].tip or left/bar.tip")
+]
+"""A reference to a frame: `world`, `body` (its own frame), `body.frame`, `link[i-1].tip`, `left/bar.tip`."""
+
+CoordinateName: TypeAlias = Annotated[
+    str, Reference("coordinate", _COORDINATE, "write its name, such as hinge, base.x, slide[2] or arm.bend_x[3]")
+]
+"""A reference to a coordinate: `hinge`, `base.x`, `slide[i-1]`, `arm.bend_x[3]` of a rod."""
+
+LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its name, such as rope or rope[2]")]
+RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
+TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
+MeshName: TypeAlias = Annotated[str, Reference("mesh", _PLAIN, "write its name, such as fabric or left/fabric")]
+ContactName: TypeAlias = Annotated[str, Reference("contact", _INSTANCE, "write its name, such as ground or ground[2]")]
+ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
+MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]
+SectionName: TypeAlias = Annotated[str, Reference("section", _PLAIN, "write its name, such as tube")]
+ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write length or left/length")]
+"""The name of a parameter of an attached model: `length`, or `inner/length` of one attached to that."""
+InputName: TypeAlias = Annotated[str, Reference("input", _PLAIN, "write the name of an input parameter")]
+OutputName: TypeAlias = Annotated[str, Reference("output", _PLAIN, "write the name of an output")]

@@ -1,0 +1,174 @@
+"""Values as people write them: `0.05`, `50 mm`, `=length/2`, or one per instance.
+
+A value stays in the spec as it was written, so that a spec writes back to the same text. Its dimension is
+part of the type of the field, so that the schema alone says what a field may hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from pliant.language import dimension as dim
+from pliant.language.base import Part, fault
+from pliant.language.dimension import Dimension
+from pliant.language.syntax import ExpressionError, parse
+from pliant.language.words import describe
+
+
+class Each(Part):
+    """One value per instance of a repeated thing: `mass: {each: [1 kg, 2 kg, 3 kg]}`."""
+
+    each: tuple[Annotated[float | str, PlainScalar()], ...]
+    """The values, one for each instance in order."""
+
+
+Scalar: TypeAlias = float | str | Each
+"""A value as written: a number in SI units, text with a unit or an expression, or one per instance."""
+
+AS_AT_START = "as at start"
+"""The word for a rest value that is measured on the robot's initial pose."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Annotation of a field that holds a value.
+
+    dimension: what the value must be; None where other fields decide it.
+    signal: True where the value may vary in time, that is, use `t` and input parameters.
+    words: words allowed instead of a value.
+    cycles: True for a frequency in cycles per second, where `rad/s` would be off by 2 pi.
+    """
+
+    dimension: Dimension | None
+    signal: bool = False
+    words: tuple[str, ...] = ()
+    cycles: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        number = "a number" if self.dimension is None else f"a {self.dimension}"
+        text = f"{number} with a unit, or an expression that begins with ="
+        each = {
+            "type": "object",
+            "properties": {"each": {"type": "array", "items": {"type": ["number", "string"]}}},
+            "required": ["each"],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [{"type": "number"}, {"type": "string", "description": text}, each]}
+
+    def _read(self, value: Any) -> Scalar:
+        if isinstance(value, Mapping) and "each" in value:
+            return Each.model_validate(value)
+        if isinstance(value, Each):
+            return value
+        return read_scalar(value, self.words)
+
+
+class PlainScalar:
+    """Annotation of a value that cannot be given per instance."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(read_scalar)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": ["number", "string"]}
+
+
+def read_scalar(value: Any, words: tuple[str, ...] = ()) -> float | str:
+    """Check how a value is written (not yet what it means); returns it unchanged."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        message = f"expected a value (a number, a number with a unit, or =expression), got {describe(value)}"
+        raise fault("not_a_value", message)
+    if isinstance(value, str):
+        if value in words:
+            return value
+        try:
+            parse(value)
+        except ExpressionError as error:
+            hint = f"write a value, or `{words[0]}`" if words and not value.startswith("=") else error.hint
+            raise fault("bad_value", str(error), hint=hint) from None
+        return value
+    if not math.isfinite(value):
+        raise fault("not_finite", f"expected a finite number, got {value}")
+    return value
+
+
+def read_count(value: Any) -> int | str:
+    """Check how a number of instances is written: a whole number, or an expression of parameters."""
+    if isinstance(value, str) and value.startswith("="):
+        read_scalar(value)
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    message = f"expected a number of instances (1, 2, ..., or =expression), got {describe(value)}"
+    raise fault("bad_count", message)
+
+
+class CountMarker:
+    """Annotation of a number of instances."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(read_count)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^="}]}
+
+
+Count: TypeAlias = Annotated[int | str, CountMarker()]
+"""How many instances of a repeated thing there are."""
+
+# Values that do not change in time.
+Value: TypeAlias = Annotated[Scalar, Quantity(None)]
+Number: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER)]
+Angle: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER)]
+Length: TypeAlias = Annotated[Scalar, Quantity(dim.LENGTH)]
+Mass: TypeAlias = Annotated[Scalar, Quantity(dim.MASS)]
+Time: TypeAlias = Annotated[Scalar, Quantity(dim.TIME)]
+Speed: TypeAlias = Annotated[Scalar, Quantity(dim.SPEED)]
+AngularSpeed: TypeAlias = Annotated[Scalar, Quantity(dim.RATE)]
+Frequency: TypeAlias = Annotated[Scalar, Quantity(dim.RATE, cycles=True)]
+Acceleration: TypeAlias = Annotated[Scalar, Quantity(dim.ACCELERATION)]
+Force: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE)]
+Pressure: TypeAlias = Annotated[Scalar, Quantity(dim.PRESSURE)]
+Density: TypeAlias = Annotated[Scalar, Quantity(dim.DENSITY)]
+Area: TypeAlias = Annotated[Scalar, Quantity(dim.AREA)]
+SecondMoment: TypeAlias = Annotated[Scalar, Quantity(dim.SECOND_MOMENT)]
+AxialStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE)]
+BendingStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.BENDING_STIFFNESS)]
+MassPerLength: TypeAlias = Annotated[Scalar, Quantity(dim.MASS_PER_LENGTH)]
+RotaryPerLength: TypeAlias = Annotated[Scalar, Quantity(dim.ROTARY_PER_LENGTH)]
+MomentOfInertia: TypeAlias = Annotated[Scalar, Quantity(dim.INERTIA)]
+Stiffness: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS)]
+AngularStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_STIFFNESS)]
+Damping: TypeAlias = Annotated[Scalar, Quantity(dim.DAMPING)]
+AngularDamping: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_DAMPING)]
+RestLength: TypeAlias = Annotated[Scalar, Quantity(dim.LENGTH, words=(AS_AT_START,))]
+RestAngle: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER, words=(AS_AT_START,))]
+
+# Values that may vary in time.
+AnySignal: TypeAlias = Annotated[Scalar, Quantity(None, signal=True)]
+LengthSignal: TypeAlias = Annotated[Scalar, Quantity(dim.LENGTH, signal=True)]
+AngleSignal: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER, signal=True)]
+ForceSignal: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE, signal=True)]
+TorqueSignal: TypeAlias = Annotated[Scalar, Quantity(dim.TORQUE, signal=True)]
+ForcePerLengthSignal: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS, signal=True)]
+MomentPerLengthSignal: TypeAlias = Annotated[Scalar, Quantity(dim.FORCE, signal=True)]
+PressureSignal: TypeAlias = Annotated[Scalar, Quantity(dim.PRESSURE, signal=True)]
+
+Vector: TypeAlias = tuple[Number, Number, Number]
+LengthVector: TypeAlias = tuple[Length, Length, Length]
+AccelerationVector: TypeAlias = tuple[Acceleration, Acceleration, Acceleration]
+AngularSpeedVector: TypeAlias = tuple[AngularSpeed, AngularSpeed, AngularSpeed]
+ForceSignalVector: TypeAlias = tuple[ForceSignal, ForceSignal, ForceSignal]
+TorqueSignalVector: TypeAlias = tuple[TorqueSignal, TorqueSignal, TorqueSignal]
+
+Each.model_rebuild()

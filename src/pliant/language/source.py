@@ -1,0 +1,237 @@
+"""Where a model comes from: its text, its folder, and which files it may read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+
+from pliant.language.faults import Fault, Place, SpecError, path_text
+from pliant.language.tree import MAX_BYTES, Tree, from_plain, merge, parse_yaml
+from pliant.language.words import Path, describe, nearest, suggestion
+
+MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
+"""Where the bundled robots are."""
+
+SUFFIXES = (".yaml", ".yml")
+MAX_INCLUDES = 50
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from.
+
+    file: as shown in messages, empty for a model built in Python. tree: the text, with places. folder: where
+    its other files are looked for. roots: more folders it may read from. parents: the files that lead here.
+    """
+
+    file: str = ""
+    tree: Tree | None = None
+    folder: FilePath | None = None
+    roots: tuple[FilePath, ...] = ()
+    parents: tuple[FilePath, ...] = ()
+
+    def fault(self, path: Path, message: str, hint: str = "") -> Fault:
+        """A fault at a path of this model, with the line that the path comes from."""
+        path, place = self.tree.find(path) if self.tree else (path, None)
+        place = place or Place(self.file, None)
+        return Fault(message, hint, path_text(path), place.file or None, place.line)
+
+    def find(self, name: str) -> FilePath:
+        """A file named in the model: in its folder or below, or in another folder that the caller allowed."""
+        if self.folder is None:
+            message = f"cannot look for {describe(name)}: the model has no folder"
+            raise FileProblem(message, "load the model from a file, or give `folder`")
+        given = FilePath(name)
+        if "\0" in name or len(name) > 500:
+            raise FileProblem(f"{describe(name)} is not a file name")
+        try:
+            path = (self.folder / given).resolve()
+            allowed = any(path.is_relative_to(root.resolve()) for root in (self.folder, *self.roots))
+            exists = allowed and path.is_file()
+        except (OSError, ValueError, RuntimeError):
+            raise FileProblem(f"{describe(name)} is not a file name") from None
+        if not allowed:
+            hint = "move it there, or allow its folder with --folder (in Python, `folders`)"
+            raise FileProblem(f"{describe(name)} is outside the folder of the model", hint)
+        if not exists:
+            names = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+            hint = suggestion(path.name, names, "it is looked for in the folder of the model")
+            raise FileProblem(f"there is no file {describe(name)}", hint)
+        return path
+
+
+SET_FILE = "set"
+"""Where faults of values stand that were set from outside of the model's file."""
+
+
+class FileProblem(ValueError):
+    """A file that cannot be used; `hint` says what to do, `path` which key of the part that names it is to blame."""
+
+    def __init__(self, message: str, hint: str = "", path: Path = ()) -> None:
+        super().__init__(message)
+        self.hint, self.path = hint, path
+
+
+def bundled() -> list[str]:
+    """Names of the bundled robots."""
+    return sorted(path.stem for path in MODEL_FOLDER.glob("*.yaml"))
+
+
+def locate(model: str) -> FilePath:
+    """The file of a model given as a path or as the name of a bundled robot."""
+    path = FilePath(model)
+    if "\0" in model:
+        raise SpecError([Fault("a file name cannot hold a zero character")], describe(model))
+    if model in bundled():
+        return MODEL_FOLDER / f"{model}.yaml"
+    try:
+        if path.is_file():
+            return path
+        what = "it is a folder" if path.is_dir() else "there is no such file"
+    except OSError:
+        what = "it is not a file name"
+    looks_like_file = path.suffix in SUFFIXES or len(path.parts) > 1
+    match = nearest(model, bundled())
+    if match:
+        hint = f"did you mean the bundled robot '{match}'?"
+    elif looks_like_file:
+        hint = "check the path"
+    else:
+        hint = f"give a file, or one of the bundled robots: {', '.join(bundled())}"
+    raise SpecError([Fault(f"cannot open the model {describe(model)}: {what}", hint, file=model)], model)
+
+
+def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
+    """The tree of one file."""
+    shown = shown or str(path)
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            hint = f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`"
+            raise SpecError([Fault(f"the file is too large ({size / 1e6:.1f} MB)", hint, file=shown)], shown)
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"the file is not UTF-8 text (byte {error.start})"
+        raise SpecError([Fault(message, "save it as UTF-8", file=shown)], shown) from None
+    except OSError as error:
+        raise SpecError([Fault(f"cannot read the file: {error.strerror}", file=shown)], shown) from None
+    tree = parse_yaml(text, shown)
+    if not isinstance(tree.value, dict):
+        message = "the file is not a model: expected a mapping (key: value)"
+        raise SpecError([Fault(message, "begin with `pliant: 1`", file=shown, line=1)], shown)
+    return tree
+
+
+def read_source(
+    path: FilePath,
+    *,
+    shown: str | None = None,
+    roots: tuple[FilePath, ...] = (),
+    parents: tuple[FilePath, ...] = (),
+) -> Source:
+    """A model file with its includes merged in."""
+    source = Source(shown or str(path), None, path.parent, roots, (*parents, path.resolve()))
+    tree = read_file(path, shown=source.file)
+    return replace(source, tree=with_includes(replace(source, tree=tree), [0]))
+
+
+def with_includes(source: Source, count: list[int]) -> Tree:
+    """The tree with the content of included files under it; `count` holds the number of files read so far."""
+    tree = source.tree or Tree({})
+    given = tree.value.get("include") if isinstance(tree.value, dict) else None
+    if given is None:
+        return tree
+    names = given.value if isinstance(given.value, list) else [given]
+    merged = Tree({})
+    faults: list[Fault] = []
+    for index, entry in enumerate(names):
+        place = ("include", index)
+        if not isinstance(entry.value, str):
+            faults.append(source.fault(place, f"expected a file name, got {describe(entry.value)}"))
+            continue
+        count[0] += 1
+        if count[0] > MAX_INCLUDES:
+            faults.append(source.fault(place, "too many files are included", f"at most {MAX_INCLUDES}"))
+            break
+        try:
+            path = source.find(entry.value)
+            if path in source.parents:
+                chain = " -> ".join(step.name for step in (*source.parents, path))
+                raise FileProblem(f"files include each other in a circle: {chain}", "remove one of the includes")
+            inner = Source(_shown(path, source), read_file(path, shown=_shown(path, source)), path.parent)
+            inner = replace(inner, roots=(*source.roots, *_own(source)), parents=(*source.parents, path))
+            merged = merge(merged, with_includes(inner, count))
+        except FileProblem as problem:
+            faults.append(source.fault(place, str(problem), problem.hint))
+        except SpecError as error:
+            faults.extend(error.faults)
+    if faults:
+        raise SpecError(faults, source.file)
+    rest = {key: value for key, value in tree.value.items() if key != "include"}
+    return merge(merged, Tree(rest, tree.place))
+
+
+def _own(source: Source) -> tuple[FilePath, ...]:
+    return (source.folder,) if source.folder else ()
+
+
+def _shown(path: FilePath, source: Source) -> str:
+    """The file as shown in messages: beside its model if that was given by a short path."""
+    folder = source.folder.resolve() if source.folder else path.parent
+    beside = FilePath(source.file).parent
+    return str(beside / path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def with_variant(source: Source, variant: str | None) -> Source:
+    """The model with a variant's changes merged in; the variants themselves are then gone."""
+    tree = source.tree or Tree({})
+    if variant is None:
+        return source
+    variants = tree.value.get("variants")
+    known = variants.value if variants is not None and isinstance(variants.value, dict) else {}
+    if variant not in known:
+        names = ", ".join(map(str, known)) or "none"
+        hint = suggestion(variant, map(str, known), f"known variants: {names}")
+        message = f"the model has no variant {describe(variant)}"
+        raise SpecError([source.fault(("variants",), message, hint)], source.file)
+    rest = Tree({key: value for key, value in tree.value.items() if key != "variants"}, tree.place)
+    change = known[variant]
+    if not isinstance(change.value, dict):
+        message = f"expected a mapping (key: value), got {describe(change.value)}"
+        raise SpecError([source.fault(("variants", variant), message)], source.file)
+    for key in ("variants", "include", "pliant"):
+        if key in change.value:
+            message = f"a variant cannot change `{key}`"
+            raise SpecError([source.fault(("variants", variant, key), message, "remove it")], source.file)
+    return replace(source, tree=merge(rest, change))
+
+
+def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
+    """The model with other values of parameters; `left/length` is one of the model attached as `left`."""
+    from pliant.language.settings import setting_faults
+
+    tree = source.tree or Tree({})
+    faults: list[Fault] = setting_faults(tree, values) if values else []
+    for name, value in values.items():
+        prefix, slash, rest = name.partition("/")
+        section = tree.value.get("attach" if slash else "parameters")
+        known = section.value if section is not None and isinstance(section.value, dict) else {}
+        if prefix not in known:
+            what = "attached model" if slash else "parameter"
+            names = ", ".join(map(str, known)) or "none"
+            hint = suggestion(prefix, map(str, known), f"known: {names}")
+            faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
+            continue
+        new = from_plain(value, Place(SET_FILE, None))
+        old = known[prefix]
+        change: Tree
+        if slash:
+            change = Tree({"attach": Tree({prefix: Tree({"parameters": Tree({rest: new})})})})
+        elif isinstance(old.value, dict):
+            change = Tree({"parameters": Tree({prefix: Tree({"value": new})})})
+        else:
+            change = Tree({"parameters": Tree({prefix: new})})
+        tree = merge(tree, change)
+    if faults:
+        raise SpecError(faults, source.file)
+    return replace(source, tree=tree)

@@ -1,0 +1,149 @@
+"""Walking through a spec: every value, name and reference in it, with what the schema says about it.
+
+The annotations of the schema are the one place that says what a field holds; checks, flattening and
+evaluation find the leaves through this module, so a new kind of part needs no change in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+
+from pliant.language.base import Part
+from pliant.language.names import NameMarker, Reference
+from pliant.language.scalar import CountMarker, Each, Quantity
+from pliant.language.words import Path
+
+Marker: TypeAlias = Quantity | CountMarker | Reference | NameMarker
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A value in a spec: what it is, where, and the part it belongs to (`field` is its path in that part)."""
+
+    value: Any
+    marker: Marker
+    path: Path
+    owner: Part
+    field: Path
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:
+    """Every leaf of a part, or of a dict or tuple of parts, in order."""
+    found: list[Leaf] = []
+
+    def collect(leaf: Leaf) -> Any:
+        found.append(leaf)
+        return leaf.value
+
+    map_leaves(value, collect, path)
+    return iter(found)
+
+
+def parts(value: Any, path: Path = ()) -> Iterator[tuple[Part, Path]]:
+    """Every part in a part, dict or tuple, itself included, with its path."""
+    if isinstance(value, Part) and not isinstance(value, Each):
+        yield value, path
+        for name in type(value).model_fields:
+            yield from parts(getattr(value, name), (*path, name))
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from parts(child, (*path, key))
+    elif isinstance(value, tuple):
+        for index, child in enumerate(value):
+            yield from parts(child, (*path, index))
+
+
+def map_leaves(value: Any, function: Callable[[Leaf], Any], path: Path = ()) -> Any:
+    """A part (or a dict or tuple of parts) with every leaf replaced by `function(leaf)`."""
+    if isinstance(value, Part):
+        return _map_part(value, function, path)
+    if isinstance(value, dict):
+        return {key: map_leaves(child, function, (*path, key)) for key, child in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map_leaves(child, function, (*path, index)) for index, child in enumerate(value))
+    return value
+
+
+def _map_part(part: Part, function: Callable[[Leaf], Any], path: Path) -> Part:
+    changed: dict[str, Any] = {}
+    for name, hint in _field_hints(type(part)):
+        old = getattr(part, name)
+        new = _map(old, hint, function, path, part, (name,))
+        if new is not old:
+            changed[name] = new
+    return part.model_copy(update=changed) if changed else part
+
+
+def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: Path, owner: Part, field: Path) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Part) and not isinstance(value, Each):
+        return _map_part(value, function, path + field)
+    if isinstance(value, dict):
+        inner = hint.values or _NOTHING
+        mapped = {key: _map(child, inner, function, path, owner, (*field, key)) for key, child in value.items()}
+        return mapped if any(mapped[key] is not value[key] for key in value) else value
+    if isinstance(value, tuple):
+        hints = hint.elements if len(hint.elements) == len(value) else (hint.every or _NOTHING,) * len(value)
+        new = tuple(
+            _map(child, hints[index], function, path, owner, (*field, index)) for index, child in enumerate(value)
+        )
+        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+    return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
+
+
+@dataclass(frozen=True)
+class _Hint:
+    """What an annotation says about a value: the marker of a leaf, and the hints of what it holds.
+
+    elements: of a list of fixed length. every: of all entries of any other list. values: of a mapping.
+    """
+
+    marker: Marker | None = None
+    elements: tuple[_Hint, ...] = ()
+    every: _Hint | None = None
+    values: _Hint | None = None
+
+
+_NOTHING = _Hint()
+
+
+@cache
+def _field_hints(part: type[Part]) -> tuple[tuple[str, _Hint], ...]:
+    """Name and hint of the fields, with the outer annotations that the schema library keeps apart."""
+    found: list[tuple[str, _Hint]] = []
+    for name, field in part.model_fields.items():
+        annotation: Any = field.annotation
+        for extra in field.metadata:
+            annotation = Annotated[annotation, extra]
+        found.append((name, _read(annotation)))
+    return tuple(found)
+
+
+def _read(annotation: Any) -> _Hint:
+    """The hint of an annotation; the members of a union are joined, as they differ in form."""
+    while get_origin(annotation) is Annotated:
+        for extra in get_args(annotation)[1:]:
+            if isinstance(extra, (Quantity, CountMarker, Reference, NameMarker)):
+                return _Hint(extra)
+        annotation = get_args(annotation)[0]
+    arguments = get_args(annotation)
+    if get_origin(annotation) is dict:
+        return _Hint(values=_read(arguments[1]))
+    if get_origin(annotation) is tuple:
+        if arguments[1:] == (Ellipsis,):
+            return _Hint(every=_read(arguments[0]))
+        return _Hint(elements=tuple(map(_read, arguments)))
+    hint = _NOTHING
+    for member in arguments if get_origin(annotation) is not Literal else ():
+        other = _read(member)
+        hint = _Hint(
+            hint.marker or other.marker,
+            hint.elements or other.elements,
+            hint.every or other.every,
+            hint.values or other.values,
+        )
+    return hint

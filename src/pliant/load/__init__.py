@@ -1,0 +1,13 @@
+"""Loads, one kind per file. A new kind is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pliant.language.base import ByType
+from pliant.load.distributed import Distributed
+from pliant.load.wrench import Wrench
+
+Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]
+
+__all__ = ["Distributed", "Load", "Wrench"]

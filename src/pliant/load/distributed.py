@@ -1,0 +1,97 @@
+"""Distributed load: a force and a moment per length along a rod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import casadi as ca
+import numpy as np
+from pydantic import Field
+
+from pliant.formula.base import Effect, FrameForce
+from pliant.language.base import Part
+from pliant.language.faults import Fault, SpecError
+from pliant.language.names import RodName
+from pliant.language.scalar import ForcePerLengthSignal, MomentPerLengthSignal, Number
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+class Distributed(Part):
+    """A force and a moment per undeformed length along a whole rod, in world axes or in those of its sections.
+
+    A load at one place of a rod is a `wrench` at one of the rod's frames.
+    """
+
+    type: Literal["distributed"] = "distributed"
+    rod: RodName
+    """Rod that the load acts on."""
+    force: tuple[ForcePerLengthSignal, ForcePerLengthSignal, ForcePerLengthSignal] = (0, 0, 0)
+    """Force per length, which may vary in time [N/m]."""
+    moment: tuple[MomentPerLengthSignal, MomentPerLengthSignal, MomentPerLengthSignal] = (0, 0, 0)
+    """Moment per length, which may vary in time [N m/m]."""
+    axes: Literal["world", "section"] = "world"
+    """Axes of force and moment: the world's, or those of each section, with which the load then turns."""
+    profile: Annotated[tuple[Number, ...], Field(min_length=1)] = (1,)
+    """Factors on force and moment at equal distances from base to tip, linear in between [-]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+sections: {wire: {shape: circle, radius: 5 mm}}
+materials: {rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+rods: {arm: {length: 30 cm, section: wire, material: rubber}}
+loads:
+  wind: {type: distributed, rod: arm, force: [0.2 N/m, 0, 0], profile: [0, 1]}
+"""
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the load to the system, at the pieces of rod that also carry its mass."""
+        pieces = build.rod_pieces.get(self.rod, [])
+        if not pieces:
+            kind = build.robot.rods[self.rod].model.kind
+            text = f"the rod model '{kind}' takes no loads along its length"
+            raise SpecError([Fault(text, "use a wrench at frames of the rod", f"loads.{name}.rod")])
+        signals = [build.signal_expression(entry) for entry in (*self.force, *self.moment)]
+        at = build.add_signal_expressions(signals)
+        factors = [build.value(entry) for entry in self.profile]
+        kind_of_force = DEAD if self.axes == "world" else FOLLOWING
+        for piece in pieces:
+            constants = [*build.pose_entries(piece.placement), piece.length * along(factors, piece.x)]
+            build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
+
+
+def along(factors: list[Any], x: float) -> Any:
+    """The factor at fraction x of the length."""
+    place = x * (len(factors) - 1)
+    k = min(int(np.floor(place)), max(len(factors) - 2, 0))
+    if len(factors) == 1:
+        return factors[0]
+    return (1 - (place - k)) * factors[k] + (place - k) * factors[k + 1]
+
+
+def _wrench(pose: Any, c: Any, signal: Any, *, turning: bool) -> Any:
+    R, p = pose
+    axes = R @ ca.reshape(c[0:9], 3, 3) if turning else ca.DM.eye(3)
+    force, moment = c[12] * (axes @ signal[0:3]), c[12] * (axes @ signal[3:6])
+    return ca.vertcat(force, moment + ca.cross(p + R @ c[9:12], force))
+
+
+def _dead(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
+    wrench = _wrench(poses[0], c, signal, turning=False)
+    return Effect(wrench, supply=ca.dot(wrench, twists[0]))
+
+
+def _following(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
+    wrench = _wrench(poses[0], c, signal, turning=True)
+    return Effect(wrench, supply=ca.dot(wrench, twists[0]))
+
+
+DEAD = FrameForce("distributed_dead", frames=1, constants=13, signals=6, effect=_dead)
+"""Force and moment per length on a piece of rod, in world axes.
+
+Constants: placement of the piece in its frame (12), its length [m] times the factor there."""
+FOLLOWING = FrameForce("distributed_following", frames=1, constants=13, signals=6, effect=_following)
+"""The same in the axes of the section."""

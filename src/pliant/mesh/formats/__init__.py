@@ -1,0 +1,89 @@
+"""Meshes from files: wireframes of nodes and edges, one format per file. A new format is one more reader here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pliant.language.dimension import LENGTH
+from pliant.language.units import UnitError, parse_unit
+from pliant.mesh.formats.crossing import split as cut
+from pliant.mesh.formats.dxf import read_dxf
+from pliant.mesh.formats.iges import read_iges
+from pliant.mesh.formats.obj import read_obj
+from pliant.mesh.formats.ply import read_ply
+from pliant.mesh.formats.stl import read_stl
+from pliant.mesh.formats.volume import read_volume
+from pliant.mesh.formats.wireframe import Drawing, MeshProblem, Wireframe, join, merging
+
+MAX_BYTES = 50_000_000
+TEXT = {".iges": read_iges, ".igs": read_iges, ".dxf": read_dxf, ".obj": read_obj}
+BINARY = {".stl": read_stl, ".ply": read_ply}
+MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
+"""Formats that meshio reads; left out are those whose readers can be made to run for ever by a broken file."""
+UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
+UNIT_HINT = "such as mm, cm, m or inch"
+
+__all__ = ["Drawing", "MeshProblem", "Wireframe", "read_mesh"]
+
+
+def read_mesh(
+    path: Path | str, *, tolerance: float | None = None, unit: str | None = None, split: bool = False
+) -> Wireframe:
+    """The wireframe of a mesh file in metres; raises MeshProblem that says what is wrong with it.
+
+    `tolerance` [m]: ends of lines nearer than this are one node; by default a millionth of the drawing's size. `unit`: the
+    unit of the file's numbers, where the file does not say it (otherwise metres are assumed) or says it wrongly. `split`:
+    whether lines that cross or touch get a node there.
+    """
+    path = Path(path)
+    if tolerance is not None and not 0 <= tolerance < float("inf"):
+        raise MeshProblem(f"the tolerance must be a length from 0 on, not {tolerance:g}")
+    drawing = _read(path)
+    name = unit or drawing.unit or "m"
+    scale, lines = metres(name), len(drawing.lines)
+    if split and lines:
+        drawing = cut(drawing, merging(drawing.points) if tolerance is None else tolerance / scale, path.name)
+    return replace(join(drawing, scale, name, tolerance, path.name, assumed=not (unit or drawing.unit)), lines=lines)
+
+
+def metres(unit: str) -> float:
+    """One unit of length in metres."""
+    if unit in UNIT_METRES:
+        return UNIT_METRES[unit]
+    try:
+        parsed = parse_unit(unit)
+    except UnitError as error:
+        raise MeshProblem(str(error), error.hint or UNIT_HINT) from None
+    if parsed.dimension != LENGTH:
+        raise MeshProblem(f"{unit} is not a unit of length", UNIT_HINT)
+    return float(parsed.factor)
+
+
+def _read(path: Path) -> Drawing:
+    suffix, what = path.suffix.lower(), path.name or str(path)
+    if suffix not in (*TEXT, *BINARY, *MESHIO):
+        known = ", ".join((*TEXT, *BINARY, *MESHIO))
+        raise MeshProblem(f"{what} is of no known mesh format ({suffix or 'no suffix'})", f"known: {known}")
+    try:
+        size = path.stat().st_size
+        if size == 0:
+            raise MeshProblem(f"{what} is empty")
+        if size > MAX_BYTES:
+            raise MeshProblem(f"{what} is too large ({size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB")
+        if suffix in MESHIO:
+            return read_volume(path, what)
+        data = path.read_bytes()
+    except OSError as error:
+        raise MeshProblem(f"cannot read {what}: {error.strerror or error}") from None
+    if suffix in BINARY:
+        return BINARY[suffix](data, what)
+    if b"\0" in data:
+        raise MeshProblem(f"{what} is a binary file", "export it as text")
+    return TEXT[suffix](_text(data), what)
+
+
+def _text(data: bytes) -> str:
+    """Lines end where files mean it: further signs at which Python splits lines, such as 0x85, are letters of old code pages."""
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode("latin-1")
+    return lines.translate(dict.fromkeys((0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x85), " "))

@@ -1,0 +1,100 @@
+"""Volume and other meshes that meshio reads: the wireframe of their cells. They have no unit."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.mesh.formats.wireframe import Drawing, MeshProblem, sides
+
+EDGES = {
+    "line": [(0, 1)],
+    "triangle": [(0, 1), (1, 2), (2, 0)],
+    "quad": [(0, 1), (1, 2), (2, 3), (3, 0)],
+    "tetra": [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
+    "pyramid": [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 4), (2, 4), (3, 4)],
+    "wedge": [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)],
+    "hexahedron": [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)],
+}
+"""Edges of each kind of cell; those of second order have the same corners first and are taken as straight."""
+SECOND_ORDER = {"line3": "line", "triangle6": "triangle", "quad8": "quad", "quad9": "quad", "tetra10": "tetra"}
+
+
+def read_volume(path: Path, what: str) -> Drawing:
+    """The edges of all cells; sets of points and of cells are labels."""
+    try:
+        import meshio
+    except ImportError:
+        raise MeshProblem(f"reading {what} needs the package meshio", "install pliant[mesh]") from None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            mesh = meshio.read(path)
+        points = np.asarray(mesh.points, dtype=float)
+        blocks = [(block.type, np.asarray(block.data, dtype=int)) for block in mesh.cells]
+        labels = _labels(mesh, [cells for _, cells in blocks], len(points))
+    except (Exception, SystemExit) as error:  # a reader of files from anywhere raises anything
+        why = "" if isinstance(error, UnicodeError) else f": {str(error)[:100] or type(error).__name__}"
+        raise MeshProblem(f"{what} is broken, or not what its suffix says{why}", "export it again") from None
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise MeshProblem(f"{what} has points that are not in space")
+    points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
+    lines, ignored = [np.zeros((0, 2), dtype=int)], dict[str, int]()
+    for kind, cells in blocks:
+        edges = EDGES.get(SECOND_ORDER.get(kind, kind))
+        if kind.startswith("polygon") and cells.ndim == 2:
+            lines.append(sides(cells))
+        elif edges is None:
+            ignored[kind] = ignored.get(kind, 0) + len(cells)
+        elif len(cells):
+            lines.append(cells[:, np.array(edges)].reshape(-1, 2))
+    found = np.concatenate(lines)
+    # neighbours share edges: each is taken once, as in a drawing
+    _, first = np.unique(np.sort(found, axis=1), axis=0, return_index=True)
+    found = found[np.sort(first)]
+    if len(found) and not (found.min() >= 0 and found.max() < len(points)):
+        raise MeshProblem(f"{what} has cells with corners that it does not have")
+    return _corners(Drawing(points, found, ignored=ignored, labels=labels), blocks)
+
+
+def _corners(drawing: Drawing, blocks: list[tuple[str, np.ndarray]]) -> Drawing:
+    """The drawing without the points that cells of second order have between their corners."""
+    between = np.zeros(len(drawing.points), dtype=bool)
+    for kind, cells in blocks:
+        if kind in SECOND_ORDER:
+            between[cells[:, np.max(EDGES[SECOND_ORDER[kind]]) + 1 :].ravel()] = True
+    between[drawing.lines.ravel()] = False
+    if not between.any():
+        return drawing
+    place = np.cumsum(~between) - 1
+    return Drawing(
+        drawing.points[~between],
+        place[drawing.lines],
+        ignored={**drawing.ignored, "point between corners": int(between.sum())},
+        labels={name: place[members[~between[members]]] for name, members in drawing.labels.items()},
+    )
+
+
+def _labels(mesh: Any, blocks: list[np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Points of named sets: of points, of cells, and of Gmsh's physical groups."""
+    found: dict[str, list[np.ndarray]] = {}
+    for name, members in mesh.point_sets.items():
+        found.setdefault(str(name), []).append(np.asarray(members, dtype=int).ravel())
+    for name, parts in mesh.cell_sets.items():
+        if not str(name).startswith("gmsh:"):
+            for cells, part in zip(blocks, parts, strict=False):
+                if part is not None and len(part):
+                    found.setdefault(str(name), []).append(cells[np.asarray(part, dtype=int)].ravel())
+    groups = mesh.cell_data.get("gmsh:physical", [])
+    for name, (number, dimension) in mesh.field_data.items():
+        for block, cells, group in zip(mesh.cells, blocks, groups, strict=False):
+            chosen = cells[np.asarray(group) == number]
+            if block.dim == dimension and len(chosen):
+                found.setdefault(str(name), []).append(chosen.ravel())
+    joined = {name: np.unique(np.concatenate(parts)) for name, parts in found.items()}
+    return {
+        name: members for name, members in joined.items() if len(members) and 0 <= members[0] <= members[-1] < count
+    }

@@ -1,0 +1,1 @@
+"""Outputs: named quantities that an analysis records."""

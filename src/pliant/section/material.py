@@ -1,0 +1,54 @@
+"""Reusable materials, referred to by name; cross-sections stand in `pliant.section`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Self
+
+from pydantic import model_validator
+
+from pliant.language.base import Part, Problem, fault, positive
+from pliant.language.scalar import Density, Number, Pressure, Scalar
+from pliant.section import Section
+
+
+class Material(Part):
+    """An isotropic material. Give what is needed: a rigid body uses the density alone."""
+
+    density: Density | None = None
+    """Mass per volume [kg/m^3]."""
+    youngs_modulus: Pressure | None = None
+    """Young's modulus [Pa]."""
+    poissons_ratio: Number | None = None
+    """Poisson's ratio, above -1 up to 0.5 [-]; gives the shear modulus."""
+    shear_modulus: Pressure | None = None
+    """Shear modulus [Pa]; otherwise from Young's modulus and Poisson's ratio."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+materials:
+  silicone: {density: 1070 kg/m^3, youngs_modulus: 205 kPa, poissons_ratio: 0.49}
+bodies:
+  finger: {shape: {type: cylinder, radius: 1 cm, length: 8 cm}, material: silicone}
+joints:
+  knuckle: {type: revolute, child: finger, axis: y}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Moduli and density are above zero, Poisson's ratio in the range that energy allows."""
+        yield from positive(self, value, "density", "youngs_modulus", "shear_modulus")
+        if self.poissons_ratio is not None and not -1 < value(self.poissons_ratio) <= 0.5:
+            text = f"poissons_ratio must be above -1 and up to 0.5, but it is {value(self.poissons_ratio):g}"
+            yield ("poissons_ratio",), text, ""
+
+    @model_validator(mode="after")
+    def _one_shear_law(self) -> Self:
+        if self.poissons_ratio is not None and self.shear_modulus is not None:
+            message = "poissons_ratio and shear_modulus say the same thing twice"
+            raise fault("overdetermined", message, hint="keep one of them", key="shear_modulus")
+        return self
+
+
+__all__ = ["Material", "Section"]

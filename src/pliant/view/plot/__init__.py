@@ -1,0 +1,15 @@
+"""Plots that can go into a paper: functions that take results and return matplotlib axes.
+
+Lines differ in colour, in brightness and in dashes, so that they can be told apart by everybody and on grey prints. Axes carry
+units. Every function draws on `ax` where that is given and makes a figure of a column's width otherwise; `save` writes it as
+.pdf, .svg or .png. Matplotlib is imported when something is drawn, not before.
+"""
+
+from pliant.view.plot.comparison import compare
+from pliant.view.plot.continuation import path
+from pliant.view.plot.motion import energy, spectrum, trajectory
+from pliant.view.plot.poses import shape
+from pliant.view.plot.style import save
+from pliant.view.plot.vibration import modes
+
+__all__ = ["compare", "energy", "modes", "path", "save", "shape", "spectrum", "trajectory"]

@@ -1,0 +1,67 @@
+"""Equilibria along a path: a load or parameter against an output, with stability and special points marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pliant.view.plot.style import COLOURS, axes, key, styled
+
+MARKERS = {"limit": "^", "bifurcation": "D", "start": "o", "end": "s"}
+OTHER_MARKER = "X"
+
+
+@styled
+def path(
+    parameter: Any,
+    output: Any,
+    stable: Sequence[bool | None] | np.ndarray | None = None,
+    *,
+    marks: Mapping[str, Sequence[int]] | None = None,
+    labels: tuple[str, str] = ("parameter", "output"),
+    name: str = "",
+    ax: Any = None,
+) -> Any:
+    """An output along a path of equilibria, against the parameter or load that was varied.
+
+    parameter, output: one number per point of the path. stable: True (solid line), False (dashed), None for points that were not
+    judged (dotted). marks: indices of points by what they are ("limit", "bifurcation", any other word). labels: what the two axes
+    are, with units. name: of this branch in the legend. Call it again with `ax` to add a branch.
+    """
+    x, y = np.asarray(parameter, dtype=float), np.asarray(output, dtype=float)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(
+            f"a path needs one parameter and one output per point; they have shapes {x.shape} and {y.shape}"
+        )
+    judged = [None if flag is None else bool(flag) for flag in (stable if stable is not None else [True] * len(x))]
+    if len(judged) != len(x):
+        raise ValueError(f"a path of {len(x)} points needs as many stability flags, not {len(judged)}")
+    first = ax is None
+    ax = axes(ax)
+    colour = COLOURS[len({line.get_color() for line in ax.lines}) % len(COLOURS)]
+    said = {text.get_text() for text in (ax.get_legend().get_texts() if ax.get_legend() else ())}
+    # a change of stability lies between two points: that piece counts with its second point
+    starts = [0, *(k for k in range(1, len(judged)) if judged[k] is not judged[k - 1]), len(judged)]
+    for begin, end in pairwise(starts):
+        flag = judged[begin]
+        words = {True: "stable", False: "unstable", None: "not judged"}[flag]
+        words = f"{name}, {words}" if name else words
+        piece = slice(max(0, begin - 1), end)
+        dashes = {True: "-", False: (0, (4, 2)), None: ":"}[flag]
+        ax.plot(x[piece], y[piece], color=colour, linestyle=dashes, label=None if words in said else words)
+        said.add(words)
+    for kind, where in (marks or {}).items():
+        at = list(where)
+        ax.plot(
+            x[at], y[at], linestyle="none", marker=MARKERS.get(kind, OTHER_MARKER), markersize=5, markerfacecolor="white",
+            markeredgecolor=colour, zorder=5, label=None if kind in said else kind,
+        )  # fmt: skip
+        said.add(kind)
+    if first or not ax.get_xlabel():
+        ax.set_xlabel(labels[0])
+        ax.set_ylabel(labels[1])
+    key(ax)
+    return ax

@@ -1,0 +1,165 @@
+"""A simulated motion over time: outputs, frames and coordinates, energies, and what frequencies are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.solve.result import CoordinateTrack, FrameTrack
+from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
+
+if TYPE_CHECKING:
+    from pliant.solve.modal import Modes
+    from pliant.solve.result import Result
+
+ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied")
+
+
+@styled
+def trajectory(
+    run: Result,
+    names: str | Sequence[str] | None = None,
+    *,
+    ax: Any = None,
+    plane: str | None = None,
+    recording: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Any:
+    """Outputs, frames (their positions) or coordinates over time; all of them in the same unit.
+
+    names: one or several; the first output by default, or the first coordinate of a model without outputs.
+    plane: two letters such as "xz" draw the path of points in that plane of the world instead.
+    recording: times [s] and values (SI, one column per component) drawn as dots beside them.
+    """
+    chosen = _default(run) if names is None else [names] if isinstance(names, str) else list(names)
+    if not chosen:
+        raise ValueError("trajectory needs the name of an output, a frame or a coordinate")
+    units = {name: run.unit(name) for name in chosen}
+    if len(set(units.values())) > 1:
+        listed = ", ".join(f"'{name}' [{unit}]" for name, unit in units.items())
+        raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; plot them one by one")
+    series = {name: _values(run, name) for name in chosen}
+    everything = [x.ravel() for x in series.values()] + ([] if recording is None else [np.ravel(recording[1])])
+    unit, factor = prefixed(units[chosen[0]], np.concatenate(everything))
+    ax = axes(ax)
+    if plane is not None:
+        return _in_plane(ax, series, plane, unit, factor, recording)
+    if recording is not None:
+        measured = np.asarray(recording[1], dtype=float).reshape(len(recording[0]), -1)
+        for k, column in enumerate(measured.T):
+            words = "recorded" if k == 0 else None
+            ax.plot(
+                recording[0], factor * column, linestyle="none", marker=".", markersize=2.5, color=GREY, label=words
+            )
+    for name, values in series.items():
+        for words, column in zip(_parts(name, values.shape[1], run.unit(name)), values.T, strict=True):
+            ax.plot(run.time, factor * column, label=words)
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else _what(unit), unit))
+    key(ax)
+    return ax
+
+
+def _default(run: Result) -> list[str]:
+    if run.output_names:
+        return [run.output_names[0]]
+    return [str(run.dataset["coordinate"].values[0])] if run.dataset.sizes["coordinate"] else []
+
+
+def _values(run: Result, name: str) -> np.ndarray:
+    """Values over time, times x components, in SI units."""
+    found = run[name]
+    if isinstance(found, FrameTrack):
+        return found.position
+    values = found.value if isinstance(found, CoordinateTrack) else np.asarray(found.values)
+    return np.asarray(values, dtype=float).reshape(len(run.time), -1)
+
+
+def _parts(name: str, count: int, unit: str) -> list[str]:
+    if count == 1:
+        return [name]
+    letters = "xyz" if count == 3 else "wxyz" if count == 4 else [str(k + 1) for k in range(count)]
+    return [f"{name} {letter}" for letter in letters]
+
+
+def _what(unit: str) -> str:
+    bare = (
+        unit[1:] if len(unit) > 1 and unit[0] in "mkMGµn" and unit[1:] in ("m", "N", "J", "s", "m/s", "N m") else unit
+    )
+    return {"m": "position", "rad": "angle", "N": "force", "J": "energy", "m/s": "velocity", "rad/s": "rate"}.get(
+        bare, "value"
+    )
+
+
+def _in_plane(
+    ax: Any,
+    series: dict[str, np.ndarray],
+    plane: str,
+    unit: str,
+    factor: float,
+    recording: tuple[np.ndarray, np.ndarray] | None,
+) -> Any:
+    if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
+        raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
+    i, j = ("xyz".index(letter) for letter in plane)
+    for name, values in series.items():
+        if values.shape[1] != 3:
+            raise ValueError(f"'{name}' is not a point in space, so it has no path in a plane")
+        ax.plot(factor * values[:, i], factor * values[:, j], label=name)
+    if recording is not None:
+        x, y = factor * np.asarray(recording[1])[:, i], factor * np.asarray(recording[1])[:, j]
+        ax.plot(x, y, linestyle="none", marker=".", markersize=2.5, color=GREY, label="recorded", zorder=1)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(label(plane[0], unit))
+    ax.set_ylabel(label(plane[1], unit))
+    key(ax)
+    return ax
+
+
+@styled
+def energy(run: Result, *, ax: Any = None) -> Any:
+    """Total, kinetic and potential energy over time; dissipated and supplied energy where there is any."""
+    parts = {name: np.asarray(run.energy[name].values) for name in ENERGIES}
+    shown = {name: x for name, x in parts.items() if name in ENERGIES[:3] or np.any(x)}
+    unit, factor = prefixed("J", np.concatenate(list(shown.values())))
+    ax = axes(ax)
+    for name, values in shown.items():
+        ax.plot(run.time, factor * values, label=name)
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel(label("energy", unit))
+    key(ax)
+    return ax
+
+
+@styled
+def spectrum(
+    run: Result, name: str | None = None, *, modes: Modes | None = None, ax: Any = None, highest: float | None = None
+) -> Any:
+    """Amplitude over frequency of an output, a frame's position or a coordinate, its mean taken away (Hann window).
+
+    The run must have been saved at equal intervals (`Every`). modes: natural frequencies to mark. highest: end of the axis [Hz].
+    """
+    name = _default(run)[0] if name is None else name
+    steps = np.diff(run.time)
+    if len(steps) < 3 or np.ptp(steps) > 1e-6 * steps.mean():
+        raise ValueError("a spectrum needs a run saved at equal intervals: simulate(..., save=Every(0.01))")
+    values = _values(run, name)
+    window = np.hanning(len(values))[:, None]
+    amplitude = 2 * np.abs(np.fft.rfft((values - values.mean(axis=0)) * window, axis=0)) / window.sum()
+    frequency = np.fft.rfftfreq(len(values), float(steps.mean()))
+    unit, factor = prefixed(run.unit(name), amplitude)
+    ax = axes(ax)
+    top = frequency[-1] if highest is None else min(highest, frequency[-1])
+    for words, column in zip(_parts(name, values.shape[1], run.unit(name)), amplitude.T, strict=True):
+        ax.plot(frequency, factor * column, label=words)
+    if modes is not None:
+        inside = [f for f in modes.frequencies if 0 < f <= top]
+        for k, f in enumerate(inside):
+            ax.axvline(f, color=GREY, linewidth=0.8, linestyle=":", zorder=0, label="modes" if k == 0 else None)
+    ax.set_xlim(0, top)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("frequency [Hz]")
+    ax.set_ylabel(label("amplitude", unit))
+    key(ax)
+    return ax

@@ -1,0 +1,112 @@
+"""The shape of a robot in one or several poses, on axes with lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations, Values
+
+MODE_SWING = 0.15
+"""Largest displacement of a drawn mode, as a share of the robot's size."""
+
+
+@styled
+def shape(
+    eqs: Equations,
+    poses: Any = None,
+    *,
+    mode: int = 1,
+    plane: str | None = None,
+    parameters: Values | None = None,
+    ax: Any = None,
+) -> Any:
+    """Centre lines of rods and bodies in one or several poses, seen along an axis of the world.
+
+    poses: positions q, a State, an Equilibrium, a Result (start, end and three times between), a Modes (rest and both ends of the
+    swing of `mode`, counted from 1), a sequence of these, or a mapping from the words in the legend to them; the model's start by
+    default. plane: two letters such as "xz": to the right and upwards; by default the two in which the robot is largest.
+    """
+    drawn = {words: _lines(eqs, q, parameters) for words, q in _poses(eqs, poses, mode, parameters).items()}
+    points = np.concatenate([line for lines in drawn.values() for line in lines])
+    i, j = _plane(points, plane)
+    unit, factor = prefixed("m", np.ptp(points, axis=0))
+    span = np.ptp(points[:, [i, j]], axis=0)
+    ax = axes(ax, height=float(np.clip(WIDTH * span[1] / max(span[0], 1e-12), 1.6, 4.0)))
+    for k, (words, lines) in enumerate(drawn.items()):
+        colour, dashes = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
+        for n, line in enumerate(lines):
+            alone = len(line) == 1
+            ax.plot(
+                factor * line[:, i], factor * line[:, j], color=colour, linestyle="none" if alone else dashes,
+                marker="o" if alone else None, label=words if n == 0 else None,
+            )  # fmt: skip
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(label("xyz"[i], unit))
+    ax.set_ylabel(label("xyz"[j], unit))
+    key(ax)
+    return ax
+
+
+def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
+    from pliant.solve.modal import Modes
+    from pliant.solve.result import Result
+    from pliant.view.sketch import positions_of
+
+    if isinstance(poses, Mapping):
+        return {str(words): positions_of(eqs, item, parameters) for words, item in poses.items()}
+    if isinstance(poses, Modes):
+        return _swing(eqs, poses, mode, parameters)
+    if isinstance(poses, Result):
+        rows = np.unique(np.linspace(0, len(poses.time) - 1, 5).round().astype(int))
+        return {f"{poses.time[k]:.3g} s": poses.q[k] for k in rows}
+    if isinstance(poses, Sequence) and not isinstance(poses, str) and poses and not np.isscalar(poses[0]):
+        return {f"pose {k + 1}": positions_of(eqs, item, parameters) for k, item in enumerate(poses)}
+    return {"start" if poses is None else "pose": positions_of(eqs, poses, parameters)}
+
+
+def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
+    if not 1 <= mode <= found.shapes.shape[1]:
+        raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
+    engine, q, direction = eqs.bind(None, parameters), found.state.q, found.shapes[:, mode - 1]
+    rest = np.concatenate(_lines(eqs, q, parameters))
+    small = 1e-6 / max(float(np.abs(direction).max()), 1e-300)
+    moved = np.concatenate(_lines(eqs, engine.increment(q, small * direction), parameters))
+    fastest = float(np.linalg.norm(moved - rest, axis=1).max()) / small
+    size = float(np.linalg.norm(np.ptp(rest, axis=0)))
+    amplitude = MODE_SWING * size / fastest if fastest > 0 and size > 0 else 0.0
+    return {
+        "rest": q,
+        f"mode {mode}, {found.frequencies[mode - 1]:.3g} Hz": engine.increment(q, amplitude * direction),
+        "opposite": engine.increment(q, -amplitude * direction),
+    }
+
+
+def _lines(eqs: Equations, q: np.ndarray, parameters: Values | None) -> list[np.ndarray]:
+    """Lines (n x 3) [m]: rods first, then arms and axes of bodies, then links; a body without extent is a point."""
+    from pliant.view.scene import make_scene
+
+    scene = make_scene(eqs, q, parameters)
+    lines = [rod.points for rod in scene.rods]
+    for solid in scene.solids:
+        lines += [np.stack(arm) for arm in solid.arms]
+        if solid.form in ("rod", "cylinder"):
+            lines.append(solid.points)
+        elif solid.form != "none" and not solid.arms:
+            lines.append(solid.center[None])
+    lines += [link.ends for link in scene.links]
+    return lines or [np.zeros((1, 3))]
+
+
+def _plane(points: np.ndarray, plane: str | None) -> tuple[int, int]:
+    if plane is not None:
+        if len(plane) != 2 or any(letter not in "xyz" for letter in plane) or plane[0] == plane[1]:
+            raise ValueError(f"plane must be two of x, y, z, such as 'xz', not {plane!r}")
+        return "xyz".index(plane[0]), "xyz".index(plane[1])
+    i, j = sorted(np.argsort(-np.ptp(points, axis=0), kind="stable")[:2])
+    return int(i), int(j)

@@ -1,0 +1,83 @@
+"""Finds the six constants of the rod model `cog` from random arcs, and writes them to `cog_constants.json`.
+
+    python tools/fit_cog_constants.py
+
+Each constant is the least-squares ratio of one term of the exact energy of an arc to the same term of the lumped model,
+over shapes and motions drawn as in the method's publication: radius over length from 1/20 to 1/2, length changes of the
+three muscles up to a share of the length that is itself drawn and stays below a bend of 4 pi/3, their rates up to a length
+per second, angular velocities of the base up to 100 rad/s about each axis. Terms are fitted one by one: in the sum, those
+with the base's angular velocity would be all that counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+
+import casadi as ca
+import numpy as np
+
+from pliant.io.results import write_whole
+from pliant.motion.arc_coordinates import ArcCoordinates
+from pliant.rod.arc import arc_mass
+from pliant.rod.cog import CONSTANTS_FILE, lumped_factors
+
+SEED = 20
+SAMPLES = 200_000
+
+
+def draw(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Muscle radius, muscle length changes, their rates (3) and base angular velocity (3) of arcs of length 1, mass 1."""
+    rng = np.random.default_rng(seed)
+    radius = rng.uniform(1 / 20, 1 / 2, samples)
+    largest = rng.uniform(1 / 20, 2 * math.pi * radius)
+    lengths = rng.uniform(0, 1, (3, samples)) * largest
+    rates = rng.uniform(0, 1, (3, samples))
+    angular = rng.uniform(-100, 100, (3, samples))
+    return radius, lengths, rates, angular
+
+
+@cache
+def terms() -> ca.Function:
+    """(radius, lengths, rates, angular velocity) -> the six terms of the exact energy, and of the lumped one."""
+    radius, q, v, w = ca.SX.sym("r"), ca.SX.sym("q", 3), ca.SX.sym("v", 3), ca.SX.sym("w", 3)
+    A = ArcCoordinates("muscles").matrix((1.0, 1.0, radius))
+    z, rate = A @ q, A @ v
+    length, slices = 1 + z[2], radius**2 / 4
+
+    def split(M: ca.SX) -> list[ca.SX]:
+        return [w.T @ M[3:6, 3:6] @ w, 2 * w.T @ M[3:6, 6:9] @ rate, rate.T @ M[6:9, 6:9] @ rate]
+
+    def lumped_mass(mass: float, rotary: ca.SX) -> ca.SX:
+        J, G = lumped_factors(z[0:2], length, mass, rotary, (1.0,) * 6)
+        return J.T @ G @ J
+
+    exact = split(arc_mass(z[0:2], length, 1, 0, 0)) + split(arc_mass(z[0:2], length, 0, slices, 2 * slices))
+    lumped = split(lumped_mass(1.0, ca.SX(0))) + split(lumped_mass(0.0, slices))
+    return ca.Function("terms", [radius, q, v, w], [ca.vertcat(*exact), ca.vertcat(*lumped)], {"cse": True})
+
+
+def fit(samples: int = SAMPLES, seed: int = SEED) -> tuple[np.ndarray, np.ndarray]:
+    """The six constants, and the coefficient of determination of each."""
+    exact, lumped = (np.asarray(x) for x in terms().map(samples)(*(np.atleast_2d(x) for x in draw(samples, seed))))
+    constants = np.sum(exact * lumped, axis=1) / np.sum(lumped**2, axis=1)
+    left = np.sum((exact - constants[:, None] * lumped) ** 2, axis=1)
+    return constants, 1 - left / np.sum((exact - exact.mean(axis=1, keepdims=True)) ** 2, axis=1)
+
+
+def main() -> None:
+    """Fit and write."""
+    constants, determination = fit()
+    found = {
+        "constants": [float(x) for x in constants],
+        "determination": [float(x) for x in determination],
+        "seed": SEED,
+        "samples": SAMPLES,
+    }
+    write_whole(CONSTANTS_FILE, (json.dumps(found, indent=2) + "\n").encode())
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""The language reference, written from the schema: `python tools/make_reference.py` writes docs/language.md.
+
+Descriptions come from the docstrings of the schema and examples from its parts, so the page cannot say
+something else than the program does; a test loads every example and compares the page with this module's.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from pliant.body import body
+from pliant.contact import ContactBase, points
+from pliant.controller import lqr
+from pliant.controller.base import InputLimit
+from pliant.input import inputs
+from pliant.joint import JointBase, chain, coordinate
+from pliant.language import parameter, placement
+from pliant.language.base import Choice, Part
+from pliant.language.collection import kinds, with_defaults
+from pliant.language.names import FUNCTIONS, RESERVED, NameMarker, Reference
+from pliant.language.scalar import CountMarker, Quantity
+from pliant.language.units import ALONE, WITH_PREFIX
+from pliant.link import LinkBase
+from pliant.mesh import Membrane, Shell, drawing, sets
+from pliant.output import outputs
+from pliant.rod import chamber, rayleigh, rod, shape
+from pliant.section import Holes, Station
+from pliant.section import material as library
+from pliant.spec import analyses, attach
+from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_switch import KINDS
+from pliant.spec.writer import default_kinds, flow, tells_kind, to_data
+from pliant.tendon import TendonBase, through
+from reference_text import EXAMPLES, INTRODUCTION, PROSE
+
+PAGE = FilePath(__file__).parents[1] / "docs" / "language.md"
+
+SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
+    ("World", (parameter.World,)),
+    ("Parameters", (parameter.Parameter,)),
+    ("Materials", (library.Material,)),
+    ("Sections", (*kinds(RobotSpec, "sections")[1].values(), Holes, Station)),
+    ("Bodies", (body.Body, body.InertiaMatrix, body.PrincipalInertia)),
+    ("Shapes", (body.SlenderRod, body.Cylinder, body.Tube, body.Box, body.Sphere)),
+    (
+        "Placement",
+        (
+            placement.Placement,
+            placement.AxisRotation,
+            placement.VectorRotation,
+            placement.QuaternionRotation,
+            placement.EulerRotation,
+            placement.Attachment,
+        ),
+    ),
+    ("Joints", tuple(kinds(RobotSpec, "joints")[1].values())),
+    (
+        "Transforms of a chain",
+        (
+            chain.Translate,
+            chain.AxisTurn,
+            chain.VectorTurn,
+            chain.QuaternionTurn,
+            chain.QuaternionVectorTurn,
+            chain.AxisAngleTurn,
+        ),
+    ),
+    (
+        "Coordinates",
+        (
+            coordinate.AngleCoordinate,
+            coordinate.LengthCoordinate,
+            coordinate.Orientation,
+            coordinate.AngleSpring,
+            coordinate.LengthSpring,
+            coordinate.AngleDamper,
+            coordinate.LengthDamper,
+            coordinate.EqualTo,
+        ),
+    ),
+    ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
+    ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
+    ("Rod models", tuple(KINDS.values())),
+    ("Meshes", (Membrane, Shell)),
+    ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
+    ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
+    ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
+    ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
+    (
+        "Points of a tendon",
+        (
+            through.FramePoint,
+            through.ParallelStretch,
+            through.HelicalStretch,
+            through.PointStretch,
+            through.RodPoint,
+        ),
+    ),
+    ("Contacts", tuple(kinds(RobotSpec, "contacts")[1].values())),
+    ("Points of a contact", (points.FrameContactPoint, points.MeshContactPoints)),
+    ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
+    ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
+    (
+        "Inputs",
+        (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series),
+    ),
+    (
+        "Outputs",
+        (
+            outputs.Outputs,
+            outputs.FrameOutput,
+            outputs.CoordinateOutput,
+            outputs.LinkOutput,
+            outputs.TendonOutput,
+            outputs.RodOutput,
+            outputs.ContactOutput,
+            outputs.ConstraintOutput,
+            outputs.EnergyOutput,
+        ),
+    ),
+    (
+        "Controllers",
+        (
+            *kinds(RobotSpec, "control")[1].values(),
+            InputLimit,
+            lqr.HeldPose,
+            lqr.InputValue,
+            lqr.CoordinateValue,
+            lqr.CoordinateWeight,
+            lqr.OutputWeight,
+            lqr.InputWeight,
+            lqr.Sensor,
+            lqr.Disturbance,
+        ),
+    ),
+    (
+        "Analyses",
+        (
+            analyses.Analyses,
+            analyses.EquilibriumSettings,
+            analyses.ModesSettings,
+            analyses.LinearizeSettings,
+            analyses.SimulateSettings,
+        ),
+    ),
+    ("Attached models", (attach.Attach,)),
+    ("Included files", ()),
+    ("Defaults", ()),
+    ("Variants", ()),
+    ("Repeated things", ()),
+)
+
+
+COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase, "Contacts": ContactBase}
+"""What the parts of a section share, shown once."""
+
+
+def page() -> str:
+    """The whole reference as Markdown."""
+    words = {
+        "functions": ", ".join(f"`{name}`" for name in FUNCTIONS),
+        "reserved": ", ".join(f"`{name}`" for name in sorted(RESERVED - set(FUNCTIONS))),
+        "prefixed": ", ".join(f"`{name}`" for name in WITH_PREFIX),
+        "alone": ", ".join(f"`{name}`" for name in ALONE),
+        "collections": ", ".join(f"`{name}`" for name in with_defaults(RobotSpec)),
+    }
+    lines = [INTRODUCTION.format(**words), "## The keys of a model file\n", *_table(RobotSpec), ""]
+    for title, parts in SECTIONS:
+        lines += [f"## {title}\n"]
+        if title in PROSE:
+            lines += [PROSE[title].format(**words).strip() + "\n"]
+        if title in EXAMPLES:
+            lines += [f"```yaml\n{example.strip()}\n```\n" for example in EXAMPLES[title]]
+        common = COMMON.get(title)
+        if common is not None:
+            lines += [f"### All {title.lower()}\n", *_table(common), ""]
+        for part in parts:
+            lines += _part(part, title, without=common)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[str]:
+    """Heading, description, keys (those of `without` left out) and example of one part."""
+    lines: list[str] = []
+    if part.__name__ not in (title, title.removesuffix("s"), title.removesuffix("ies") + "y"):
+        lines.append(f"### {_heading(part)}\n")
+    lines.append(inspect.cleandoc(part.__doc__ or "") + "\n")
+    if part.model_fields:
+        lines += [*_table(part, without=without), ""]
+    if part.example:
+        lines.append(f"```yaml\n{part.example.strip()}\n```\n")
+    return lines
+
+
+def _heading(part: type[Part]) -> str:
+    kind = part.model_fields.get("type") or part.model_fields.get("shape")
+    if kind is not None and get_origin(kind.annotation) is Literal:
+        return f"`{kind.default}`"
+    words = "".join(f" {c.lower()}" if c.isupper() else c for c in part.__name__)
+    return words.strip().capitalize()
+
+
+def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
+    """The keys of a part as a Markdown table, those of `without` left out."""
+    rows = ["| key | value | default | |", "|---|---|---|---|"]
+    known = without.model_fields if without is not None else {}
+    for name, field in part.model_fields.items():
+        if name in known:
+            continue
+        hint: Any = field.annotation
+        for extra in field.metadata:
+            hint = Annotated[hint, extra]
+        text = " ".join((field.description or "").split()).replace("|", "\\|")
+        if tells_kind(name, field):
+            text = "Says which kind it is."
+        required = tells_kind(name, field) and part not in default_kinds()
+        default = "required" if required else _default(field)
+        rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")
+    return rows
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default is PydanticUndefined and field.default_factory is None:
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value == "" or (isinstance(value, (dict, tuple)) and not value):
+        return ""
+    if isinstance(value, tuple) and len(set(map(str, value))) == 1:
+        return f"`{flow(to_data(value[0]))}` each"
+    if isinstance(value, Part):
+        shown = to_data(value)
+        return f"`{shown}`" if isinstance(shown, str) else ""
+    return f"`{flow(to_data(value))}`"
+
+
+def _words(hint: Any) -> str:
+    """What a field holds, in words."""
+    if get_origin(hint) is Annotated:
+        inner, *extras = get_args(hint)
+        for extra in extras:
+            if isinstance(extra, Quantity):
+                return _quantity(extra)
+            if isinstance(extra, Reference):
+                return f"reference to {_article(extra.kind)}"
+            if isinstance(extra, CountMarker):
+                return "number of instances"
+            if isinstance(extra, NameMarker):
+                return "name"
+            if isinstance(extra, Choice):
+                return extra.what
+        return _words(inner)
+    origin = get_origin(hint)
+    if origin is Literal:
+        return ", ".join(f"`{flow(choice)}`" for choice in get_args(hint))
+    if origin is tuple:
+        return _tuple(get_args(hint))
+    if origin is dict:
+        return f"name: {_words(get_args(hint)[1]).removeprefix('name: ')}"
+    if get_args(hint):
+        members = [_words(member) for member in get_args(hint) if member is not type(None)]
+        return " or ".join(dict.fromkeys(members))
+    simple = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number", Any: "mapping"}
+    if hint in simple:
+        return simple[hint]
+    return _heading(hint).lower() if isinstance(hint, type) and issubclass(hint, Part) else "value"
+
+
+def _tuple(members: tuple[Any, ...]) -> str:
+    if len(members) == 2 and members[1] is Ellipsis:
+        word = _words(members[0])
+        return "one rotation or a list" if word == "rotation" else f"list of {word}"
+    words = [_words(member) for member in members]
+    groups = [(word, words.count(word)) for word in dict.fromkeys(words)]
+    return "list of " + ", ".join(f"{number} × {word}" for word, number in groups)
+
+
+def _quantity(marker: Quantity) -> str:
+    if marker.dimension is None:
+        words = "value"
+    elif marker.dimension.is_number:
+        words = "number or angle"
+    else:
+        words = str(marker.dimension)
+    if marker.signal:
+        words += ", may vary in time"
+    return " or ".join([words, *(f"`{word}`" for word in marker.words)])
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def examples(text: str) -> Iterator[str]:
+    """The YAML examples in a Markdown page."""
+    for block in text.split("```yaml\n")[1:]:
+        yield block.partition("```")[0]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"wrote {PAGE}\n")

@@ -1,0 +1,368 @@
+"""Prose and further examples of the language reference."""
+
+from __future__ import annotations
+
+INTRODUCTION = """\
+# The model language, version 1
+
+<!-- Written by `python tools/make_reference.py`; change the schema in src/pliant instead of this page. -->
+
+A robot is a YAML file. This is a whole one:
+
+```yaml
+pliant: 1
+bodies:
+  rod:
+    mass: 200 g
+    center_of_mass: [0, 0, -25 cm]
+    shape: {{type: slender_rod, length: 50 cm, axis: z}}
+joints:
+  hinge: {{type: revolute, child: rod, axis: y, angle: {{initial: 30 deg}}}}
+```
+
+`pliant check FILE` says everything that is wrong with it, `pliant show FILE` shows it as tables. `pliant
+schema` prints a JSON Schema that editors use for completion. The same keys, names and defaults build a
+robot in Python, with parts or with plain mappings, and `pliant.dump` writes it back as text:
+
+```python
+import pliant
+from pliant.parts import AngleCoordinate, Body, Revolute, SlenderRod
+
+robot = pliant.RobotSpec(
+    bodies={{
+        "rod": Body(
+            mass="200 g",
+            center_of_mass=(0, 0, "-25 cm"),
+            shape=SlenderRod(length="50 cm", axis="z"),
+        )
+    }},
+    joints={{"hinge": Revolute(child="rod", axis="y", angle=AngleCoordinate(initial="30 deg"))}},
+)
+print(pliant.dump(robot))
+```
+
+## Values
+
+A value is written in one of four ways:
+
+| written | meaning |
+|---|---|
+| `0.05` | a number in SI units (radians for angles) |
+| `50 mm` | a number with a unit |
+| `=length/2 + 5 mm` | an expression of parameters |
+| `{{each: [1 kg, 2 kg]}}` | one value per instance, in repeated things |
+
+Every field has a dimension, and a value of another dimension is a fault: a mass cannot be `50 mm`. A
+number without a unit fits any field. Angles have no dimension: `30 deg` is the number 0.5236.
+
+**Units.** These take the prefixes `n`, `u`, `m`, `c`, `d`, `k`, `M`, `G`: {prefixed}. These stand
+alone: {alone}. Units are joined by `*`, `/` or a space and have exponents: `N*m/rad`, `kg m^2`,
+`m/s^2`.
+
+**Expressions** begin with `=`. They have numbers with or without units, parameters, `+ - * / ^`,
+comparisons, brackets, `pi`, `e` and the functions {functions}; `if(condition, a, b)` chooses, `step(x)`
+is 0 below zero and 1 from zero on. In an expression, a unit is written without spaces (`2 N*m`), so
+that `2 N * m` multiplies by a parameter `m`. Expressions can do arithmetic and nothing else: a model
+file cannot run code.
+
+**Values that vary in time** (inputs, motions, loads, prescribed values of constraints) may also use the
+time `t` in seconds and parameters marked as input.
+
+## Names and references
+
+A name has letters, digits and underscores, begins with a letter, and is none of {reserved} or the
+functions. Things are referred to by name. A frame is `world`, `body` (the body's own frame),
+`body.frame`, `link[2].tip` (of an instance of a repeated body) or `left/bar.tip` (in a model attached
+as `left`).
+"""
+
+PROSE = {
+    "Joints": """\
+A joint holds its child body to a frame of its parent. Every body is the child of exactly one joint, so
+joints form a tree that begins at the world; a loop is closed by a constraint. A joint sits at
+`position` and `rotation` in the parent frame.""",
+    "Coordinates": """\
+Each free motion of a joint is a coordinate with a name. A joint with one coordinate gives it its own
+name, one with several calls them `joint.x` and so on; `name` overrides that. A coordinate can start
+somewhere, have a spring, a damper and an input, act on one side only, be tied to another coordinate, or
+follow a prescribed motion.""",
+    "Placement": """\
+Joints, frames of bodies, ends of links and attached models are placed in another frame: moved by
+`position`, then turned by `rotation`. A rotation is written in one of four ways, or as a list of
+rotations applied in turn.""",
+    "Shapes": """\
+A shape gives a body the inertia of a uniform solid, and with a material its mass. It is centred at the
+centre of mass.""",
+    "Sections": """\
+Cross-sections by name, for reuse.""",
+    "Included files": """\
+`include` lists files whose content is read first. This file then adds to it and has the last word:
+mappings are merged key by key, anything else is replaced (also a rod's model by one of another
+kind), and `null` removes a key. Files are looked
+for in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
+or in Python (`folders`).""",
+    "Defaults": """\
+`defaults` says things once for all entries of {collections} that do not say otherwise: for all joints,
+or for those of one type. A default applies where the entry's kind has such a key.""",
+    "Variants": """\
+A variant is a set of changes to the model, merged over it by the same rules as includes. It is chosen
+by `pliant run FILE@heavy`, by `--variant heavy`, or by `pliant.load(FILE, variant="heavy")`.""",
+    "Repeated things": """\
+A body with `count` is repeated: its instances are `link[1]`, `link[2]` and so on. A joint whose child
+is repeated is repeated with it; its `parent` may be the instance before (`link[i-1].tip`), with
+`first_parent` for the first. Values may use `i` (1, 2, ...) and `count`, or list one value per instance
+with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, contacts, constraints and loads are repeated
+with a `count` of their own. An index may be any expression of parameters.""",
+    "Tendons": """\
+A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
+them without friction, and has one tension along its whole length. Along a rod it passes eyelets: many of them
+make it follow the rod, few let it cut corners as real lines do between discs. A rod is bent towards the side
+that a tendon runs on, and twisted against the sense of a helix.""",
+    "Points of a tendon": """\
+The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
+by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every
+rod model.""",
+    "Contacts": """\
+A contact is a surface on a frame that pushes points out of itself: a `plane`, an endless `cylinder` or a `capsule`. Points are
+balls (or bare points) around frames and around nodes of meshes; contacts do not look for other points on their own, and a point
+that has gone through the axis of a cylinder is pushed out on the other side. The stiffer a contact, the less it gives and the
+shorter the steps that simulations take while it lasts; `depth = weight / stiffness` at rest. Where long implicit steps do not
+converge, more `smoothing` and a higher `slip_speed` help. What dampers and friction take is `dissipated`.""",
+    "Points of a contact": """\
+The list `points` has frames, written as names or with an offset, and meshes with one of their sets of nodes.""",
+    "Outputs": """\
+What an analysis records, by name.""",
+    "Controllers": """\
+A simulation calls each controller at its sample times and holds its commands until the next ones take effect; in between the
+robot is integrated as accurately as without it. What a controller sets replaces what `inputs` says of the same input parameter.
+Controllers written in Python are given to `simulate` instead.""",
+    "Inputs": """\
+An input parameter without an entry here keeps its value.""",
+    "Analyses": """\
+A list: each entry is one analysis with its settings.""",
+}
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "Sections": (
+        """\
+pliant: 1
+sections:
+  hose: {shape: annulus, outer_radius: 12 mm, inner_radius: 8 mm}
+  wire: {shape: circle, radius: 1 mm}
+  leaf: {shape: rectangle, width: 77 mm, height: 1.2 mm}
+bodies:
+  plug: {mass: 10 g}
+joints:
+  fix: {type: weld, child: plug}
+""",
+    ),
+    "Shapes": (
+        """\
+pliant: 1
+materials:
+  steel: {density: 7850 kg/m^3}
+defaults:
+  bodies: {material: steel}
+bodies:
+  shaft: {shape: {type: cylinder, radius: 1 cm, length: 20 cm, axis: z}}
+  pipe: {shape: {type: tube, outer_radius: 2 cm, inner_radius: 18 mm, length: 20 cm, axis: x}}
+  brick: {shape: {type: box, size: [20 cm, 10 cm, 5 cm]}}
+  ball: {shape: {type: sphere, radius: 3 cm}}
+  needle: {mass: 1 g, shape: {type: slender_rod, length: 10 cm, axis: y}}
+joints:
+  a: {type: free, child: shaft}
+  b: {type: free, child: pipe}
+  c: {type: free, child: brick}
+  d: {type: free, child: ball}
+  e_joint: {type: free, child: needle}
+""",
+    ),
+    "Placement": (
+        """\
+pliant: 1
+bodies:
+  hub:
+    mass: 1 kg
+    frames:
+      a: {position: [10 cm, 0, 0], rotation: {axis: z, angle: 30 deg}}
+      b: {rotation: {axis: [1, 1, 0], angle: 30 deg}}
+      c: {rotation: {vector: [0, 0, 0.5]}}
+      d: {rotation: {quaternion: [1, 0, 0, 1]}}
+      f: {rotation: {euler: [10 deg, 20 deg, 30 deg], order: zyx}}
+      g: {rotation: [{axis: z, angle: 90 deg}, {axis: x, angle: 45 deg}]}
+joints:
+  base: {type: weld, child: hub, position: [0, 0, 1 m], rotation: {axis: x, angle: 180 deg}}
+links:
+  stay:
+    type: axial
+    between: [world, {frame: hub.a, position: [0, 0, 2 cm]}]
+    spring: 1 kN/m
+""",
+    ),
+    "Transforms of a chain": (
+        """\
+pliant: 1
+bodies:
+  hand: {mass: 1 kg, shape: {type: sphere, radius: 5 cm}}
+joints:
+  arm:
+    type: chain
+    child: hand
+    transforms:
+      - rotate: {axis: z, angle: free}                     # arm.rz
+      - translate: [0.2 m, 0, {initial: 5 cm}]             # arm.z
+      - rotate: {vector: [free, free, {damper: 0.1}]}      # arm.rx, arm.ry, arm.rz_2
+      - translate: [0, 0, 0.1 m]
+      - rotate: {quaternion: {initial: {axis: x, angle: 5 deg}}}   # arm.orientation
+      - rotate: {quaternion_vector: [0, 0, 0.1]}
+      - rotate: {axis_angle: {axis: [1, 1, 1], angle: 120 deg}}
+""",
+    ),
+    "Coordinates": (
+        """\
+pliant: 1
+bodies:
+  crank: {mass: 1 kg, shape: {type: cylinder, radius: 5 cm, length: 2 cm}}
+  gear: {mass: 1 kg, shape: {type: cylinder, radius: 5 cm, length: 2 cm}}
+  rack: {mass: 2 kg}
+  bumper: {mass: 1 kg}
+  table: {mass: 5 kg}
+joints:
+  motor: {type: revolute, child: crank, angle: {name: q, initial: 10 deg, rate: 1 rad/s, damper: 0.1}}
+  mesh: {type: revolute, child: gear, angle: {equal_to: {coordinate: q, ratio: -2}}}
+  rail: {type: prismatic, child: rack, axis: x, displacement: {equal_to: {coordinate: q, ratio: 5 cm}}}
+  stop:
+    type: prismatic
+    child: bumper
+    axis: x
+    displacement:
+      spring: {coefficient: 10 kN/m, rest: 1 cm}
+      damper: {coefficient: 50, power: 1.5}
+      direction: negative       # acts only below 1 cm, as a contact does
+      smoothing: 0.1 mm
+  shaker: {type: prismatic, child: table, axis: z, displacement: {motion: "=1 mm * sin(2*pi*20 Hz*t)"}}
+""",
+    ),
+    "Points of a tendon": (
+        """\
+pliant: 1
+sections:
+  core: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: core, material: rubber}
+  hand: {parent: arm.tip, length: 10 cm, section: core, material: rubber}
+tendons:
+  straight:
+    type: tension
+    through: [{rod: arm, offset: [8 mm, 0]}, {rod: hand, offset: [8 mm, 0], eyelets: 5}]
+    tension: 0.1 N
+  around:
+    type: tension
+    count: 3
+    through: [{rod: arm, radius: 8 mm, angle: =i*120 deg, turns: 0.5, end: 25 cm}]
+    tension: 0.1 N
+  crossing:
+    type: tension
+    through:
+      - {frame: world, position: [-2 cm, 0, -5 cm]}
+      - {rod: arm, points: [{at: 0, offset: [-8 mm, 0]}, {at: 20 cm, offset: [0, 8 mm]}], between: 5}
+      - hand.tip
+    tension: 0.1 N
+""",
+    ),
+    "Points of a contact": (
+        """\
+pliant: 1
+bodies:
+  foot: {mass: 1 kg, frames: {heel: {position: [-5 cm, 0, 0]}}}
+joints:
+  walk: {type: free, child: foot, z: {initial: 5 cm}}
+meshes:
+  cloth: {type: membrane, drawing: {rectangle: [20 cm, 20 cm], cells: [4, 4]}, position: [10 cm, 0, 5 cm], mass: 20 g,
+          stiffness: 10 N, damping_time: 10 ms, sets: {hem: {plane: x}}}
+contacts:
+  ground:
+    type: plane
+    points: [foot.heel, {frame: foot, position: [10 cm, 0, 0]}, {mesh: cloth}]
+    stiffness: 2 kN/m
+  wall: {type: plane, points: {mesh: cloth, set: hem}, normal: x, stiffness: 100 N/m}
+""",
+    ),
+    "Included files": (
+        """\
+# common.yaml
+pliant: 1
+materials:
+  silicone: {density: 1070 kg/m^3, youngs_modulus: 205 kPa, poissons_ratio: 0.49}
+""",
+        """\
+pliant: 1
+include: [common.yaml]
+bodies:
+  finger: {shape: {type: cylinder, radius: 1 cm, length: 8 cm}, material: silicone}
+joints:
+  knuckle: {type: revolute, child: finger, axis: y}
+""",
+    ),
+    "Defaults": (
+        """\
+pliant: 1
+defaults:
+  bodies: {mass: 100 g}
+  joints:
+    axis: y                                   # all joints that have an axis
+    revolute: {angle: {damper: 1e-3 N*m*s}}   # joints of this type
+bodies:
+  upper: {frames: {tip: {position: [0, 0, -30 cm]}}}
+  lower: {mass: 50 g}
+joints:
+  shoulder: {type: revolute, child: upper}
+  elbow: {type: revolute, parent: upper.tip, child: lower, angle: {initial: 20 deg}}
+""",
+    ),
+    "Variants": (
+        """\
+pliant: 1
+parameters:
+  payload: 0.1 kg
+bodies:
+  gripper: {mass: =payload}
+joints:
+  slide: {type: prismatic, child: gripper, axis: z, displacement: {spring: 200 N/m, damper: 2}}
+variants:
+  heavy:
+    parameters: {payload: 1 kg}
+  undamped:
+    joints: {slide: {displacement: {damper: null}}}   # null removes a key
+""",
+    ),
+    "Repeated things": (
+        """\
+pliant: 1
+parameters:
+  number: 8
+  length: 5 cm
+bodies:
+  link:
+    count: =number
+    mass: =10 g * (1 - i/20)                  # lighter towards the tip
+    center_of_mass: [0, 0, =-length/2]
+    frames: {tip: {position: [0, 0, =-length]}}
+joints:
+  bend:
+    type: universal
+    parent: "link[i-1].tip"
+    first_parent: world
+    child: link
+    angle1: {spring: 0.05, damper: 1e-4}
+    angle2: {spring: 0.05, damper: 1e-4}
+loads:
+  wind: {count: =number, frame: "link[i]", force: [1 mN, 0, 0]}
+outputs:
+  tip: {frame: "link[number].tip", quantity: position}
+  root: {coordinate: "bend[1].angle1"}
+""",
+    ),
+}
