@@ -18,6 +18,7 @@ from pliant.controller.lqr import (
     OutputWeight,
     Sensor,
 )
+from pliant.external_load import Distributed, Wrench
 from pliant.input.inputs import (
     Piece,
     PiecewiseInput,
@@ -62,7 +63,6 @@ from pliant.language.placement import (
 from pliant.language.scalar import Each
 from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
-from pliant.load import Distributed, Wrench
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
 from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet

@@ -10,12 +10,12 @@ import pytest
 
 from pliant.constraint.frames import frame_constraint
 from pliant.equations.kernel import constraint_kernels, coordinate_force_kernels, frame_force_kernels
+from pliant.external_load.wrench import WRENCH
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce, one_sided, power_law
 from pliant.geometry import se3, so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
-from pliant.load.wrench import WRENCH
 from pliant.motion import Quaternion
 
 STEP = 1e-6

@@ -11,6 +11,7 @@ from pliant.body.body import Body
 from pliant.constraint import Constraint
 from pliant.contact import Contact
 from pliant.controller import Control
+from pliant.external_load import Load
 from pliant.input.inputs import Input
 from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
@@ -18,7 +19,6 @@ from pliant.language.names import Name
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
 from pliant.link import Link
-from pliant.load import Load
 from pliant.mesh import Mesh
 from pliant.output.outputs import Output
 from pliant.rod.rod import Rod

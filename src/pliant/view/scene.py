@@ -13,6 +13,7 @@ from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
+from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
 from pliant.language.placement import (
     Attachment,
@@ -26,7 +27,6 @@ from pliant.language.placement import (
 )
 from pliant.link import Axial
 from pliant.link.axial import REST_AT
-from pliant.load import Wrench
 from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SurfaceMark, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve

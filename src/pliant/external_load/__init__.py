@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.external_load.distributed import Distributed
+from pliant.external_load.wrench import Wrench
 from pliant.language.base import ByType
-from pliant.load.distributed import Distributed
-from pliant.load.wrench import Wrench
 
 Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]
 
