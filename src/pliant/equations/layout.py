@@ -1,0 +1,233 @@
+"""Memory layouts and statuses that the C runtime and Python share: one list of each.
+
+The lists below make the C header `pl_layout.h` (`header`), the ctypes structures of the same name, the initializers of
+exported C and the enumeration `Status`. Only the standard library is used here: the build of the package loads this file by
+its path.
+
+`pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
+rows turn into; it is constant during an evaluation. `pl_view` has the addresses of results in a workspace. `pl_run_head` is
+the public part of a run, read and written by both sides.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntEnum
+from typing import Any, ClassVar
+
+COUNTS = (
+    "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
+    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
+    "n_inertia n_coupled inertia_columns n_route n_route_point "
+    # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
+    # rows of a constraint, signals of a force, numbers in W of an inertia
+    "max_k max_frames max_rows max_signals max_inertia"
+).split()
+"""Integers in `pl_tables`."""
+
+INTEGERS = (
+    "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
+    "node_elem node_kind node_theta node_s node_constant node_mass "
+    "path_begin path_node path_lower path_upper colptr row "
+    "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
+    "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
+    "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
+    "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals "
+    "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
+    "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
+    "con_kind con_begin con_nodes con_theta con_size con_row conj_begin conj_frame conj_node conj_pos "
+    "cpair_begin cpair_a cpair_b cpair_row cpair_col cpair_pos "
+    "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
+    "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
+    "quat_q quat_v plain_q plain_v "
+    "inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_owned "
+    "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
+).split()
+"""Arrays of integers in `pl_tables`."""
+
+KERNELS = (
+    "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
+    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
+).split()
+"""Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
+
+BINDING_NUMBERS = "constants parameters held series_time series_poly".split()
+"""Arrays of numbers in `pl_binding`: constants of all elements ([0..2] gravity), parameters, values of held inputs, and times
+and coefficients (four per time, constant term first) of all series."""
+
+BINDING_INTEGERS = (
+    "input_kind input_series series_begin row_active coordinate_force_active frame_force_active route_active"
+).split()
+"""Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
+series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. The others are 0 or 1."""
+
+VIEW = "R p V A S K C M Jval phi phi_rate gamma multipliers rhs input signal signal_rate signal_acceleration".split()
+"""Arrays of numbers in `pl_view`."""
+
+RUN_HEAD = (
+    ("int", "method fixed"),  # fixed: equal steps of at most `h` between stops, no error control
+    ("double", "t h h_min h_max rtol atol"),
+    ("double", "pause"),  # return to the caller on reaching this time, which is one of the stops
+    ("double", "projection_tolerance"),
+    ("double", "alpha_m alpha_f beta gamma"),  # generalized-alpha; Newmark is alpha_m = alpha_f = 0
+    ("double *", "q v a multipliers work"),  # state at t; work: energy dissipated and supplied [2]
+    ("const double *", "stop sample_t"),  # times that a step must end on, the last one the run's end; times to sample
+    ("double *", "sample_q sample_v sample_a sample_multipliers sample_work"),  # one row per sample
+    ("int", "n_stop next_stop n_sample next_sample"),
+    ("int", "where"),  # index in v of the first number that is not finite
+    ("long", "steps rejected newton"),
+)
+"""Fields of `pl_run_head` by C type."""
+
+
+class Status(IntEnum):
+    """Status of an evaluation or of a run: number, what it means for a run, and why an evaluation fails with it."""
+
+    meaning: str
+    """What happened to a run and what to do, in a sentence."""
+    failure: str
+    """Why an evaluation has failed and what to do, in a sentence."""
+
+    def __new__(cls, number: int, meaning: str, failure: str = "") -> Status:
+        """A status of this number with its two sentences."""
+        status = int.__new__(cls, number)
+        status._value_ = number
+        status.meaning, status.failure = meaning, failure or f"the evaluation failed: {meaning}."
+        return status
+
+    OK = 0, "the run has reached its end"
+    SINGULAR = (
+        1,
+        "the mass or system matrix became singular: a coordinate moves no mass, or constraints contradict each other; "
+        "give the bodies mass and inertia, or remove what is superfluous",
+        "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict each other. "
+        "Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
+    )
+    NOT_FINITE = (
+        2,
+        "a rate is no longer a finite number: the motion diverges; use a smaller step or an implicit method, or check "
+        "stiffness, mass and inputs",
+        "the state holds a number that is not finite. Check initial values, parameters and inputs.",
+    )
+    NO_CONVERGENCE = 3, "Newton's iterations did not converge; use a smaller step, or let the method choose it"
+    STEP_TOO_SMALL = (
+        4,
+        "the step became too small to go on: the motion is singular here, or the tolerances are tighter than round-off "
+        "allows",
+    )
+    MAX_STEPS = 5, "the run paused after the number of steps asked for"
+    SAMPLES_FULL = 6, "there is no room for further samples"
+    PROJECTION = (
+        7,
+        "the constraints can no longer be satisfied: the mechanism has reached a dead end",
+        "the constraints cannot be satisfied from this state: the loop does not close. Check lengths and initial values.",
+    )
+    POSITION_JUMPS = 8, "a prescribed position jumps, and no finite force can follow; prescribe a ramp instead"
+    OUT_OF_MEMORY = (
+        9,
+        "there is not enough memory to go on; close other programs, or use a coarser model",
+        "there is not enough memory to factorize the system matrix. Close other programs, or use a coarser model.",
+    )
+
+
+def _fields(*groups: tuple[Any, list[str] | str]) -> list[tuple[str, Any]]:
+    return [(name, kind) for kind, names in groups for name in (names.split() if isinstance(names, str) else names)]
+
+
+class KernelStruct(ctypes.Structure):
+    """`pl_kernel`: address of a function, and the number handed to it (CasADi's id for the virtual machine)."""
+
+    _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int)]
+
+
+class TablesStruct(ctypes.Structure):
+    """`pl_tables`."""
+
+    _fields_: ClassVar[Any] = _fields((ctypes.c_int, COUNTS), (ctypes.c_void_p, INTEGERS), (ctypes.c_void_p, KERNELS))
+
+
+class BindingStruct(ctypes.Structure):
+    """`pl_binding`."""
+
+    _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, BINDING_NUMBERS), (ctypes.c_void_p, BINDING_INTEGERS))
+
+
+class ViewStruct(ctypes.Structure):
+    """`pl_view`."""
+
+    _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, VIEW))
+
+
+_CTYPES: dict[str, Any] = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double}
+
+
+class RunHead(ctypes.Structure):
+    """`pl_run_head`."""
+
+    _fields_: ClassVar[Any] = _fields(*((_CTYPES.get(kind, ctypes.c_void_p), names) for kind, names in RUN_HEAD))
+
+
+STRUCTURES: tuple[type[ctypes.Structure], ...] = (TablesStruct, BindingStruct, ViewStruct, RunHead)
+"""Structures in the order of `pl_layout_size(which)`."""
+
+
+def header() -> str:
+    """The C header `pl_layout.h`."""
+
+    def members(kind: str, names: list[str] | str) -> list[str]:
+        space = "" if kind.endswith("*") else " "
+        return [f"  {kind}{space}{name};" for name in (names.split() if isinstance(names, str) else names)]
+
+    head = [line for kind, names in RUN_HEAD for line in members(kind, names)]
+    lines = [
+        "/* Made by layout.py: structures shared with Python, and statuses. */",
+        "#ifndef PL_LAYOUT_H",
+        "#define PL_LAYOUT_H",
+        "",
+        "#include <stddef.h>",
+        "",
+        "/* Status of evaluations and of runs. */",
+        "enum {",
+        *(f"  PL_{s.name} = {s.value}," for s in Status),
+        "};",
+        "",
+        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. */",
+        "typedef int (*pl_function)(const double **arg, double **res, long long *iw, double *w, int number);",
+        "typedef struct pl_kernel {",
+        "  pl_function call;",
+        "  int number;",
+        "} pl_kernel;",
+        "",
+        "/* A robot: sizes, index tables and kernels. Constant, shared by all threads. */",
+        "typedef struct pl_tables {",
+        *members("int", COUNTS),
+        *members("const int *", INTEGERS),
+        *members("const pl_kernel *", KERNELS),
+        "} pl_tables;",
+        "",
+        "/* Constants, inputs and what is in force. */",
+        "typedef struct pl_binding {",
+        *members("const double *", BINDING_NUMBERS),
+        *members("const int *", BINDING_INTEGERS),
+        "} pl_binding;",
+        "",
+        "/* Where a workspace keeps its results. */",
+        "typedef struct pl_view {",
+        *members("const double *", VIEW),
+        "} pl_view;",
+        "",
+        "/* The public first part of a run: settings, state, samples and counters. */",
+        "#define PL_RUN_HEAD \\",
+        *(f"{line} \\" for line in head[:-1]),
+        head[-1],
+        "typedef struct pl_run_head {",
+        "  PL_RUN_HEAD",
+        "} pl_run_head;",
+        "",
+        "/* Bytes of pl_tables (0), pl_binding (1), pl_view (2), pl_run_head (3). */",
+        "size_t pl_layout_size(int which);",
+        "",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
