@@ -1,12 +1,10 @@
 """From a System to the integer tables that drive the compiled runtime.
 
-`COUNTS`, `INTEGERS`, `NUMBERS` and `KERNELS` are the only list of what the tables hold: they make the C header, the ctypes
-structure and the initializers of exported code.
+What the tables hold is listed in `layout.py`.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +24,7 @@ from pliant.equations.kernel import (
     motion_kernels,
     route_kernels,
 )
+from pliant.equations.layout import INTEGERS
 from pliant.equations.pattern import (
     DENSE_FROM_FILL,
     DENSE_UP_TO,
@@ -35,59 +34,6 @@ from pliant.equations.pattern import (
 )
 from pliant.equations.route_tables import fill_route_tables
 from pliant.model.system import Inert, System
-
-COUNTS = (
-    "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
-    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
-    "n_inertia n_coupled inertia_columns n_route n_route_point"
-).split()
-INTEGERS = (
-    "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
-    "node_elem node_kind node_theta node_s node_constant node_mass "
-    "path_begin path_node path_lower path_upper colptr row "
-    "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
-    "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
-    "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
-    "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals "
-    "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
-    "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
-    "con_kind con_begin con_nodes con_theta con_size con_row conj_begin conj_frame conj_node conj_pos "
-    "cpair_begin cpair_a cpair_b cpair_row cpair_col cpair_pos "
-    "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
-    "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
-    "quat_q quat_v plain_q plain_v input_kind input_series series_begin "
-    "inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_owned "
-    "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
-).split()
-NUMBERS = "series_time series_poly".split()
-KERNELS = (
-    "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
-).split()
-
-
-def header(maxima: dict[str, int]) -> str:
-    """The C header `pl_tables.h` for robots within the given maxima."""
-    lines = ["/* Generated: sizes and tables of a robot. */", "#ifndef PL_TABLES_H", "#define PL_TABLES_H"]
-    lines += [f"#define {name} {value}" for name, value in maxima.items()]
-    lines += ["typedef struct pl_tables {"]
-    lines += [f"  int {name};" for name in COUNTS]
-    lines += [f"  const int *{name};" for name in INTEGERS]
-    lines += [f"  const double *{name};" for name in NUMBERS]
-    lines += [f"  int (**{name})(const double **, double **, long long *, double *, int);" for name in KERNELS]
-    lines += ["} pl_tables;", "#endif", ""]
-    return "\n".join(lines)
-
-
-class TablesStruct(ctypes.Structure):
-    """`pl_tables` as ctypes sees it."""
-
-    _fields_ = (
-        [(name, ctypes.c_int) for name in COUNTS]
-        + [(name, ctypes.c_void_p) for name in INTEGERS]
-        + [(name, ctypes.c_void_p) for name in NUMBERS]
-        + [(name, ctypes.c_void_p) for name in KERNELS]
-    )
 
 
 @dataclass(frozen=True)
@@ -121,14 +67,12 @@ class InputPlan:
 
 @dataclass(frozen=True)
 class Tables:
-    """Filled tables: counts, integer and float arrays, and per kernel slot the functions in use."""
+    """Filled tables: counts, integer arrays, and per kernel slot the functions in use."""
 
     counts: dict[str, int]
     integers: dict[str, np.ndarray]
-    numbers: dict[str, np.ndarray]
     kernels: dict[str, tuple[ca.Function, ...]]
     libraries: tuple[Kernels, ...]
-    maxima: dict[str, int]
     pattern: sp.csc_matrix
     jacobian_rows: np.ndarray
     jacobian_columns: np.ndarray
@@ -197,8 +141,6 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in quaternions for k in range(3)])
     integers["quat_q"], integers["quat_v"] = [q for q, _ in quaternions], [v for _, v in quaternions]
     integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
-    integers["input_kind"], integers["input_series"] = list(plan.kinds), list(plan.series)
-    integers["series_begin"] = np.cumsum([0] + [len(s.time) for s in plan.table]).tolist()
     libraries = [
         *motions.kernels,
         *cforces.kernels,
@@ -260,45 +202,33 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "n_inertia": len(system.inertias),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
         "inertia_columns": max((_columns(system, inert) for inert in system.inertias), default=0),
-    }
-    numbers = {
-        "series_time": np.concatenate([s.time for s in plan.table]) if plan.table else np.zeros(0),
-        "series_poly": np.concatenate([s.poly.ravel() for s in plan.table]) if plan.table else np.zeros(0),
+        **_largest(system),
     }
     return Tables(
         counts,
         # copies: matrices that are handed out share the pattern's own arrays
         {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
-        {name: np.ascontiguousarray(values, dtype=float) for name, values in numbers.items()},
         slots,
         tuple(libraries),
-        _maxima(system),
         pattern,
         np.array(jacobian[0], dtype=int),
         np.array(jacobian[1], dtype=int),
     )
 
 
-def _maxima(system: System) -> dict[str, int]:
-    """Bounds for arrays on the C stack, rounded up so that few variants of the runtime are ever compiled."""
-
-    def up(value: int, least: int) -> int:
-        size = least
-        while size < value:
-            size *= 2
-        return size
-
+def _largest(system: System) -> dict[str, int]:
+    """Sizes of the largest element of each sort: what the runtime's temporary arrays must hold."""
     rates = [e.v_size for e in system.elements] + [f.size for f in system.coordinate_forces]
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
-    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
-    signals += [r.kind.signals for r in system.routes]
-    return {
-        "PL_MAX_K": up(max(rates, default=1), 6),
-        "PL_MAX_FRAMES": up(max(frames, default=1), 3),
-        "PL_MAX_ROWS": up(max((c.kind.size for c in system.constraints), default=1), 6),
-        "PL_MAX_SIGNALS": up(max(signals, default=1), 6),
-        "PL_MAX_INERTIA": up(max((inert.kind.size for inert in system.inertias), default=1), 12),
+    signals = [x.kind.signals for x in (*system.frame_forces, *system.coordinate_forces, *system.routes)]
+    sizes = {
+        "max_k": rates,
+        "max_frames": frames,
+        "max_rows": [c.kind.size for c in system.constraints],
+        "max_signals": signals,
+        "max_inertia": [inert.kind.size for inert in system.inertias],
     }
+    return {name: max([1, *values]) for name, values in sizes.items()}
 
 
 def _columns(system: System, inert: Inert) -> int:
