@@ -26,7 +26,7 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
-    from pliant.equations.compiled import EvaluationError
+    from pliant.equations.workspace import EvaluationError
     from pliant.equations.equations import derive
     from pliant.solve.equilibrium import equilibrium
     from pliant.solve.state import AssemblyError

@@ -15,7 +15,8 @@ from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Path, Task
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.solve.linear import StateSpace
 from pliant.solve.state import State
 from pliant.solve.watch import Now
@@ -54,7 +55,7 @@ class ConstraintControl:
     """Makes a task follow a path.
 
     Attributes:
-        equations: the model; a twin of them is used, so that the robot may differ from it (`parameters`).
+        equations: the model; the robot may differ from it (`parameters`).
         task, path: what is to follow which path.
         feedback: of the error.
         inputs: those to use; all of the model where None. More than the task needs: the least ones, nearest to
@@ -80,7 +81,6 @@ class ConstraintControl:
 
     def __post_init__(self) -> None:
         self.task.check(self.equations)
-        self._model = self.equations.twin()
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         for name in self._inputs:
@@ -113,16 +113,17 @@ class ConstraintControl:
 
     def _effect(self, now: Now) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations of the task per input (k x m), and those with the last command in force (k)."""
-        eqs = self._model
+        eqs = self.equations
         inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
-        engine = eqs.bind(inputs, self.parameters)
+        values = eqs.at(inputs=inputs, parameters=self.parameters).binding
+        bound = with_independent_rows(values, now.t, now.q, now.v)
         a, _ = eqs.forward_dynamics(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)
         columns = [eqs.inputs.index(name) for name in self._inputs]
         by_input = -eqs.input_derivative(now.q, now.v, t=now.t, inputs=inputs, parameters=self.parameters)[:, columns]
-        on = engine.row_active.astype(bool)
-        J = engine.constraints(now.t, now.q, now.v)[3].toarray()[on]
+        on = bound.active_rows
+        J = bound.constraints(now.t, now.q, now.v)[3].toarray()[on]
         n, m = len(a), len(J)
-        kkt = np.block([[engine.mass_matrix(now.q).toarray(), -J.T], [J, np.zeros((m, m))]])
+        kkt = np.block([[bound.mass_matrix(now.q).toarray(), -J.T], [J, np.zeros((m, m))]])
         change = np.linalg.solve(kkt, np.vstack([by_input, np.zeros((m, len(columns)))]))[:n]
         here = self._acceleration(now, a)
         return self.task.jacobian(eqs, now.q, self.parameters) @ change, here
@@ -131,7 +132,7 @@ class ConstraintControl:
         """The inputs that come nearest to slowing all motions down."""
         if not self.damping:
             return None
-        eqs = self._model
+        eqs = self.equations
         inputs = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         how: Any = {"t": now.t, "inputs": inputs, "parameters": self.parameters}
         lacking = eqs.inverse_dynamics(now.q, now.v, -self.damping * now.v, **how)
@@ -140,14 +141,14 @@ class ConstraintControl:
         return np.asarray(self._last + np.linalg.lstsq(by_input, lacking, rcond=None)[0])
 
     def _acceleration(self, now: Now, a: np.ndarray) -> np.ndarray:
-        motion = self.task.motion(self._model, now.q, now.v, a, self.parameters)
+        motion = self.task.motion(self.equations, now.q, now.v, a, self.parameters)
         assert motion.acceleration is not None, "accelerations are given"
         return motion.acceleration
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs that give the task its prescribed acceleration."""
         effect, here = self._effect(now)
-        motion = self.task.motion(self._model, now.q, now.v, None, self.parameters)
+        motion = self.task.motion(self.equations, now.q, now.v, None, self.parameters)
         error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
         wanted = self._path.acceleration(now.t) + self.feedback(error, slip, self._integral)
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.integrator import Method
 from pliant.solve.linear import StateSpace, linearize
@@ -21,7 +22,7 @@ class ExtendedKalman:
     """Estimates the state of a robot without closed loops from named outputs.
 
     Attributes:
-        equations: the model; a twin of them is used. Its `parameters` may differ from the robot's.
+        equations: the model; its `parameters` may differ from the robot's.
         outputs: names of what is measured, vectors whole.
         start: the state it believes in at first.
         deviation: standard deviation of that state, one for all or one per state (increments of q, then v).
@@ -51,7 +52,6 @@ class ExtendedKalman:
         for name in self.outputs:
             if name not in known:
                 raise UnknownName("output", name, known)
-        self._model = eqs.twin()
         rates = eqs.rates
         self._labels = rates + tuple(f"d({x})/dt" for x in rates)
         self._process = weight_matrix(self.process, self._labels, "state", 0.0)
@@ -70,9 +70,9 @@ class ExtendedKalman:
         about = self._about(t, inputs)
         C = about.C
         R = weight_matrix(self.noise, about.outputs, "output", 1.0)
-        engine = self._model.bind(inputs, self.parameters)
-        a, multipliers = engine.forward(t, q, v)
-        values = evaluate_outputs(self._model.model, engine, t, q, v, a, multipliers, 0.0)
+        bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
+        a, multipliers = bound.forward(t, q, v)
+        values = evaluate_outputs(self.equations.model, bound, t, q, v, a, multipliers, 0.0)
         expected = np.concatenate([np.atleast_1d(values[name]) for name in self.outputs])
         P = self.covariance
         gain = np.linalg.solve(C @ P @ C.T + R, C @ P).T
@@ -81,7 +81,7 @@ class ExtendedKalman:
         keep = np.eye(len(P)) - gain @ C
         self.covariance = keep @ P @ keep.T + gain @ R @ gain.T
         n = len(v)
-        self.state = State(engine.increment(q, x[:n]), v + x[n:], t)
+        self.state = State(bound.increment(q, x[:n]), v + x[n:], t)
         return self.state
 
     def predict(self, t: float, inputs: Values) -> State:
@@ -91,7 +91,7 @@ class ExtendedKalman:
         self.covariance = A @ self.covariance @ A.T + B @ self._inputs @ B.T + self.sample_time * self._process
         end = t + self.sample_time
         run = simulate(
-            self._model, (t, end), start=self.state, inputs=inputs, parameters=self.parameters, method=self.method,
+            self.equations, (t, end), start=self.state, inputs=inputs, parameters=self.parameters, method=self.method,
             save=At([end]), controllers=(),
         )  # fmt: skip
         self.state = State(run.q[-1], run.v[-1], end)
@@ -99,6 +99,11 @@ class ExtendedKalman:
 
     def _about(self, t: float, inputs: Values) -> StateSpace:
         linear = linearize(
-            self._model, at=self.state, t=t, inputs=inputs, parameters=self.parameters, independent=self._model.rates
+            self.equations,
+            at=self.state,
+            t=t,
+            inputs=inputs,
+            parameters=self.parameters,
+            independent=self.equations.rates,
         )
         return linear.select(None, self.outputs)

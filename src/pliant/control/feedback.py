@@ -12,7 +12,7 @@ from pliant.control.limits import Limits, Shortfalls, actuator_limits, allocate,
 from pliant.control.lqr import Regulator
 from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
-from pliant.equations.equations import Equations, Values
+from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.integrator.group import Group
 from pliant.solve.linear import StateSpace
@@ -170,9 +170,10 @@ class StateFeedback:
 
     def _rest_outputs(self, eqs: Equations, inputs: Values, parameters: Values, t: float) -> dict[str, Any]:
         """Outputs in the state that the design is about."""
-        at, engine = self._linear.state, eqs.bind(inputs, parameters)
-        a, multipliers = engine.forward(t, at.q, at.v)
-        return evaluate_outputs(eqs.model, engine, t, at.q, at.v, a, multipliers, 0.0)
+        at, values = self._linear.state, eqs.at(inputs=inputs, parameters=parameters).binding
+        bound = with_independent_rows(values, t, at.q, at.v)
+        a, multipliers = bound.forward(t, at.q, at.v)
+        return evaluate_outputs(eqs.model, bound, t, at.q, at.v, a, multipliers, 0.0)
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs for the state, or for its estimate, at this sample."""

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.limits import Limits, allocate, declared_limits
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.solve.independent import null_space
 
 MAX_ITERATIONS = 40
@@ -61,10 +62,10 @@ class Weighing:
     energy of what they do to the robot at rest, not by how they accelerate it.
     """
 
-    def __init__(self, engine: Any, t: float, q: np.ndarray, metric: np.ndarray | None = None) -> None:
-        self.J = engine.constraints(t, q, np.zeros(engine.nv))[3].toarray()
+    def __init__(self, bound: Any, t: float, q: np.ndarray, metric: np.ndarray | None = None) -> None:
+        self.J = bound.constraints(t, q, np.zeros(bound.nv))[3].toarray()
         self.Z = null_space(self.J)
-        matrix = engine.mass_matrix(q).toarray() if metric is None else metric
+        matrix = bound.mass_matrix(q).toarray() if metric is None else metric
         try:
             self.factor = la.cholesky(self.Z.T @ matrix @ self.Z, lower=True)
         except la.LinAlgError:
@@ -110,16 +111,16 @@ def inverse_dynamics(
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     columns = [eqs.inputs.index(name) for name in names]
-    engine = eqs.bind(inputs, parameters)
+    bound = eqs.at(inputs=inputs, parameters=parameters).binding
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
-    weighed = Weighing(engine, t, q, metric)
+    weighed = Weighing(bound, t, q, metric)
     J = weighed.J
-    extra = np.zeros(engine.nv) if forces is None else np.asarray(forces, dtype=float)
+    extra = np.zeros(bound.nv) if forces is None else np.asarray(forces, dtype=float)
 
     liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
     given = dict(inputs or {})
     u = np.clip(np.array([eqs.input_vector(inputs)[k] for k in columns]), lower, upper)
-    before = np.full((engine.nv, len(names)), np.inf)
+    before = np.full((bound.nv, len(names)), np.inf)
     share, last = 1.0, np.inf
     for count in range(MAX_ITERATIONS):
         now = given | dict(zip(names, u.tolist(), strict=True))
@@ -155,7 +156,6 @@ def inverse_dynamics(
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
     asked = float(np.linalg.norm(wanted))
-    eqs.bind(inputs, parameters)
     room = 1e-9 * (1 + np.abs(u))
     return Actuation(
         inputs=dict(zip(names, u.tolist(), strict=True)),

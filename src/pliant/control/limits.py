@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from pliant.equations.equations import Equations, UnknownName
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
 from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
 

@@ -11,7 +11,7 @@ import scipy.linalg as la
 
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.modes import Mode, check_stabilizable, system_modes
-from pliant.equations.equations import UnknownName
+from pliant.equations.core import UnknownName
 from pliant.solve.linear import StateSpace
 
 Linear: TypeAlias = StateSpace | DiscreteStateSpace

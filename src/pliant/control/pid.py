@@ -17,7 +17,8 @@ from pliant.control.inverse_dynamics import Actuation, NotSettled, Weighing, inv
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.statics import StaticModel
 from pliant.control.task import Path, Task
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.solve.watch import Now
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
@@ -76,7 +77,7 @@ class PidControl:
     the pose at rest), else by its mass; with an input for every motion the weighing does not matter.
 
     Attributes:
-        equations: the model; a twin of them is used, so that the robot may differ from it (`parameters`).
+        equations: the model; the robot may differ from it (`parameters`).
         task, path: what is to follow which path.
         gains: of the force on the task.
         compensation: "measured": the inputs that hold the present pose against gravity, springs and the elasticity of rods are
@@ -106,7 +107,6 @@ class PidControl:
         self.task.check(self.equations)
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
-        self._model = self.equations.twin()
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         for name in self._inputs:
@@ -137,27 +137,28 @@ class PidControl:
 
     def _stiffness(self, now: Now) -> np.ndarray | None:
         """The stiffness of the robot (nv x nv) where all that it can do has some; None otherwise."""
-        engine = self._model.bind(now.inputs, self.parameters)
-        zero = np.zeros(engine.nv)
-        _, multipliers = engine.forward(now.t, now.q, zero)
-        K = engine.linearized(now.t, now.q, zero, zero, multipliers).stiffness.toarray()
+        values = self.equations.at(inputs=now.inputs, parameters=self.parameters).binding
+        zero = np.zeros(values.nv)
+        bound = with_independent_rows(values, now.t, now.q, zero)
+        _, multipliers = bound.forward(now.t, now.q, zero)
+        K = bound.linearized(now.t, now.q, zero, zero, multipliers).stiffness.toarray()
         K = 0.5 * (K + K.T)
-        Z = Weighing(engine, now.t, now.q).Z
+        Z = Weighing(bound, now.t, now.q).Z
         values = la.eigvalsh(Z.T @ K @ Z)
         if not len(values) or values[0] <= SOFT * values[-1]:
             return None
         # where constraints forbid to move here they may not later on
         allowed = Z @ Z.T
-        return np.asarray(allowed @ K @ allowed + values[-1] * (np.eye(engine.nv) - allowed))
+        return np.asarray(allowed @ K @ allowed + values[-1] * (np.eye(bound.nv) - allowed))
 
     def _check_reach(self, now: Now) -> None:
-        engine = self._model.bind(now.inputs, self.parameters)
-        weighed = Weighing(engine, now.t, now.q, self._metric)
+        bound = self.equations.at(inputs=now.inputs, parameters=self.parameters).binding
+        weighed = Weighing(bound, now.t, now.q, self._metric)
         columns = [self.equations.inputs.index(name) for name in self._inputs]
-        by_input = self._model.input_derivative(
-            now.q, np.zeros(engine.nv), t=now.t, inputs=now.inputs, parameters=self.parameters
+        by_input = self.equations.input_derivative(
+            now.q, np.zeros(bound.nv), t=now.t, inputs=now.inputs, parameters=self.parameters
         )[:, columns]
-        T = self.task.jacobian(self._model, now.q, self.parameters)
+        T = self.task.jacobian(self.equations, now.q, self.parameters)
         effect = weighed(T.T).T @ weighed(by_input)
         size = np.linalg.norm(effect, axis=0)
         effect = effect[:, size > 0] / size[size > 0]
@@ -170,7 +171,7 @@ class PidControl:
 
     def command(self, now: Now) -> dict[str, float]:
         """The inputs at this sample."""
-        model, zero = self._model, np.zeros(len(now.v))
+        model, zero = self.equations, np.zeros(len(now.v))
         motion = self.task.motion(model, now.q, now.v, None, self.parameters)
         error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
         T = self.task.jacobian(model, now.q, self.parameters)
@@ -203,7 +204,7 @@ class PidControl:
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
         return inverse_dynamics(
-            self._model, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
+            self.equations, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
             preferred=self._about, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
             parameters=self.parameters,
         )  # fmt: skip

@@ -16,7 +16,8 @@ from scipy.optimize import lsq_linear
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import checked_values
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.solve.linear import linearize
 from pliant.solve.state import State
 from pliant.solve.watch import Now
@@ -42,7 +43,7 @@ class Predictive:
     """Makes named outputs follow a reference.
 
     Attributes:
-        equations: the model; a twin of them is used, so that the robot may differ from it.
+        equations: the model; the robot may differ from it.
         outputs: names of outputs of the model, vectors whole.
         reference: their values at a time [s], vectors part by part in a row.
         horizon: samples to look ahead.
@@ -71,7 +72,6 @@ class Predictive:
     seconds: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._model = self.equations.twin()
         self._inputs = self.inputs or self.equations.inputs
         known = tuple(self.equations.model.spec.outputs)
         for name in self.outputs:
@@ -127,7 +127,7 @@ class Predictive:
         m, N, T = len(self._inputs), self.horizon, self.sample_time
         present = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         linear = linearize(
-            self._model, at=State(now.q, now.v), inputs=present, parameters=self.parameters, t=now.t
+            self.equations, at=State(now.q, now.v), inputs=present, parameters=self.parameters, t=now.t
         ).select(self._inputs, self.outputs)
         drift = self._drift(now, present, linear.independent)
         A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)
@@ -155,8 +155,8 @@ class Predictive:
 
     def _drift(self, now: Now, present: Values, independent: tuple[str, ...]) -> np.ndarray:
         """Rate of the states (v, a) that the present state has with the inputs as they are."""
-        a, _ = self._model.forward_dynamics(now.q, now.v, t=now.t, inputs=present, parameters=self.parameters)
-        rows = [self._model.rates.index(name) for name in independent]
+        a, _ = self.equations.forward_dynamics(now.q, now.v, t=now.t, inputs=present, parameters=self.parameters)
+        rows = [self.equations.rates.index(name) for name in independent]
         return np.concatenate([now.v[rows], a[rows]])
 
     def _program(self, response: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -18,7 +18,8 @@ from pliant.control.limits import Limits, actuator_limits
 from pliant.control.statics import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 
 DEGREE = 3
 # Distances are weighed against each other over this length [m]; it decides no more than when the search is content.

@@ -15,7 +15,8 @@ import numpy as np
 from pliant.control.inverse_dynamics import inverse_dynamics
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.task import Path, Task
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.solve.equilibrium import Equilibrium, equilibrium
 from pliant.solve.stability import judge
 from pliant.solve.state import assemble, given_state
@@ -50,7 +51,7 @@ class StaticModel:
         parameters: Values | None,
     ) -> None:
         task.check(eqs)
-        self.eqs, self.task, self.parameters = eqs.twin(), task, parameters
+        self.eqs, self.task, self.parameters = eqs, task, parameters
         self.inputs = inputs or eqs.inputs
         for name in self.inputs:
             if name not in eqs.inputs:
@@ -71,15 +72,15 @@ class StaticModel:
     def begin(self, q: np.ndarray, inputs: Values) -> None:
         """Begin from a pose and the inputs that come nearest to holding it."""
         self._take(inputs)
-        engine = self.eqs.bind(self.values, self.parameters)
-        zero = np.zeros(engine.nv)
-        self.q = assemble(self.eqs, engine, 0.0, np.array(q, dtype=float), zero).q
+        bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(bound.nv)
+        self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
         found = inverse_dynamics(
             self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
             preferred=self.values, inputs=self.values, parameters=self.parameters,
         )  # fmt: skip
         self.values |= found.inputs
-        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(engine.m)
+        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(bound.m)
 
     def _take(self, inputs: Values) -> None:
         values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
@@ -117,10 +118,11 @@ class StaticModel:
         where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
         """
         eqs, T = self.eqs, self._jacobian()
-        engine = eqs.bind(self.values, self.parameters)
-        zero = np.zeros(engine.nv)
-        linear = engine.linearized(0.0, self.q, zero, zero, self.multipliers)
-        on = engine.row_active.astype(bool)
+        values = eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(values.nv)
+        bound = with_independent_rows(values, 0.0, self.q, zero)
+        linear = bound.linearized(0.0, self.q, zero, zero, self.multipliers)
+        on = bound.active_rows
         J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
         if pinned:
             # stiffer than the robot may be unstable
@@ -141,8 +143,8 @@ class StaticModel:
                 "some motion of the robot has neither stiffness nor weight to bring it to rest, and the task leaves it free: add "
                 "springs, or more components to the task"
             ) from None
-        self._multiplier_change = solved[engine.nv :], on
-        return np.asarray(solved[: engine.nv])
+        self._multiplier_change = solved[bound.nv :], on
+        return np.asarray(solved[: bound.nv])
 
     def settle(self, u: np.ndarray) -> None:
         """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
@@ -177,7 +179,7 @@ class StaticModel:
 
     def _step(self, du: np.ndarray, change: np.ndarray) -> None:
         """Change inputs and pose, and the multipliers with them."""
-        self.q = self.eqs.engine.increment(self.q, change)
+        self.q = self.eqs.binding.increment(self.q, change)
         by, on = self._multiplier_change
         if by.size:
             self.multipliers = self.multipliers.copy()
@@ -290,17 +292,17 @@ def rest_with(
     their `limits`.
     """
     model = StaticModel(eqs, task, use, limits, parameters)
-    model.begin(given_state(eqs, start, parameters, 0.0, where="start").q, dict(inputs or {}))
+    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))
     model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
-    engine = eqs.bind(model.values, parameters)
-    zero = np.zeros(engine.nv)
-    at = engine.linearized(0.0, model.q, zero, zero, model.multipliers)
+    here = eqs.at(inputs=model.values, parameters=parameters)
+    zero = np.zeros(len(eqs.rates))
+    at = here.binding.linearized(0.0, model.q, zero, zero, model.multipliers)
     judged = judge(at)
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
         "converged", f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q, model.multipliers,
-        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, eqs, dict(model.values), dict(parameters or {}),
+        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
     )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,6 @@ class Tracking:
         self.gains = [self.hold.gain] * count
         if self.task is not None:
             self.task.check(self.equations)
-        self._model = self.equations.twin()  # the robot may have other parameters
         plant = self.hold.plant
         self._push = [self._through(plant.state.q, *held(plant.A, plant.B, self.sample_time), self.hold.gain)] * (
             count + 1
@@ -83,7 +82,7 @@ class Tracking:
         """The least lasting change of the inputs per lasting change of the task (m x k), against the feedback."""
         if self.task is None or not self.integral:
             return np.zeros((B.shape[1], 0))
-        J = self.task.jacobian(self._model, q, self.parameters)
+        J = self.task.jacobian(self.equations, q, self.parameters)
         states = np.linalg.solve(np.eye(len(A)) - A + B @ gain, B)
         return np.linalg.pinv(J @ states[: J.shape[1]], rcond=1e-6)
 
@@ -116,7 +115,7 @@ class Tracking:
     def _learn(self, q: np.ndarray, v: np.ndarray, now: Now) -> np.ndarray:
         """Integral of the task's error; it waits while commands are cut to their limits."""
         assert self.task is not None
-        wanted = self.task.motion(self._model, q, v, None, self.parameters).value
+        wanted = self.task.motion(self.equations, q, v, None, self.parameters).value
         error = wanted - self.task.motion(now.equations, now.q, now.v, None, now.parameters).value
         if not self._actuation.short:
             self._sum = self._sum + self.sample_time * error

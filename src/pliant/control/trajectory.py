@@ -15,7 +15,8 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from pliant.control.limits import Limits, actuator_limits
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.language.arguments import mapping, number, vector
 from pliant.solve.state import State
 

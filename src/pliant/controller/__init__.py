@@ -37,8 +37,7 @@ def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[
         return []
     given = dict(parameters or {})
     environment = eqs.model.environment.with_values(given)
-    # designed on a twin: the run's own evaluator is in use
-    plant = Plant(eqs.twin(), environment, given)
+    plant = Plant(eqs, environment, given)
     return [_built(controller, plant, name) for name, controller in described.items()]
 
 

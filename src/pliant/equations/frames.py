@@ -10,8 +10,7 @@ import numpy as np
 from pliant.model.model import Model
 
 if TYPE_CHECKING:
-    from pliant.equations.compiled import CompiledEngine
-    from pliant.equations.interpreted import InterpretedEngine
+    from pliant.equations.binding import Binding
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,20 @@ class FrameMotion:
 
 def frame_motion(
     model: Model,
-    engine: CompiledEngine | InterpretedEngine,
+    bound: Binding,
     q: np.ndarray,
     v: np.ndarray | None,
     a: np.ndarray | None,
     names: tuple[str, ...],
 ) -> dict[str, FrameMotion]:
     """Motions of the named frames."""
-    rotations, positions = engine.node_poses(q)
-    twists = None if v is None else engine.node_twists(q, v)
-    accelerations = None if v is None or a is None else engine.node_accelerations(0.0, q, v, a)
+    rotations, positions = bound.node_poses(q)
+    twists = None if v is None else bound.node_twists(q, v)
+    accelerations = None if v is None or a is None else bound.node_accelerations(0.0, q, v, a)
     out = {}
     for name in names:
         entry = model.frames[name]
-        placement = engine.theta[entry.constants : entry.constants + 12]
+        placement = bound.constants[entry.constants : entry.constants + 12]
         R, p = rotations[entry.node], positions[entry.node]
         rotation = R @ placement[:9].reshape(3, 3, order="F")
         position = p + R @ placement[9:]
@@ -68,12 +67,12 @@ def frame_motion(
     return out
 
 
-def frame_jacobian(model: Model, engine: CompiledEngine | InterpretedEngine, q: np.ndarray, name: str) -> np.ndarray:
+def frame_jacobian(model: Model, bound: Binding, q: np.ndarray, name: str) -> np.ndarray:
     """Velocity of a frame's origin and its angular velocity per rate, in world axes, 6 x nv."""
     entry = model.frames[name]
-    rotations, positions = engine.node_poses(q)
-    point = positions[entry.node] + rotations[entry.node] @ engine.theta[entry.constants + 9 : entry.constants + 12]
-    out = engine.node_jacobian(q, entry.node)
+    rotations, positions = bound.node_poses(q)
+    point = positions[entry.node] + rotations[entry.node] @ bound.constants[entry.constants + 9 : entry.constants + 12]
+    out = bound.node_jacobian(q, entry.node)
     out[:3] += np.cross(out[3:].T, point).T
     return out
 

@@ -26,7 +26,7 @@ from pliant.output.outputs import (
 )
 
 if TYPE_CHECKING:
-    from pliant.equations.equations import Engine
+    from pliant.equations.binding import Binding
 
 
 def output_names(model: Model) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def _unit(model: Model, spec: Any) -> str:
 
 def evaluate_outputs(
     model: Model,
-    engine: Engine,
+    bound: Binding,
     t: float,
     q: np.ndarray,
     v: np.ndarray,
@@ -95,13 +95,13 @@ def evaluate_outputs(
     if not model.spec.outputs:
         return {}
     out: dict[str, Any] = {}
-    signals, rates = engine.signals(t)[1], engine.signal_rates(t)[0]
-    parts = output_function(model).call([q, v, a, multipliers, engine.theta, signals, rates])
+    signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
+    parts = output_function(model).call([q, v, a, multipliers, bound.constants, signals, rates])
     symbolic = iter(parts)
     energies: np.ndarray | None = None
     for name, spec in model.spec.outputs.items():
         if isinstance(spec, EnergyOutput):
-            energies = engine.energies(t, q, v) if energies is None else energies
+            energies = bound.energies(t, q, v) if energies is None else energies
             values = {
                 "kinetic": energies[0],
                 "potential": energies[1],

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pliant._version import __version__
-from pliant.equations.compile import runtime_sources
+from pliant.equations.libraries import runtime_sources
 from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TimeSeries, build_tables
 from pliant.io import c_text
 from pliant.model.inputs import SERIES
@@ -317,9 +317,9 @@ def _assembled_start(model: Model) -> _Start:
     from pliant.solve.state import assemble
 
     equations = Equations(model)
-    engine = equations.bind()
-    assembled = assemble(equations, engine, 0.0, q, v)
-    return _Start(assembled.q, engine.row_active.copy())
+    bound = equations.binding
+    assembled = assemble(equations, bound, 0.0, q, v)
+    return _Start(assembled.q, assembled.bound.row_active.copy())
 
 
 def factor_bounds(tables: Tables) -> tuple[int, int]:

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.equations.compiled import EvaluationError, Linearized
-from pliant.equations.equations import Engine
+from pliant.equations.binding import Binding, Linearized
+from pliant.equations.workspace import EvaluationError
 from pliant.solve.loading import Loading
 from pliant.solve.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
 from pliant.solve.statics import Statics, largest_turn
@@ -102,11 +102,11 @@ def robot_size(poses: np.ndarray) -> float:
 class ArcStatics(Statics):
     """Statics with the path's parameter among the unknowns."""
 
-    def __init__(self, engine: Engine, t: float, tolerance: float, loading: Loading, size: float) -> None:
+    def __init__(self, bound: Binding, t: float, tolerance: float, loading: Loading, size: float) -> None:
         """`size`: length of the robot [m] that displacements are compared with."""
-        super().__init__(engine, t, tolerance)
+        super().__init__(bound, t, tolerance)
         self.loading, self.size = loading, size
-        self._push = np.zeros(engine.nv)
+        self._push = np.zeros(bound.nv)
 
     def push(self, force: np.ndarray) -> None:
         """Add constant generalized forces (nv) that act along the whole path."""
@@ -114,31 +114,32 @@ class ArcStatics(Statics):
 
     def apply(self, value: float) -> None:
         """Put a value of the parameter in force."""
-        load, gap = self.loading.apply(value)
-        self._load, self._gap = self._push + load, np.zeros(self.engine.m) + gap
+        self.bound = self.loading.at(value, self.bound)
+        load, gap = self.loading.left_open(value)
+        self._load, self._gap = self._push + load, np.zeros(self.bound.m) + gap
 
     def metric(self, at: Linearized) -> Metric:
         """How long changes are at a pose."""
-        masses = self.engine.system.masses.values()
-        total = float(sum(self.engine.theta[k] for k in masses))
+        masses = self.bound.system.masses.values()
+        total = float(sum(self.bound.constants[k] for k in masses))
         typical = float(np.mean(at.mass.diagonal())) if at.mass.shape[0] else 0.0
         if total <= 0 or typical <= 0:
-            return Metric(sp.identity(self.engine.nv, format="csc"), self.loading.scale)
+            return Metric(sp.identity(self.bound.nv, format="csc"), self.loading.scale)
         # a little of every increment, so that massless directions have a length too
-        matrix = at.mass + 1e-6 * typical * sp.identity(self.engine.nv)
+        matrix = at.mass + 1e-6 * typical * sp.identity(self.bound.nv)
         return Metric(sp.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
 
     def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
-        load, gap = self._load, self._gap
-        by = self.loading.derivative(value, lambda: self._residual(q, multipliers))
-        self._load, self._gap = load, gap
-        return by
+        def imbalance(place: float) -> tuple[np.ndarray, np.ndarray]:
+            return self._residual(q, multipliers, self.loading.at(place, self.bound))
+
+        return self.loading.derivative(value, imbalance)
 
     def _bordered(
         self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric
     ) -> _Bordered:
         """The equations' matrix, bordered by the derivative by the parameter and by the product with `border`."""
-        return _Bordered(at, by_value, border, metric, self.engine.row_active.astype(float))
+        return _Bordered(at, by_value, border, metric, self.bound.row_active.astype(float))
 
     def correct(
         self, q: np.ndarray, multipliers: np.ndarray, value: float, border: Direction, metric: Metric, *,
@@ -155,7 +156,7 @@ class ArcStatics(Statics):
             try:
                 self.apply(value)
                 at = self.linearized(q, multipliers)
-                force, phi = at.residual - self._load, (at.phi - self._gap) * self.engine.row_active
+                force, phi = at.residual - self._load, (at.phi - self._gap) * self.bound.row_active
                 by_value = self._by_value(q, multipliers, value)
             except EvaluationError:
                 return None
@@ -178,16 +179,16 @@ class ArcStatics(Statics):
             if not (converged or patient or shorter):
                 return None
             polished, last = converged, length
-            q, multipliers = self.engine.increment(q, step.q), multipliers + step.multipliers
+            q, multipliers = self.bound.increment(q, step.q), multipliers + step.multipliers
             value += step.value
-            if largest_turn(self.engine.node_poses(start)[0], self.engine.node_poses(q)[0]) > MAX_STEP_TURN:
+            if largest_turn(self.bound.node_poses(start)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
                 return None
         return None
 
     def with_tangent(self, place: Place, toward: Direction) -> Place | None:
         """The place with its unit tangent on the side of `toward`, and its own scaling of stiffness."""
         bordered = self._bordered(place.at, place.by_value, toward, place.metric)
-        found = bordered.solve(np.zeros(self.engine.nv), np.zeros(self.engine.m), 1.0)
+        found = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
         if found is None:
             return None
         length = place.metric.length(found)
@@ -208,9 +209,9 @@ class ArcStatics(Statics):
         guess = way.times(length)
         if bend is not None:
             guess = guess.plus(bend.times(0.5 * length**2))
-        q = self.engine.increment(place.q, guess.q)
+        q = self.bound.increment(place.q, guess.q)
         multipliers, value = place.multipliers + guess.multipliers, place.value + guess.value
-        if largest_turn(self.engine.node_poses(place.q)[0], self.engine.node_poses(q)[0]) > MAX_STEP_TURN:
+        if largest_turn(self.bound.node_poses(place.q)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
             return None
         found = self.correct(q, multipliers, value, way, place.metric, patient=patient)
         return None if found is None else self.with_tangent(replace(found, scaling=place.scaling), way)

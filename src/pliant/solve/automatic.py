@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as la
 
-from pliant.equations.equations import Engine
+from pliant.equations.binding import Binding
 from pliant.solve.independent import null_space
 from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock
 
@@ -17,7 +17,7 @@ EIGENVALUES_UP_TO = 400
 
 
 def choose_method(
-    engine: Engine,
+    bound: Binding,
     begin: float,
     end: float,
     q: np.ndarray,
@@ -27,23 +27,23 @@ def choose_method(
     atol: float | None = None,
 ) -> tuple[Method, str]:
     """The integrator and, in a few words, why."""
-    stiff, why = _stiffness(engine, begin, end, q, v)
-    if engine.m and stiff:
+    stiff, why = _stiffness(bound, begin, end, q, v)
+    if bound.m and stiff:
         return GeneralizedAlpha(rtol=rtol, atol=atol), f"automatic: constraints, {why}"
     if stiff:
         return Rosenbrock(rtol=rtol, atol=atol), f"automatic: {why}"
     return ExplicitRungeKutta(rtol=rtol, atol=atol), f"automatic: {why}"
 
 
-def _stiffness(engine: Engine, begin: float, end: float, q: np.ndarray, v: np.ndarray) -> tuple[bool, str]:
-    system = engine.system
+def _stiffness(bound: Binding, begin: float, end: float, q: np.ndarray, v: np.ndarray) -> tuple[bool, str]:
+    system = bound.system
     if not (system.coordinate_forces or system.frame_forces or system.routes):
         return False, "no springs or dampers"
-    if engine.nv > EIGENVALUES_UP_TO:
-        return True, f"{engine.nv} rates with springs"
-    a, multipliers = engine.forward(begin, q, v)
-    linear = engine.linearized(begin, q, v, a, multipliers)
-    Z = null_space(linear.jacobian.toarray()[engine.row_active.astype(bool)])
+    if bound.nv > EIGENVALUES_UP_TO:
+        return True, f"{bound.nv} rates with springs"
+    a, multipliers = bound.forward(begin, q, v)
+    linear = bound.linearized(begin, q, v, a, multipliers)
+    Z = null_space(linear.jacobian.toarray()[bound.active_rows])
     K, C, M = (Z.T @ x.toarray() @ Z for x in (linear.stiffness, linear.damping, linear.mass))
     f = len(M)
     if f == 0:

@@ -147,7 +147,7 @@ def _truly(kind: str, eqs: Equations, rod: str) -> str:
 
 
 def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: Sequence[float], method: Method) -> _Run:
-    engine = eqs.bind()
+    bound = eqs.binding
     start = time.perf_counter()
     static, notes = [], []
     for t in static_at:
@@ -164,7 +164,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
         raise RecordingError(f"the simulation with {kind} failed: {run.message}")
     path = np.asarray(run[output].values).reshape(len(run.time), -1)
     rest = np.array(static).reshape(len(static_at), path.shape[1])
-    return _Run(kind, eqs, engine.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
+    return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
 
 
 def _row(
@@ -184,7 +184,7 @@ def _row(
     return Comparison(
         rod=run.kind,
         states=len(eqs.coordinates) + len(eqs.rates),
-        derive_s=eqs.derive_seconds + eqs.engine.table_seconds,
+        derive_s=eqs.derive_seconds + eqs.binding.program.table_seconds,
         compile_s=run.compile_s,
         static_s=run.static_s,
         run_s=run.run_s,

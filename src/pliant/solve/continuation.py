@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, whole
 from pliant.model.model import SI_HINT
 from pliant.solve.arc import ArcStatics, Direction, Place, robot_size
 from pliant.solve.equilibrium import Equilibrium, equilibrium
 from pliant.solve.follower import MAX_STEP, Branch, Follower
-from pliant.solve.loading import Loading, ModelLoading
+from pliant.solve.loading import ModelLoading
 from pliant.solve.path import Path, PathPoint
 from pliant.solve.path_record import record_path
 from pliant.solve.result import Timing
@@ -33,7 +34,7 @@ def continuation(
     imperfection: Mapping[str, float] | None = None,
     stop: Mapping[str, float] | None = None,
     reverse: bool = False,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     t: float = 0.0,
     max_points: int = 500,
@@ -62,8 +63,8 @@ def continuation(
     whole("max_points", max_points, least=2)
     positive("max_step", max_step)
     positive("tolerance", tolerance)
-    eqs.bind(inputs, parameters)
-    loading = ModelLoading(eqs, parameter, 1.0, inputs, parameters)
+    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    loading = ModelLoading(eqs, parameter, 1.0)
     eqs.check_limits({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
@@ -75,9 +76,8 @@ def continuation(
         status, message = "failed", notes.pop(0)
     else:
         status, message = follower.run(place, start if isinstance(start, PathPoint) else None)
-    engine = eqs.bind(loading.inputs, loading.parameters)
     timing = Timing(
-        eqs.derive_seconds, engine.compile_seconds, time.perf_counter() - begin, len(follower.record.places),
+        eqs.derive_seconds, eqs.binding.program.compile_seconds, time.perf_counter() - begin, len(follower.record.places),
         follower.rejected, follower.tried,
     )  # fmt: skip
     return record_path(eqs, statics, follower.record, status, message, tuple(notes), timing, loading, t)
@@ -101,27 +101,25 @@ def _pushed(
 
 
 def _first_place(
-    eqs: Equations, loading: Loading, first: float, start: State | Equilibrium | PathPoint | np.ndarray | None,
+    eqs: Equations, loading: ModelLoading, first: float, start: State | Equilibrium | PathPoint | np.ndarray | None,
     imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
 ) -> tuple[Place | None, ArcStatics, list[str]]:  # fmt: skip
     """The path's first point with its tangent; None, and the reason first in the notes, where there is none."""
-    assert isinstance(loading, ModelLoading)
-    loading.apply(first)
-    engine = eqs.bind(loading.inputs, loading.parameters)
-    push = np.zeros(engine.nv)
+    eqs = loading.equations(first)
+    push = np.zeros(len(eqs.rates))
     for name, force in imperfection.items():
         if name not in eqs.rates:
             raise UnknownName("rate", name, eqs.rates)
         push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
-    state = given_state(eqs, start, loading.parameters, t, where="start")
-    made = assemble(eqs, engine, t, state.q, np.zeros(engine.nv))
-    q, multipliers = made.q, state.multipliers
+    state = given_state(eqs, start, t, where="start")
+    made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)))
+    bound, q, multipliers = made.bound, made.q, state.multipliers
     notes = list(made.messages)
-    statics = ArcStatics(engine, t, tolerance, loading, robot_size(engine.node_poses(q)[1]))
+    statics = ArcStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
     statics.push(push)
-    fixed = Direction(np.zeros(engine.nv), np.zeros(engine.m), loading.scale)
-    if start is None or len(multipliers) != engine.m:
-        rest = equilibrium(eqs, start=q, inputs=loading.inputs, parameters=loading.parameters, t=t, tolerance=tolerance)
+    fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)
+    if start is None or len(multipliers) != bound.m:
+        rest = equilibrium(eqs, start=q, t=t, tolerance=tolerance)
         if rest.status != "converged":
             return None, statics, [f"the path has no first point: {rest.message}"]
         q, multipliers = rest.q, rest.multipliers

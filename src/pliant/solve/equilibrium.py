@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import need_equations, number, positive, whole
+from pliant.model.inputs import TimeSeries
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
@@ -44,9 +46,17 @@ class Equilibrium:
     stiffness: float | None
     iterations: int
     equations: Equations
-    inputs: Values
-    parameters: Values
     time: float = 0.0
+
+    @property
+    def inputs(self) -> dict[str, float | TimeSeries]:
+        """Inputs that were given for it."""
+        return self.equations.given_inputs
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters that were given for it."""
+        return self.equations.given_parameters
 
     @property
     def state(self) -> State:
@@ -61,16 +71,16 @@ class Equilibrium:
     @property
     def frames(self) -> dict[str, FrameMotion]:
         """Frames by name."""
-        return self.equations.frames(self.q, parameters=self.parameters)
+        return self.equations.frames(self.q)
 
     @property
     def outputs(self) -> dict[str, Any]:
         """The model's outputs by name."""
-        engine = self.equations.bind(self.inputs, self.parameters)
-        zero = np.zeros(engine.nv)
+        bound = self.equations.binding
+        zero = np.zeros(bound.nv)
         return evaluate_outputs(
             self.equations.model,
-            engine,
+            bound,
             self.time,
             self.q,
             zero,
@@ -90,19 +100,22 @@ class Equilibrium:
 
 
 def brought_along(
-    at: Any, inputs: Values | None, parameters: Values | None
-) -> tuple[Any, Values | None, Values | None]:
-    """What an analysis works about: an `Equilibrium` brings its inputs and parameters along, where none are given."""
-    if not isinstance(at, Equilibrium):
-        return at, inputs, parameters
-    return at.state, at.inputs if inputs is None else inputs, at.parameters if parameters is None else parameters
+    eqs: Equations, at: Any, inputs: InputValues | None, parameters: Values | None
+) -> tuple[Equations, Any]:
+    """The equations and the state that an analysis works about: an `Equilibrium` brings its inputs and parameters along, where
+    none are given."""
+    if isinstance(at, Equilibrium):
+        inputs = at.inputs if inputs is None else inputs
+        parameters = at.parameters if parameters is None else parameters
+        at = at.state
+    return eqs.at(inputs=inputs, parameters=parameters), at
 
 
 def equilibrium(
     eqs: Equations,
     *,
     start: Any = None,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     t: float = 0.0,
     tolerance: float = 1e-10,
@@ -118,20 +131,21 @@ def equilibrium(
     controller can hold it.
     """
     need_equations(eqs)
-    engine = eqs.bind(inputs, parameters)
+    eqs = eqs.at(inputs=inputs, parameters=parameters)
     positive("tolerance", tolerance)
-    start_q = q = np.array(given_state(eqs, start, parameters, t, where="start").q)
-    made = assemble(eqs, engine, t, q, np.zeros(engine.nv))
-    solver = Statics(engine, t, tolerance)
-    notes = [*made.messages, *pushed_tendons(eqs.model, engine.signals(t)[1])]
+    start_q = q = np.array(given_state(eqs, start, t, where="start").q)
+    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)))
+    bound = made.bound
+    solver = Statics(bound, t, tolerance)
+    notes = [*made.messages, *pushed_tendons(eqs.model, bound.signals(t)[1])]
     # what is soft remembers how its ends were brought together, so far ones are not put there at once
-    squeezed = not stay and _is_squeezed(eqs, engine, start_q, made.gap)
-    settled = settle(eqs, engine, t, start_q, tolerance) if squeezed else None
+    squeezed = not stay and _is_squeezed(eqs, bound, start_q, made.gap)
+    settled = settle(eqs, bound, t, start_q, tolerance) if squeezed else None
     if settled is not None and settled.stable:
         q, multipliers, iterations, done = settled.q, settled.multipliers, settled.points, True
         notes += settled.notes
     else:
-        q, multipliers, iterations, done = solver.solve(made.q, np.zeros(engine.m), 0.0)
+        q, multipliers, iterations, done = solver.solve(made.q, np.zeros(bound.m), 0.0)
         if not done:
             q, multipliers, more, done = solver.continuation(made.q)
             iterations += more
@@ -141,9 +155,9 @@ def equilibrium(
     judged = judge(at) or judge_large(at)
     came = not stay and (iterations > 0 or bool(made.messages))
     gives_way = judged is not None and judged.stable is False and judged.conservative
-    gives_way = gives_way and engine.nv <= DENSE_UP_TO
+    gives_way = gives_way and bound.nv <= DENSE_UP_TO
     if came and settled is None and (not done or gives_way):
-        settled = settle(eqs, engine, t, start_q, tolerance)
+        settled = settle(eqs, bound, t, start_q, tolerance)
         if settled is not None and (settled.stable or not done):
             q, multipliers, done = settled.q, settled.multipliers, True
             iterations += settled.points
@@ -160,27 +174,24 @@ def equilibrium(
         why = f": {judged.remark}" if judged is not None and judged.remark else ""
         notes.insert(0, f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}")
     else:
-        worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if engine.nv else ""
+        worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if bound.nv else ""
         notes.insert(
             0,
             f"no equilibrium found: a force of {residual:.3g} on '{worst}' stays unbalanced after {iterations} "
             "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it.",
         )
-    notes += turns_near_limit(eqs.model, engine, q[None])
+    notes += turns_near_limit(eqs.model, bound, q[None])
     status = "converged" if done else "failed"
-    return Equilibrium(
-        status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs,
-        dict(inputs or {}), dict(parameters or {}), t,
-    )  # fmt: skip
+    return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
 
 
 SQUEEZED = 1e-3
 """Constraints that are open by this share of the robot's size at the start squeeze or stretch what is soft."""
 
 
-def _is_squeezed(eqs: Equations, engine: Engine, q: np.ndarray, gap: float) -> bool:
+def _is_squeezed(eqs: Equations, bound: Binding, q: np.ndarray, gap: float) -> bool:
     """Whether closing the constraints deforms rods by much."""
-    return bool(eqs.model.spec.rods) and gap > SQUEEZED * robot_size(engine.node_poses(q)[1])
+    return bool(eqs.model.spec.rods) and gap > SQUEEZED * robot_size(bound.node_poses(q)[1])
 
 
 def equilibria(
@@ -190,7 +201,7 @@ def equilibria(
     spread: float = 1.0,
     seed: int = 0,
     t: float = 0.0,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
 ) -> list[Equilibrium]:
     """Different equilibria found from the model's pose and from random poses around it.
@@ -201,26 +212,20 @@ def equilibria(
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
     rng = np.random.default_rng(seed)
-    engine = eqs.bind(inputs, parameters)
-    first = eqs.initial_state(parameters)[0]
+    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    bound, first = eqs.binding, eqs.initial_state()[0]
     found: list[Equilibrium] = []
     for k in range(starts):
-        increment = np.zeros(engine.nv) if k == 0 else rng.normal(scale=spread, size=engine.nv)
+        increment = np.zeros(bound.nv) if k == 0 else rng.normal(scale=spread, size=bound.nv)
         try:
-            result = equilibrium(
-                eqs,
-                start=engine.increment(first, increment),
-                inputs=inputs,
-                parameters=parameters,
-                t=t,
-            )
+            result = equilibrium(eqs, start=bound.increment(first, increment), t=t)
         except RuntimeError:
             continue
         if result.status != "converged":
             continue
-        poses = eqs.bind(inputs, parameters).node_poses(result.q)
-        if not any(_same_pose(poses, eqs.engine.node_poses(other.q)) for other in found):
-            found.append(replace(result))
+        poses = bound.node_poses(result.q)
+        if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
+            found.append(result)
     return sorted(found, key=lambda e: not e.stable)
 
 

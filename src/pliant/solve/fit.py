@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.stats import t as student
 
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.solve.compare import DEFAULT_METHOD
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Equations, UnknownName
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, whole
 from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.path import PathPoint, leading
@@ -191,8 +192,8 @@ class Follower:
         if name in self.eqs.coordinates:
             return float(place.q[self.eqs.coordinates.index(name)])
         self.statics.apply(place.value)
-        engine, zero = self.statics.engine, np.zeros(self.statics.engine.nv)
-        value = evaluate_outputs(self.eqs.model, engine, self.t, place.q, zero, zero, place.multipliers, 0.0)[name]
+        bound, zero = self.statics.bound, np.zeros(self.statics.bound.nv)
+        value = evaluate_outputs(self.eqs.model, bound, self.t, place.q, zero, zero, place.multipliers, 0.0)[name]
         if not isinstance(value, float):
             raise ArgumentError(f"the output '{name}' is a vector; name one of its components in the model's outputs")
         return value
@@ -224,7 +225,7 @@ class Follower:
 
     def _exactly(self, place: Place) -> Place:
         """The end, with the parameter at its value to the last digit."""
-        nothing = np.zeros(self.statics.engine.nv), np.zeros(self.statics.engine.m)
+        nothing = np.zeros(self.statics.bound.nv), np.zeros(self.statics.bound.m)
         fixed = Direction(*nothing, self.statics.loading.scale)
         found = self.statics.correct(place.q, place.multipliers, self.to, fixed, place.metric, patient=True)
         assert place.tangent is not None
@@ -238,10 +239,10 @@ class Follower:
         assert self.branch is not None
         assert place.tangent is not None
         force = place.at.stiffness @ direction
-        change = np.zeros(self.statics.engine.m)
-        if self.statics.engine.m:
+        change = np.zeros(self.statics.bound.m)
+        if self.statics.bound.m:
             change = np.linalg.lstsq(place.at.jacobian.toarray().T, force, rcond=None)[0]
-            change *= self.statics.engine.row_active
+            change *= self.statics.bound.row_active
         way = Direction(direction, change, 0.0)
         # across the path that is left: the branch then cannot be mistaken for it
         along = place.metric.dot(way, place.tangent)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from pliant.equations.equations import Engine, Equations, UnknownName, Values
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.solve.independent import null_space
@@ -96,12 +98,12 @@ def manipulability(
 
     per_radian: length [m] that a radian counts as, where both come together. Constraints are respected.
     """
-    engine = eqs.bind(None, parameters)
+    bound = eqs.at(parameters=parameters).binding
     q = np.asarray(q, dtype=float)
     J = eqs.frame_jacobian(frame, q, parameters=parameters)
     J = np.vstack([J[:3], per_radian * J[3:]]) if rotation else J[:3]
-    if engine.m:
-        J = J @ null_space(engine.constraints(0.0, q, np.zeros(engine.nv))[3].toarray())
+    if bound.m:
+        J = J @ null_space(bound.constraints(0.0, q, np.zeros(bound.nv))[3].toarray())
     if J.shape[1] == 0:
         return Manipulability(0.0, np.zeros(0), np.zeros((len(J), 0)), 0)
     directions, values, _ = np.linalg.svd(J, full_matrices=False)
@@ -139,12 +141,12 @@ def inverse_kinematics(
     search = _Search(eqs, frame, position, rotation, limits or {}, per_radian, tolerance, parameters)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
-    first = given_state(eqs, start, parameters, 0.0, where="start").q
+    first = given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q
     rng = np.random.default_rng(seed)
     found: list[Reach] = []
     for k in range(starts):
         increment = np.zeros(search.nv) if k == 0 else rng.normal(scale=spread, size=search.nv)
-        result = search.run(search.engine.increment(first, increment))
+        result = search.run(search.bound.increment(first, increment))
         if not any(search.same(result, other) for other in found):
             found.append(result)
     reached = [r for r in found if r.status == "reached"]
@@ -169,8 +171,8 @@ class _Search:
         if frame not in eqs.frame_names:
             raise UnknownName("frame", frame, eqs.frame_names)
         self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
-        self.engine: Engine = eqs.bind(None, parameters)
-        self.nv, self.per_radian, self.tolerance = self.engine.nv, per_radian, tolerance
+        self.bound: Binding = eqs.at(parameters=parameters).binding
+        self.nv, self.per_radian, self.tolerance = self.bound.nv, per_radian, tolerance
         positive("per_radian", per_radian)
         positive("tolerance", tolerance)
         self.position = vector("a target position", position, 3)
@@ -197,7 +199,7 @@ class _Search:
         while iterations < MAX_ITERATIONS and np.linalg.norm(error) > 0.01 * self.tolerance:
             iterations += 1
             step = self._step(q, error, J, damping)
-            candidate = self._inside(self.engine.increment(q, step))
+            candidate = self._inside(self.bound.increment(q, step))
             new_error, new_J = self._errors(candidate)
             promised = error @ error - np.sum((error + J @ step) ** 2)
             if error @ error - new_error @ new_error >= LEAST_GAIN * promised > 0:
@@ -207,8 +209,8 @@ class _Search:
                 damping = 10 * damping
             if np.abs(step).max(initial=0.0) < LAST_STEP or damping > 1e12:
                 break
-        if self.engine.m:
-            q = assemble(self.eqs, self.engine, 0.0, q, np.zeros(self.nv)).q
+        if self.bound.m:
+            q = assemble(self.eqs, self.bound, 0.0, q, np.zeros(self.nv)).q
         return self._result(q, iterations)
 
     def _step(self, q: np.ndarray, error: np.ndarray, J: np.ndarray, damping: float) -> np.ndarray:
@@ -233,8 +235,8 @@ class _Search:
             turn = _rotation_vector(here.rotation @ self.rotation.T)
             errors.append(self.per_radian * turn)
             rows.append(self.per_radian * _inverse_tangent(turn) @ J[3:])
-        if self.engine.m:
-            phi, _, _, constraint = self.engine.constraints(0.0, q, np.zeros(self.nv))
+        if self.bound.m:
+            phi, _, _, constraint = self.bound.constraints(0.0, q, np.zeros(self.nv))
             errors.append(phi)
             rows.append(constraint.toarray())
         return np.concatenate(errors), np.vstack(rows)
@@ -277,7 +279,7 @@ class _Search:
 
     def poses(self, q: np.ndarray) -> np.ndarray:
         """Positions and directions of all nodes, in one row: the same for angles that differ by whole turns."""
-        R, p = self.engine.node_poses(q)
+        R, p = self.bound.node_poses(q)
         return np.concatenate([p.ravel(), R.ravel()])
 
     def same(self, a: Reach, b: Reach) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians
 from pliant.language.arguments import ArgumentError, name_tuple, need_equations
 from pliant.output.outputs import EnergyOutput
@@ -70,7 +72,7 @@ def linearize(
     *,
     at: Any = None,
     independent: Sequence[str] | None = None,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     t: float | None = None,
 ) -> StateSpace:
@@ -81,33 +83,33 @@ def linearize(
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
     """
     need_equations(eqs)
-    at, inputs, parameters = brought_along(at, inputs, parameters)
-    engine, independent = eqs.bind(inputs, parameters), name_tuple(independent)
-    about = given_state(eqs, at, parameters, t or 0.0, where="at")
+    independent = name_tuple(independent)
+    eqs, at = brought_along(eqs, at, inputs, parameters)
+    about = given_state(eqs, at, t or 0.0, where="at")
     t = about.t if t is None else t
-    made = assemble(eqs, engine, t, np.array(about.q), np.array(about.v))
-    q, v = made.q, made.v
-    a, multipliers = engine.forward(t, q, v)
+    made = assemble(eqs, eqs.binding, t, np.array(about.q), np.array(about.v))
+    bound, q, v = made.bound, made.q, made.v
+    a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
     if not np.any(v) and residual < 1e-6:
         # at an equilibrium: drop the round-off accelerations
-        a = np.zeros(engine.nv)
-        multipliers = at_rest(engine, t, q)[1].multipliers
-    linear = engine.linearized(t, q, v, a, multipliers)
-    Eq, Ev = engine.acceleration_tangent()
-    on = engine.row_active.astype(bool)
+        a = np.zeros(bound.nv)
+        multipliers = at_rest(bound, t, q)[1].multipliers
+    linear = bound.linearized(t, q, v, a, multipliers)
+    Eq, Ev = bound.acceleration_tangent(t, q, v, a)
+    on = bound.active_rows
     J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
     K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
     gamma = _bracket(eqs, v)
     chosen, G = partition(J, None if independent is None else _indices(eqs, independent), eqs.rates)
-    f, n, m = len(chosen), engine.nv, len(J)
+    f, n, m = len(chosen), bound.nv, len(J)
     # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
     H = 0.5 * (Ev - J @ gamma)
     dependent = [i for i in range(n) if i not in chosen]
     P = np.zeros((n, n))
     if m:
         P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
-    Rq, Rv = _force_by_input(eqs, engine, t, q, v, inputs)
+    Rq, Rv = _force_by_input(eqs, bound, t, q, v)
     kkt = np.block([[M, -J.T], [J, np.zeros((m, m))]])
     by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
     by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
@@ -116,11 +118,11 @@ def linearize(
     B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
     full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
-    names, out_C, out_D = _outputs(eqs, engine, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
+    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
     labels = tuple(eqs.rates[i] for i in chosen)
     return StateSpace(
         A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
-        State(q, v, t, multipliers), engine.signals(t)[0][: len(eqs.inputs)], residual,
+        State(q, v, t, multipliers), bound.signals(t)[0][: len(eqs.inputs)], residual,
     )  # fmt: skip
 
 
@@ -141,20 +143,20 @@ def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
 
 
 def _force_by_input(
-    eqs: Equations, engine: Any, t: float, q: np.ndarray, v: np.ndarray, inputs: Values | None
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives by the inputs of the residual and of the constraints' prescribed accelerations.
 
     An input that prescribes a position acts through its own acceleration, which held inputs do not have; it gives no
     column here.
     """
-    by_signal = engine.input_tangent(t, q, v)
-    chain = eqs._signal_derivative(engine, t)
+    by_signal = bound.input_tangent(t, q, v)
+    chain = eqs.signal_derivative(t)
     return by_signal @ chain, np.zeros((eqs.model.system.rows, chain.shape[1]))
 
 
 def _outputs(
-    eqs: Equations, engine: Any, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
@@ -163,14 +165,15 @@ def _outputs(
     if not wanted:
         names = eqs.rates
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
-    signals, rates = engine.signals(t)[1], engine.signal_rates(t)[0]
+    signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
     d_q, d_v, d_a, d_l, d_s = (
-        np.asarray(part) for part in output_jacobians(model).call([q, v, a, multipliers, engine.theta, signals, rates])
+        np.asarray(part)
+        for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates])
     )
     d_q = d_q @ Group(model.system).rate_matrix(q)
     by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
-    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs._signal_derivative(engine, t)
+    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs.signal_derivative(t)
     labels: list[str] = []
     for i, name in enumerate(wanted):
         size = output_function(model).size1_out(i)

@@ -7,14 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Equations, UnknownName, Values
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
+from pliant.equations.workspace import EvaluationError
 
 # Step of the central difference by the parameter, as a share of its scale: truncation and round-off are then both about
 # 1e-10 of the forces in play, and a parameter that enters linearly is differentiated to round-off.
 DIFFERENCE = 1e-5
 
-Imbalance = Callable[[], tuple[np.ndarray, np.ndarray]]
+Imbalance = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
 class Loading(Protocol):
@@ -24,41 +26,47 @@ class Loading(Protocol):
     scale: float
     """Size of a change that matters, in the number's own units."""
 
-    def apply(self, value: float) -> tuple[np.ndarray | float, np.ndarray | float]:
-        """Put a value in force; returns the forces and constraint gaps to be left open there."""
+    def at(self, value: float, bound: Binding) -> Binding:
+        """The equations of statics with that value in force; `bound` says which constraint rows are."""
+        ...
+
+    def left_open(self, value: float) -> tuple[np.ndarray | float, np.ndarray | float]:
+        """The forces and constraint gaps to be left open there."""
         ...
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the number of forces and constraint values; `imbalance` gives both at the value in force."""
+        """Derivatives by the number of forces and constraint values; `imbalance` gives both at any value."""
         ...
 
 
 class ModelLoading:
     """A parameter or an input of a model."""
 
-    def __init__(
-        self, eqs: Equations, name: str, scale: float, inputs: Values | None, parameters: Values | None
-    ) -> None:
+    def __init__(self, eqs: Equations, name: str, scale: float) -> None:
         if name not in eqs.inputs and name not in eqs.parameters:
             raise UnknownName("parameter or input", name, (*eqs.parameters, *eqs.inputs))
         self.name, self.scale = name, scale
         self._eqs = eqs
-        self.inputs, self.parameters = dict(inputs or {}), dict(parameters or {})
-        self._varied = self.inputs if name in eqs.inputs else self.parameters
 
     def initial(self, t: float) -> float:
         """Its value before the path begins: as given for this call, else the model's at time t [s]."""
-        if self.name in self._varied:
-            return float(self._varied[self.name])
         if self.name in self._eqs.inputs:
-            engine = self._eqs.bind(self.inputs, self.parameters)
-            return float(engine.signals(t)[0][self._eqs.inputs.index(self.name)])
+            return float(self._eqs.binding.signals(t)[0][self._eqs.inputs.index(self.name)])
         return self._eqs.parameters[self.name]
 
-    def apply(self, value: float) -> tuple[float, float]:
-        """Bind the engine to the value; nothing is left open."""
-        self._varied[self.name] = float(value)
-        self._eqs.bind(self.inputs, self.parameters, within_limits=False)
+    def equations(self, value: float) -> Equations:
+        """The equations with that value, which may be outside of the model's limits."""
+        change = {self.name: float(value)}
+        if self.name in self._eqs.inputs:
+            return self._eqs.at(inputs=change)
+        return self._eqs.at(parameters=change, within_limits=False)
+
+    def at(self, value: float, bound: Binding) -> Binding:
+        """The equations with that value."""
+        return self.equations(value).binding.with_rows(bound.row_active)
+
+    def left_open(self, value: float) -> tuple[float, float]:
+        """Nothing."""
         return 0.0, 0.0
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
@@ -69,13 +77,11 @@ class ModelLoading:
             if len(found) == 2:
                 break
             try:
-                self.apply(place)
-                now = imbalance()
+                now = imbalance(place)
             except EvaluationError:
                 continue
             if np.all(np.isfinite(now[0])) and np.all(np.isfinite(now[1])):
                 found.append((place, now))
-        self.apply(value)
         if len(found) < 2:
             raise EvaluationError(f"the model cannot be evaluated for values of '{self.name}' around {value:g}")
         (a, (force_a, phi_a)), (b, (force_b, phi_b)) = found
@@ -91,8 +97,12 @@ class ShareLoading:
     def __init__(self, force: np.ndarray, gap: np.ndarray) -> None:
         self._force, self._gap = force, gap
 
-    def apply(self, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """Leave the rest open."""
+    def at(self, value: float, bound: Binding) -> Binding:
+        """The same equations."""
+        return bound
+
+    def left_open(self, value: float) -> tuple[np.ndarray, np.ndarray]:
+        """What has not been applied."""
         return (1.0 - value) * self._force, (1.0 - value) * self._gap
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:

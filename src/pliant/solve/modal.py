@@ -10,8 +10,8 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse.linalg as spla
 
-from pliant.equations.compiled import Linearized
-from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.binding import Binding, Linearized
+from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, need_equations, whole
 from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import null_space
@@ -60,7 +60,7 @@ def modes(
     *,
     at: Any = None,
     count: int | None = None,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     t: float | None = None,
 ) -> Modes:
@@ -72,15 +72,15 @@ def modes(
     The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
     """
     need_equations(eqs)
-    at, inputs, parameters = brought_along(at, inputs, parameters)
-    engine = eqs.bind(inputs, parameters)
+    eqs, at = brought_along(eqs, at, inputs, parameters)
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")
-    about = given_state(eqs, at, parameters, t or 0.0, where="at")
+    about = given_state(eqs, at, t or 0.0, where="at")
     t = about.t if t is None else t
-    q = assemble(eqs, engine, t, about.q, np.zeros(engine.nv)).q
-    linear, state = at_rest(engine, t, q)
-    if engine.nv > DENSE_UP_TO and not engine.m and count is not None:
+    made = assemble(eqs, eqs.binding, t, about.q, np.zeros(len(eqs.rates)))
+    bound = made.bound
+    linear, state = at_rest(bound, t, made.q)
+    if bound.nv > DENSE_UP_TO and not bound.m and count is not None:
         squares, shapes = _sparse(linear, count)
         eigenvalues = _perturbed(linear, squares, shapes)
     else:
@@ -100,15 +100,15 @@ def modes(
     return Modes(frequencies, shapes, eigenvalues, ratios, stable, tuple(notes), state, eqs)
 
 
-def at_rest(engine: Engine, t: float, q: np.ndarray) -> tuple[Linearized, State]:
+def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]:
     """Linearization at rest with the constraint forces that balance the pose best."""
-    zero = np.zeros(engine.nv)
-    multipliers = np.zeros(engine.m)
-    if engine.m:
-        linear = engine.linearized(t, q, zero, zero, multipliers)
-        on = engine.row_active.astype(bool)
+    zero = np.zeros(bound.nv)
+    multipliers = np.zeros(bound.m)
+    if bound.m:
+        linear = bound.linearized(t, q, zero, zero, multipliers)
+        on = bound.active_rows
         multipliers[on] = np.linalg.lstsq(linear.jacobian.toarray()[on].T, linear.residual, rcond=None)[0]
-    linear = engine.linearized(t, q, zero, zero, multipliers)
+    linear = bound.linearized(t, q, zero, zero, multipliers)
     return linear, State(q, zero, t, multipliers)
 
 

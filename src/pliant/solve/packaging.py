@@ -10,23 +10,23 @@ from importlib.metadata import version
 import numpy as np
 
 from pliant._version import __version__
-from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.solve.pushed import pushed_tendons
-from pliant.solve.record import InForce, Motion, record
+from pliant.solve.record import Motion, Since, record
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.turns import turns_near_limit
 from pliant.spec import dump
 
 
 def package(
-    eqs: Equations, engine: Engine, motion: Motion, status: str, message: str, timing: Timing, method: str,
-    notes: tuple[str, ...], inputs: Values | None, parameters: Values | None, history: Sequence[InForce] = (),
+    eqs: Equations, history: Sequence[Since], motion: Motion, status: str, message: str, timing: Timing, method: str,
+    notes: tuple[str, ...],
 ) -> Result:  # fmt: skip
-    """A result from saved states; `history` as in `record`."""
-    recorded = record(eqs, engine, motion, history)
+    """A result from saved states; `history` says what was in force since when."""
+    recorded = record(eqs, motion, history)
     notes = (*notes, *pushed_tendons(eqs.model, recorded.lowest_signals))
-    notes = (*notes, *turns_near_limit(eqs.model, engine, motion.q))
+    notes = (*notes, *turns_near_limit(eqs.model, history[0].bound, motion.q))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
@@ -34,7 +34,7 @@ def package(
         "constraint": eqs.constraint_names,
         "input": eqs.inputs,
     }
-    attributes = _attributes(eqs, status, message, method, notes, timing, inputs, parameters)
+    attributes = _attributes(eqs, status, message, method, notes, timing)
     dataset = make_dataset(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
@@ -45,9 +45,8 @@ def package(
 
 
 def _attributes(
-    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing,
-    inputs: Values | None, parameters: Values | None,
-) -> Mapping[str, str]:  # fmt: skip
+    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing
+) -> Mapping[str, str]:
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
@@ -57,9 +56,9 @@ def _attributes(
         "method": method,
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),
-        "inputs": json.dumps(dict(inputs or {})),
+        "inputs": json.dumps({name: value for name, value in eqs.given_inputs.items() if isinstance(value, float)}),
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
-        "parameters": json.dumps({**eqs.parameters, **(parameters or {})}),
+        "parameters": json.dumps(eqs.parameters),
         "versions": json.dumps(versions()),
     }
 

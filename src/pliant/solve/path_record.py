@@ -46,14 +46,15 @@ def record_path(
     timing: Timing, loading: ModelLoading, t: float,
 ) -> Path:  # fmt: skip
     """The result: states, stability, outputs and frames of all points."""
-    engine, zero = statics.engine, np.zeros(statics.engine.nv)
+    zero = np.zeros(statics.bound.nv)
     outputs: list[dict[str, Any]] = []
     energy, position, quaternion = [], [], []
     for place in record.places:
-        statics.apply(place.value)
-        outputs.append(evaluate_outputs(eqs.model, engine, t, place.q, zero, zero, place.multipliers, 0.0))
-        energy.append(float(engine.energies(t, place.q, zero)[1]))
-        frames = eqs.frames(place.q, parameters=loading.parameters).values()
+        here = loading.equations(place.value)
+        bound = here.binding
+        outputs.append(evaluate_outputs(eqs.model, bound, t, place.q, zero, zero, place.multipliers, 0.0))
+        energy.append(float(bound.energies(t, place.q, zero)[1]))
+        frames = here.frames(place.q).values()
         position.append([f.position for f in frames])
         quaternion.append([f.quaternion for f in frames])
     dimension = eqs.model.environment.dimension(loading.name)
@@ -68,8 +69,8 @@ def record_path(
         "message": message,
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),
-        "inputs": json.dumps({k: x for k, x in loading.inputs.items() if k != loading.name}),
-        "parameters": json.dumps({**eqs.parameters, **loading.parameters}),
+        "inputs": json.dumps({k: x for k, x in eqs.given_inputs.items() if k != loading.name and isinstance(x, float)}),
+        "parameters": json.dumps(eqs.parameters),
         "versions": json.dumps(versions()),
     }
     dataset = _dataset(eqs, record, outputs, energy, position, quaternion, attributes)

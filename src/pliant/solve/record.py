@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.equations import Engine, Equations
+from pliant.equations.binding import Batch, Binding
+from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function
 from pliant.output.outputs import EnergyOutput
 
@@ -39,33 +38,11 @@ class Motion:
 
 
 @dataclass(frozen=True)
-class InForce:
-    """Held inputs and constants from a time on [s], where a run changed them on the way."""
+class Since:
+    """What is in force from a time on [s]."""
 
-    since: float
-    held: np.ndarray
-    kinds: np.ndarray
-    constants: np.ndarray
-    parameters: np.ndarray
-
-    @classmethod
-    def of(cls, engine: Engine, since: float, last: InForce | None = None) -> InForce:
-        """What is in force in an engine now; shares memory with `last` where nothing has changed since."""
-        now = (engine.held, engine.input_kind, engine.theta, engine.parameters)
-        if last is None:
-            return cls(since, *(np.array(x) for x in now))
-        before = (last.held, last.kinds, last.constants, last.parameters)
-        return cls(since, *(y if np.array_equal(x, y) else np.array(x) for x, y in zip(now, before, strict=True)))
-
-    def same(self, other: InForce) -> bool:
-        """Whether `other`, made with this one as its `last`, changed nothing."""
-        names = ("held", "kinds", "constants", "parameters")
-        return all(getattr(self, name) is getattr(other, name) for name in names)
-
-    def restore(self, engine: Engine) -> None:
-        """Put it in force again."""
-        engine.held[:], engine.input_kind[:] = self.held, self.kinds
-        engine.theta[:], engine.parameters[:] = self.constants, self.parameters
+    time: float
+    bound: Binding
 
 
 @dataclass(frozen=True)
@@ -90,39 +67,24 @@ class Recorded:
         return Recorded(self.lowest_signals, inputs, energies, error, frames, outputs)
 
 
-@dataclass(frozen=True)
-class _Batch:
-    energies: np.ndarray
-    inputs: np.ndarray
-    signals: np.ndarray
-    signal_rates: np.ndarray
-    R: np.ndarray
-    p: np.ndarray
-    V: np.ndarray
-
-
-def record(eqs: Equations, engine: Engine, motion: Motion, history: Sequence[InForce] = ()) -> Recorded:
+def record(eqs: Equations, motion: Motion, history: Sequence[Since]) -> Recorded:
     """Energies (n x 4: kinetic, potential, dissipated, supplied), inputs, constraint errors, frames and outputs.
 
-    `history`: what was in force since when, in order of time, where a controller or mid-step function changed it.
+    `history`: what was in force since when, in order of time.
     """
-    now = InForce.of(engine, 0.0)
-    whole = _filled(_parts(eqs, engine, motion, history or (now,)), len(motion.time))
-    now.restore(engine)
-    return whole
+    return _filled(_parts(eqs, motion, history), len(motion.time))
 
 
-def _parts(eqs: Equations, engine: Engine, motion: Motion, history: Sequence[InForce]) -> Iterator[Recorded]:
+def _parts(eqs: Equations, motion: Motion, history: Sequence[Since]) -> Iterator[Recorded]:
     """What follows from a few saved states at a time, so that what is needed on the way stays small."""
-    starts = np.searchsorted(motion.time, [x.since for x in history[1:]], side="left")
-    per_state = 8 * NUMBERS_PER_FRAME * (len(engine.system.nodes) + len(eqs.model.frames))
+    starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
+    per_state = 8 * NUMBERS_PER_FRAME * (len(eqs.model.system.nodes) + len(eqs.model.frames))
     at_once = max(1, CHUNK_BYTES // per_state)
     empty = True
-    for force, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
+    for since, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
         if end > begin or empty:
-            force.restore(engine)
             for first in range(begin, max(end, begin + 1), at_once):
-                yield _record_part(eqs, engine, motion.between(first, min(first + at_once, end)))
+                yield _record_part(eqs, since.bound, motion.between(first, min(first + at_once, end)))
             empty = False
 
 
@@ -148,40 +110,20 @@ def _filled(parts: Iterator[Recorded], count: int) -> Recorded:
     return replace(whole, lowest_signals=lowest)
 
 
-def _record_part(eqs: Equations, engine: Engine, motion: Motion) -> Recorded:
-    batch = _batch(engine, motion)
+def _record_part(eqs: Equations, bound: Binding, motion: Motion) -> Recorded:
+    batch = bound.batch(motion.time, motion.q, motion.v)
     energies = np.column_stack([batch.energies[:, :2], motion.work])
-    frames, outputs = _frames(eqs, engine, batch), _outputs(eqs, engine, motion, batch, energies)
+    frames, outputs = _frames(eqs, bound, batch), _outputs(eqs, bound, motion, batch, energies)
     lowest = batch.signals.min(axis=0, initial=np.inf)
     return Recorded(lowest, batch.inputs[:, : len(eqs.inputs)], energies, batch.energies[:, 4], frames, outputs)
 
 
-def _batch(engine: Engine, motion: Motion) -> _Batch:
-    count, nodes, signals = len(motion.time), len(engine.system.nodes), engine.system.signal_count
-    energies, u = np.zeros((count, 5)), np.zeros((count, len(engine.held)))
-    s, sd = np.zeros((count, signals)), np.zeros((count, signals))
-    R, p, V = np.zeros((count, nodes, 9)), np.zeros((count, nodes, 3)), np.zeros((count, nodes, 6))
-    if isinstance(engine, CompiledEngine):
-        arrays = [np.ascontiguousarray(x, dtype=float) for x in (motion.time, motion.q, motion.v)]
-        outputs = [energies, u, s, sd, R, p, V]
-        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *outputs)]
-        engine.library.pl_batch(ctypes.c_void_p(engine._work), ctypes.c_int(count), *pointers)
-    else:
-        for i, (t, q, v) in enumerate(zip(motion.time, motion.q, motion.v, strict=True)):
-            energies[i] = engine.energies(t, q, v)
-            (u[i], s[i]), sd[i] = engine.signals(t), engine.signal_rates(t)[0]
-            rotations, positions = engine.node_poses(q)
-            R[i] = rotations.transpose(0, 2, 1).reshape(nodes, 9)
-            p[i], V[i] = positions, engine.node_twists(q, v)
-    return _Batch(energies, u, s, sd, R.reshape(count, nodes, 3, 3).transpose(0, 1, 3, 2), p, V)
-
-
-def _frames(eqs: Equations, engine: Engine, batch: _Batch) -> dict[str, np.ndarray]:
+def _frames(eqs: Equations, bound: Binding, batch: Batch) -> dict[str, np.ndarray]:
     entries = list(eqs.model.frames.values())
     nodes = [entry.node for entry in entries]
-    placements = np.array([engine.theta[e.constants : e.constants + 12] for e in entries])
+    placements = np.array([bound.constants[e.constants : e.constants + 12] for e in entries])
     local = placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
-    R, p, V = batch.R[:, nodes], batch.p[:, nodes], batch.V[:, nodes]
+    R, p, V = batch.rotations[:, nodes], batch.positions[:, nodes], batch.twists[:, nodes]
     rotation = R @ local
     position = p + np.einsum("tfij,fj->tfi", R, placements[:, 9:])
     angular = V[..., 3:]
@@ -239,14 +181,14 @@ def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndar
 
 
 def _outputs(
-    eqs: Equations, engine: Engine, motion: Motion, batch: _Batch, energies: np.ndarray
+    eqs: Equations, bound: Binding, motion: Motion, batch: Batch, energies: np.ndarray
 ) -> dict[str, np.ndarray]:
     specs = eqs.model.spec.outputs
     if not specs:
         return {}
     columns: list[np.ndarray] = []
     if any(not isinstance(spec, EnergyOutput) for spec in specs.values()):
-        states = (motion.q, motion.v, motion.a, motion.multipliers, engine.theta, batch.signals, batch.signal_rates)
+        states = (motion.q, motion.v, motion.a, motion.multipliers, bound.constants, batch.signals, batch.signal_rates)
         columns = evaluate_rows(output_function(eqs.model), len(motion.time), states)
     total = energies[:, 0] + energies[:, 1]
     by_name = {"kinetic": energies[:, 0], "potential": energies[:, 1], "total": total, "dissipated": energies[:, 2]}

@@ -16,7 +16,7 @@ from pliant.equations.equations import Equations
 from pliant.language.base import nearest
 from pliant.language.dimension import TIME, Dimension
 from pliant.language.units import Unit, UnitError, parse_unit
-from pliant.model.inputs import SERIES, interpolated
+from pliant.model.inputs import interpolated
 
 MAX_BYTES = 200_000_000
 # A step between samples longer than this many usual ones counts as a gap.
@@ -133,13 +133,10 @@ def _check_times(time: np.ndarray, source: Path) -> None:
 def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, ...]]:
     """The same equations with inputs that follow the recording's columns of the same name; and which they are."""
     model = eqs.model
-    kinds, which, table = list(model.plan.kinds), list(model.plan.series), list(model.plan.table)
-    driven = []
-    for k, name in enumerate(model.input_names):
+    driven = {}
+    for name in model.input_names:
         if name in recording.columns:
-            kinds[k], which[k] = SERIES, len(table)
-            table.append(interpolated(recording.time, recording.columns[name], "cubic"))
-            driven.append(name)
+            driven[name] = interpolated(recording.time, recording.columns[name], "cubic")
             _check_dimension(eqs, recording, name)
         elif lost := next((column for column in recording.columns if column.startswith(f"{name}_")), None):
             raise RecordingError(
@@ -151,10 +148,7 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
             f"{recording.file} drives none of the model's inputs ({', '.join(model.input_names)}); it has the columns "
             f"{', '.join(recording.columns)}"
         )
-    plan = replace(model.plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
-    return Equations(replace(model, plan=plan), engine=eqs.engine_name, derive_seconds=eqs.derive_seconds), tuple(
-        driven
-    )
+    return eqs.at(inputs=driven), tuple(driven)
 
 
 def _check_dimension(eqs: Equations, recording: Recording, name: str) -> None:

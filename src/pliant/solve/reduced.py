@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
-from pliant.equations.equations import Engine, Equations, UnknownName, Values
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.solve.independent import PartitionError, partition
 from pliant.solve.integrator import Method
 from pliant.solve.packaging import package
-from pliant.solve.record import Motion
+from pliant.solve.record import Motion, Since
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Assembled
 
@@ -31,18 +33,18 @@ NEWTON_TOLERANCE = 1e-13
 class _Reduction:
     """The loops' dependent coordinates and their derivatives as functions of the independent ones."""
 
-    def __init__(self, engine: Engine, q: np.ndarray, independent: list[int], names: tuple[str, ...]) -> None:
-        self.engine, self.names = engine, names
-        self.on = engine.row_active.astype(bool)
+    def __init__(self, bound: Binding, q: np.ndarray, independent: list[int], names: tuple[str, ...]) -> None:
+        self.bound, self.names = bound, names
+        self.on = bound.active_rows
         self.independent = independent
-        self.dependent = [i for i in range(engine.nv) if i not in independent]
+        self.dependent = [i for i in range(bound.nv) if i not in independent]
         self.q = q.copy()
         self.evaluations = 0
 
     def close(self, t: float, y: np.ndarray) -> np.ndarray:
         """Full coordinates for independent values y, on the branch of the last call."""
         q = self.q.copy()
-        zero = np.zeros(self.engine.nv)
+        zero = np.zeros(self.bound.nv)
         # go there along the tangent, so that a long way does not end on another branch
         change = y - q[self.independent]
         pieces = max(1, int(np.ceil(np.abs(change).max(initial=0.0) / LONGEST_REACH)))
@@ -54,8 +56,8 @@ class _Reduction:
 
     def _tangent(self, t: float, q: np.ndarray) -> np.ndarray:
         """G: how all coordinates move with the independent ones."""
-        dense = self.engine.constraints(t, q, np.zeros(self.engine.nv))[3].toarray()[self.on]
-        G = np.zeros((self.engine.nv, len(self.independent)))
+        dense = self.bound.constraints(t, q, np.zeros(self.bound.nv))[3].toarray()[self.on]
+        G = np.zeros((self.bound.nv, len(self.independent)))
         G[self.independent] = np.eye(len(self.independent))
         G[self.dependent] = -np.linalg.solve(dense[:, self.dependent], dense[:, self.independent])
         return G
@@ -64,14 +66,14 @@ class _Reduction:
         """Newton's method for the dependent coordinates."""
         q[self.independent] = y
         for _ in range(50):
-            phi, _, _, J = self.engine.constraints(t, q, zero)
+            phi, _, _, J = self.bound.constraints(t, q, zero)
             error = np.abs(phi[self.on]).max(initial=0.0)
             block = J.toarray()[self.on][:, self.dependent]
             if error <= NEWTON_TOLERANCE:
                 break
-            step = np.zeros(self.engine.nv)
+            step = np.zeros(self.bound.nv)
             step[self.dependent] = -np.linalg.solve(block, phi[self.on])
-            q = self.engine.increment(q, step)
+            q = self.bound.increment(q, step)
             q[self.independent] = y
         else:
             raise PartitionError(f"the loop could not be closed at t = {t:.6g} s: the mechanism is in a dead position")
@@ -86,7 +88,7 @@ class _Reduction:
     def rates(self, t: float, q: np.ndarray, y_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v and G at a closed configuration."""
         G = self._tangent(t, q)
-        _, rate, _, J = self.engine.constraints(t, q, np.zeros(self.engine.nv))
+        _, rate, _, J = self.bound.constraints(t, q, np.zeros(self.bound.nv))
         v = G @ y_dot
         # prescribed signals move the dependent coordinates on their own
         v[self.dependent] -= np.linalg.solve(J.toarray()[self.on][:, self.dependent], rate[self.on])
@@ -96,11 +98,11 @@ class _Reduction:
         """Full q, v, a."""
         q = self.close(t, y)
         v, G = self.rates(t, q, y_dot)
-        _, _, gamma, J = self.engine.constraints(t, q, v)
-        drift = np.zeros(self.engine.nv)  # dG/dt y': the acceleration with y'' = 0
+        _, _, gamma, J = self.bound.constraints(t, q, v)
+        drift = np.zeros(self.bound.nv)  # dG/dt y': the acceleration with y'' = 0
         drift[self.dependent] = -np.linalg.solve(J.toarray()[self.on][:, self.dependent], gamma[self.on])
-        M = self.engine.mass_matrix(q)
-        h = self.engine.inverse(t, q, v, drift)
+        M = self.bound.mass_matrix(q)
+        h = self.bound.inverse(t, q, v, drift)
         y_ddot = -np.linalg.solve(G.T @ (M @ G), G.T @ h)
         self.evaluations += 1
         return q, v, G @ y_ddot + drift
@@ -108,31 +110,29 @@ class _Reduction:
 
 def simulate_reduced(
     eqs: Equations,
-    engine: Engine,
     made: Assembled,
     begin: float,
     end: float,
     times: np.ndarray,
     independent: tuple[str, ...] | None,
     method: Method,
-    inputs: Values | None,
-    parameters: Values | None,
     progress: Any,
 ) -> Result:
     """Simulate in independent coordinates by an explicit method of order 8."""
+    bound = made.bound
     for name in independent or ():
         if name not in eqs.rates:
             raise UnknownName("coordinate", name, eqs.rates)
-    if not engine.m:
+    if not bound.m:
         raise ArgumentError(
             "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"
         )
     if eqs.model.system.quaternions():
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")
-    jacobian = engine.constraints(begin, made.q, made.v)[3].toarray()[engine.row_active.astype(bool)]
+    jacobian = bound.constraints(begin, made.q, made.v)[3].toarray()[bound.active_rows]
     wanted = None if independent is None else [eqs.rates.index(name) for name in independent]
     chosen, _ = partition(jacobian, wanted, eqs.rates)
-    reduction = _Reduction(engine, made.q, chosen, eqs.rates)
+    reduction = _Reduction(bound, made.q, chosen, eqs.rates)
     f = len(chosen)
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
@@ -175,20 +175,20 @@ def simulate_reduced(
     saved_t = np.array([t for t, _ in saved])
     states = [state for _, state in saved]
     q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
-    multipliers = np.array([engine.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
-    motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), engine.m), _work(engine, saved_t, q, v))
+    multipliers = np.array([bound.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
+    motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), _work(bound, saved_t, q, v))
     timing = Timing(
-        eqs.derive_seconds + engine.table_seconds, engine.compile_seconds, clock.perf_counter() - start, steps, 0,
+        eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start, steps, 0,
         reduction.evaluations,
     )  # fmt: skip
     names = ", ".join(eqs.rates[i] for i in chosen)
     words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return package(eqs, engine, motion, status, message, timing, words, made.messages, inputs, parameters)
+    return package(eqs, (Since(begin, bound),), motion, status, message, timing, words, made.messages)
 
 
-def _work(engine: Engine, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _work(bound: Binding, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Dissipated and supplied energy [J] by the trapezoidal rule over the saved times."""
-    power = np.array([engine.energies(t, qi, vi)[2:4] for t, qi, vi in zip(times, q, v, strict=True)])
+    power = np.array([bound.energies(t, qi, vi)[2:4] for t, qi, vi in zip(times, q, v, strict=True)])
     out = np.zeros((len(times), 2))
     if len(times) > 1:
         out[1:] = np.cumsum(0.5 * np.diff(times)[:, None] * (power[1:] + power[:-1]), axis=0)

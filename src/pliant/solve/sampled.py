@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkabl
 
 import numpy as np
 
-from pliant.equations.equations import UnknownName
+from pliant.equations.core import UnknownName
 from pliant.language.arguments import ArgumentError
 from pliant.solve.watch import Now
 
@@ -82,7 +82,7 @@ class SampledLoop:
         if not self.active:
             return
         if self._now is None:
-            self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, dict(job.inputs or {}), dict(job.parameters or {}))
+            self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, job.eqs.given_inputs, job.eqs.given_parameters)
             self._noise = [_deviations(controller, self._now) for controller in self.controllers]
             for i, controller in enumerate(self.controllers):
                 controller.start(self._reading(i))
@@ -97,8 +97,7 @@ class SampledLoop:
                     self._put(t + delay, i, command)
                     continue
             now.inputs.update(command)
-        # controllers may have evaluated the equations with values of their own
-        job.rebind(t, now.inputs, now.parameters)
+        job.rebind(run, now.inputs, now.parameters)
         run.pause_at(self._next_stop())
 
     def _next_stop(self) -> float:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.linalg as spla
 
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.compiled_run import CompiledRun
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function
+from pliant.equations.time_loop import TimeLoop
 from pliant.output.outputs import CoordinateOutput, EnergyOutput, FrameOutput
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method
@@ -41,9 +40,7 @@ class OutputSensitivity:
 def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
     spec = eqs.model.spec.outputs[output]
-    if not isinstance(eqs.engine, CompiledEngine):
-        return "there is no C compiler"
-    if eqs.engine.m or eqs.model.prescribed_accelerations:
+    if eqs.model.system.rows or eqs.model.prescribed_accelerations:
         return "the model has constraints"
     if isinstance(spec, EnergyOutput) or not isinstance(spec, FrameOutput | CoordinateOutput):
         return f"the output '{output}' is neither the motion of a frame nor of a coordinate"
@@ -68,17 +65,16 @@ def output_sensitivity(
         raise ValueError(f"no exact derivatives: {reason}")
     begin, end = t
     save = At(times, stops=False)
-    engine = eqs.bind(None, parameters)
-    assert isinstance(engine, CompiledEngine)
-    tangent = _Tangent(eqs, names, parameters)
-    q, v = eqs.initial_state(parameters)
-    kept: list[CompiledRun] = []
+    eqs = eqs.at(parameters=parameters)
+    tangent = _Tangent(eqs, names)
+    q, v = eqs.initial_state()
+    kept: list[TimeLoop] = []
 
-    def prepare(run: CompiledRun) -> None:
+    def prepare(run: TimeLoop) -> None:
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 
-    job = Job(eqs, engine, method, begin, end, save.times(begin, end), False, None, parameters, None, None, [])
+    job = Job(eqs, eqs.binding, {}, method, begin, end, save.times(begin, end), False, None, None, [])
     job.prepare, job.why = prepare, "with derivatives by parameters"
     result = job.run(q, v, Watcher(job, [], None), SampledLoop([], begin, end))
     values = np.asarray(result[output].values).reshape(len(result.time), -1)
@@ -101,19 +97,19 @@ def rest_sensitivity(
     reason = why_not(eqs, output)
     if reason:
         raise ValueError(f"no exact derivatives: {reason}")
-    tangent = _Tangent(eqs, names, parameters)
+    eqs = eqs.at(parameters=parameters)
+    tangent = _Tangent(eqs, names)
     zero = np.zeros(len(eqs.rates))
     values, q, X = [], [], []
     for t in times:
-        rest = equilibrium(eqs, t=float(t), parameters=parameters)
+        rest = equilibrium(eqs, t=float(t))
         if rest.status != "converged":
             return None
         values.append(np.atleast_1d(rest.outputs[output]))
         q.append(rest.q)
         R = tangent.residual(float(t), rest.q)
-        K = eqs.bind(None, parameters).linearized(float(t), rest.q, zero, zero, np.zeros(0)).stiffness
+        K = eqs.binding.linearized(float(t), rest.q, zero, zero, np.zeros(0)).stiffness
         X.append(-spla.splu(K.tocsc()).solve(R.T).T)
-    eqs.bind(None, parameters)
     rates = np.zeros((len(q), len(eqs.rates)))
     found = tangent.output(output, np.asarray(times, dtype=float), np.array(q), rates, np.array(X), np.zeros_like(X))
     return np.array(values), found
@@ -122,17 +118,17 @@ def rest_sensitivity(
 class _Tangent:
     """Constants, parameters, start and outputs as they change with some parameters."""
 
-    def __init__(self, eqs: Equations, names: Sequence[str], parameters: Values | None) -> None:
+    def __init__(self, eqs: Equations, names: Sequence[str]) -> None:
         self.eqs, self.names = eqs, names
         model = eqs.model
-        self.here = dict(parameters or {})
-        base = model.parameter_vector(self.here)
+        here = eqs.given_parameters
+        base = model.parameter_vector(here)
         known = model.parameter_names
         self.sides = []
         for name in names:
             value = base[known.index(name)]
             step = SHARE * (abs(value) or 1.0)
-            self.sides.append([{**self.here, name: value + sign * step} for sign in (1, -1)])
+            self.sides.append([{**here, name: value + sign * step} for sign in (1, -1)])
         self.parameters = np.array([[model.parameter_vector(side) for side in pair] for pair in self.sides])
         self.constants = np.array([[model.system.constants.values(p) for p in pair] for pair in self.parameters])
         at = [known.index(name) for name in names]
@@ -155,8 +151,8 @@ class _Tangent:
         return np.array(
             [
                 (
-                    self.eqs.bind(None, up, within_limits=False).inverse(t, q, zero, zero)
-                    - self.eqs.bind(None, down, within_limits=False).inverse(t, q, zero, zero)
+                    self.eqs.at(parameters=up, within_limits=False).binding.inverse(t, q, zero, zero)
+                    - self.eqs.at(parameters=down, within_limits=False).binding.inverse(t, q, zero, zero)
                 )
                 / span
                 for (up, down), span in zip(self.sides, self.span, strict=True)
@@ -167,13 +163,12 @@ class _Tangent:
         self, name: str, time: np.ndarray, q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray
     ) -> np.ndarray:
         """Derivatives of an output, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
-        model, engine = self.eqs.model, self.eqs.engine
-        assert isinstance(engine, CompiledEngine)
+        model, bound = self.eqs.model, self.eqs.binding
         function, count = output_function(model), len(time)
         index = [n for n, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)].index(name)
         # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
         inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
-        inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(engine.theta[:, None], (1, count))
+        inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(bound.constants[:, None], (1, count))
         outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]
         forward = function.forward(1).map(count)
         columns = []

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Engine, Equations
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.equations.workspace import EvaluationError
 from pliant.solve.arc import ArcStatics, Direction, robot_size
 from pliant.solve.follower import Branch, Follower
 from pliant.solve.loading import ShareLoading
@@ -27,23 +28,23 @@ class Settled:
     notes: tuple[str, ...]
 
 
-def settle(eqs: Equations, engine: Engine, t: float, q: np.ndarray, tolerance: float) -> Settled | None:
+def settle(eqs: Equations, bound: Binding, t: float, q: np.ndarray, tolerance: float) -> Settled | None:
     """Follow the pose while its imbalance goes to zero; None where the path does not get there.
 
     The constraints in force have been chosen by `assemble`. Where the path loses its stability at a bifurcation it goes on
     along the branch, to the side on which the leading entry of the critical direction grows.
     """
-    statics = ArcStatics(engine, t, tolerance, ShareLoading(np.zeros(engine.nv), np.zeros(engine.m)), 1.0)
+    statics = ArcStatics(bound, t, tolerance, ShareLoading(np.zeros(bound.nv), np.zeros(bound.m)), 1.0)
     try:
         statics.apply(1.0)
-        multipliers = np.zeros(engine.m)
+        multipliers = np.zeros(bound.m)
         at = statics.linearized(q, multipliers)
-        if engine.m:
+        if bound.m:
             multipliers = statics.balanced_multipliers(at, at.residual, multipliers)
             at = statics.linearized(q, multipliers)
-        statics.size = robot_size(engine.node_poses(q)[1])
-        statics.loading = ShareLoading(at.residual, at.phi * engine.row_active)
-        way = Direction(np.zeros(engine.nv), np.zeros(engine.m), 1.0)
+        statics.size = robot_size(bound.node_poses(q)[1])
+        statics.loading = ShareLoading(at.residual, at.phi * bound.row_active)
+        way = Direction(np.zeros(bound.nv), np.zeros(bound.m), 1.0)
         place = statics.correct(q, multipliers, 0.0, way, statics.metric(at), patient=True)
         place = None if place is None else statics.with_tangent(place, way)
     except EvaluationError:

@@ -11,16 +11,20 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pliant.controller import model_controllers
-from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Engine, Equations, Values
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.layout import Status
+from pliant.equations.time_loop import TimeLoop
+from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
 from pliant.language.words import describe
+from pliant.model.inputs import TimeSeries
 from pliant.solve.automatic import choose_method
-from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, chosen_method, make_run
+from pliant.solve.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
 from pliant.solve.pace import Pace, fastest
 from pliant.solve.packaging import package
-from pliant.solve.prescribed import with_prescribed_accelerations
-from pliant.solve.record import InForce, Motion
+from pliant.solve.prescribed import prescribed_positions
+from pliant.solve.record import Motion, Since
 from pliant.solve.reduced import simulate_reduced
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.sampled import Controller, SampledLoop
@@ -50,7 +54,7 @@ def simulate(
     rtol: float | None = None,
     atol: float | None = None,
     save: Every | At | None = None,
-    inputs: Values | None = None,
+    inputs: InputValues | None = None,
     parameters: Values | None = None,
     formulation: Literal["multipliers", "reduced"] = "multipliers",
     independent: Sequence[str] | None = None,
@@ -85,12 +89,12 @@ def simulate(
     if not (save is None or isinstance(save, Every | At)):
         raise ArgumentError(f"save cannot be {describe(save)}", "write save=Every(0.01) or save=At([0.5, 1])")
     times = (save or Every((end - begin) / 200)).times(begin, end)
-    engine = eqs.bind(inputs, parameters)
-    state = given_state(eqs, start, parameters, begin, where="start")
-    engine = with_prescribed_accelerations(eqs, engine, state.q, state.v, begin, end)
-    made = assemble(eqs, engine, begin, state.q, state.v)
+    given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
+    state = given_state(eqs, start, begin, where="start")
+    series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
+    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
     if controllers is None:
-        controllers = model_controllers(eqs, parameters)
+        controllers = model_controllers(given_eqs, parameters)
     loop = SampledLoop(controllers if isinstance(controllers, Sequence) else [controllers], begin, end)
     if formulation == "reduced":
         if loop.active or events or mid_step is not None:
@@ -101,17 +105,7 @@ def simulate(
                 "leave out the method and its step; rtol and atol are used",
             )
         return simulate_reduced(
-            eqs,
-            engine,
-            made,
-            begin,
-            end,
-            times,
-            independent,
-            ExplicitRungeKutta(rtol=tolerance, atol=atol),
-            inputs,
-            parameters,
-            progress,
+            eqs, made, begin, end, times, independent, ExplicitRungeKutta(rtol=tolerance, atol=atol), progress
         )
     if independent is not None:
         raise ArgumentError(
@@ -119,11 +113,11 @@ def simulate(
         )
     notes = list(made.messages)
     if given is None:
-        integrator, why = choose_method(engine, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
+        integrator, why = choose_method(made.bound, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
     else:
         integrator, why = given, "chosen by the caller"
     exact = isinstance(save, At) and save.stops
-    job = Job(eqs, engine, integrator, begin, end, times, exact, inputs, parameters, progress, out, notes)
+    job = Job(eqs, made.bound, series, integrator, begin, end, times, exact, progress, out, notes)
     job.why = why
     return job.run(made.q, made.v, Watcher(job, list(events), mid_step), loop)
 
@@ -141,21 +135,26 @@ def _span(t: Any) -> tuple[float, float]:
 
 @dataclass
 class Job:
+    """One run: what it starts from and how, and what is in force since when.
+
+    eqs: the equations at the values that the run starts with; bound: what is in force now; series: inputs, by index, that follow
+    prescribed accelerations.
+    """
+
     eqs: Equations
-    engine: Engine
+    bound: Binding
+    series: dict[int, TimeSeries]
     method: Method
     begin: float
     end: float
     times: np.ndarray
     exact: bool
-    inputs: Values | None
-    parameters: Values | None
     progress: Progress | None
     out: str | Path | None
     notes: list[str]
     why: str = ""
-    history: list[InForce] = field(default_factory=list)
-    prepare: Callable[[Any], None] | None = None
+    history: list[Since] = field(default_factory=list)
+    prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
 
     def run(
@@ -165,12 +164,11 @@ class Job:
         watcher: Watcher,
         loop: SampledLoop,
     ) -> Result:
-        run = make_run(self.engine, self.method)
+        run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:
             self.prepare(run)
-        self.history = [InForce.of(self.engine, self.begin)]
-        evaluations = self._evaluations()
+        self.history = [Since(self.begin, self.bound)]
         begin = time.perf_counter()
         stopped = failed = ""
         loop.act(self, run)
@@ -205,28 +203,24 @@ class Job:
             failed = str(reason)
         seconds = time.perf_counter() - begin
         timing = Timing(
-            self.eqs.derive_seconds + self.engine.table_seconds,
-            self.engine.compile_seconds,
+            self.eqs.derive_seconds + self.bound.program.table_seconds,
+            self.bound.program.compile_seconds,
             seconds,
             run.steps,
             run.rejected,
-            self._evaluations() - evaluations,
+            run.evaluations,
         )
-        # what a mid-step function has set ends with the run; a file saved on the way must not reset it
-        self.eqs.bind(self.inputs, self.parameters)
         result = self._result(run, status, stopped, failed, timing, [*watcher.found, *loop.notes()])
         if self.out is not None:
             result.save(self.out)
         return result
 
-    def _configure(self, run: Any, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
-        vector = self.eqs.model.parameter_vector(self.parameters)
-        jumps = np.asarray(self.eqs.model.switches(vector)).ravel()
-        if self.engine.plan.table:
-            # piecewise linear or held series bend at every sample; smooth ones need no stops
-            for series in self.engine.plan.table:
-                if not np.any(series.poly[:, 2:]):
-                    jumps = np.concatenate([jumps, series.time])
+    def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
+        jumps = np.asarray(self.eqs.model.switches(self.bound.parameters)).ravel()
+        # piecewise linear or held series bend at every sample; smooth ones need no stops
+        for series in self.bound.series:
+            if not np.any(series.poly[:, 2:]):
+                jumps = np.concatenate([jumps, series.time])
         inside = jumps[(jumps > self.begin) & (jumps < self.end)]
         stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
         stops = stops[stops > self.begin]
@@ -237,28 +231,21 @@ class Job:
             min_step=1e-14 * max(1.0, abs(self.end)),
         )  # fmt: skip
 
-    def rebind(self, t: float, inputs: Values, parameters: Values) -> None:
-        """Put other inputs and parameters in force from time t [s] of the run on."""
-        bound = self.eqs.bind(inputs, parameters)
-        if bound is not self.engine:
-            count = len(self.eqs.inputs)
-            self.engine.theta[:], self.engine.parameters[:] = bound.theta, bound.parameters
-            self.engine.held[:count] = bound.held[:count]
-            self.engine.input_kind[:count] = bound.input_kind[:count]
-        now = InForce.of(self.engine, t, self.history[-1])
-        if not now.same(self.history[-1]):
-            self.history.append(now)
+    def rebind(self, run: TimeLoop, inputs: InputValues, parameters: Values) -> None:
+        """Put other inputs and parameters in force from the run's time on; the run's `start` is to be called after it."""
+        values = self.eqs.at(inputs=inputs, parameters=parameters).binding
+        bound = values.with_series(self.series).with_rows(self.bound.row_active)
+        if not bound.same_values(self.bound):
+            self.bound = bound
+            self.history.append(Since(run.t, bound))
+        run.rebind(self.bound)
 
-    def _evaluations(self) -> int:
-        return self.engine.evaluations
-
-    def motion(self, run: Any) -> Motion:
+    def motion(self, run: TimeLoop) -> Motion:
         """What has been saved so far; the state reached is added where it is not among it."""
         n = run.sampled
         parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
         # rows that are filled stay as they are; copies of all of them would double what a large run takes
         time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
-        multipliers = multipliers[:, : self.engine.m]
         if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
             time_ = np.append(time_, run.t)
             q, v, a = (np.vstack([x, y]) for x, y in ((q, run.q), (v, run.v), (a, run.a)))
@@ -266,16 +253,16 @@ class Job:
             work = np.vstack([work, run.work])
         return Motion(time_, q, v, a, multipliers, work)
 
-    def _result(self, run: Any, status: int, stopped: str, failed: str, timing: Timing, found: list[str]) -> Result:
+    def _result(
+        self, run: TimeLoop, status: int, stopped: str, failed: str, timing: Timing, found: list[str]
+    ) -> Result:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped, failed)
-        return package(
-            self.eqs, self.engine, motion, what, message, timing, f"{self.method.describe()} ({self.why})",
-            (*self.notes, *found), self.inputs, self.parameters, self.history,
-        )  # fmt: skip
+        method = f"{self.method.describe()} ({self.why})"
+        return package(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
 
 
-def _verdict(job: Job, run: Any, status: int, stopped: str, failed: str) -> tuple[str, str]:
+def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[str, str]:
     if stopped or failed:
         return (
             "failed" if failed else "stopped"
@@ -301,7 +288,7 @@ LEAST_SAVE_COST = 0.5
 class _Saver:
     """Writes the file again whenever a run has gone on long enough for that to cost little."""
 
-    def __init__(self, job: Job, run: Any) -> None:
+    def __init__(self, job: Job, run: TimeLoop) -> None:
         self.job, self.run = job, run
         self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
 

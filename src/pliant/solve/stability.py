@@ -9,7 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.equations.compiled import Linearized
+from pliant.equations.binding import Linearized
 from pliant.solve.independent import null_space
 from pliant.solve.inertia import is_symmetric, negative_eigenvalues
 

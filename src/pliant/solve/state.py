@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import least_squares
 
-from pliant.equations.compiled import EvaluationError
-from pliant.equations.equations import Engine, Equations, Values, independent_rows
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations, with_independent_rows
+from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.words import describe
 
@@ -31,12 +32,12 @@ class State:
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
-def given_state(eqs: Equations, given: Any, parameters: Values | None, t: float, *, where: str) -> State:
+def given_state(eqs: Equations, given: Any, t: float, *, where: str) -> State:
     """The state that a caller names: a State, what has one (an Equilibrium, a Result), positions at rest, or None for the
     model's start at time t [s]."""
     number("t", t)
     if given is None:
-        q, v = eqs.initial_state(parameters)
+        q, v = eqs.initial_state()
         return State(q, v, t)
     for attribute in ("final", "state"):
         if hasattr(given, attribute):
@@ -55,8 +56,12 @@ def given_state(eqs: Equations, given: Any, parameters: Values | None, t: float,
 
 @dataclass(frozen=True)
 class Assembled:
-    """A state on the constraints, and what had to be done to get there."""
+    """A state on the constraints, and what had to be done to get there.
 
+    bound: the equations with an independent set of constraint rows in force.
+    """
+
+    bound: Binding
     q: np.ndarray
     v: np.ndarray
     messages: tuple[str, ...]
@@ -64,59 +69,51 @@ class Assembled:
     """Largest violation of the constraints before [m or rad]."""
 
 
-def assemble(eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> Assembled:
-    """The nearest state that satisfies the constraints, with redundant constraint rows switched off.
+def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> Assembled:
+    """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
     Raises AssemblyError with the remaining distance when there is none.
     """
-    engine.row_active[:] = 1
-    if not engine.m:
-        return Assembled(q, v, ())
+    if not bound.m:
+        return Assembled(bound, q, v, ())
+    bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
     messages: list[str] = []
-    phi = engine.constraints(t, q, v)[0]
+    phi = bound.constraints(t, q, v)[0]
     before = float(np.max(np.abs(phi)))
-    redundant = _switch_off_redundant(engine, t, q, v)
     try:
-        new_q, new_v = engine.project(t, q, v)
+        new_q, new_v = with_independent_rows(bound, t, q, v).project(t, q, v)
     except EvaluationError:
-        new_q, new_v = _close_by_least_squares(eqs, engine, t, q, v)
+        new_q, new_v = _close_by_least_squares(eqs, bound, t, q, v)
     # the rank may differ once the loop is closed
-    redundant = _switch_off_redundant(engine, t, new_q, new_v)
-    left = engine.constraints(t, new_q, new_v)[0]
+    independent = with_independent_rows(bound, t, new_q, new_v)
+    redundant = np.flatnonzero(independent.row_active == 0)
+    left = bound.constraints(t, new_q, new_v)[0]
     if np.max(np.abs(left)) > 1e-8:
         worst = int(np.argmax(np.abs(left)))
         raise AssemblyError(_open_loop(eqs, worst, abs(float(left[worst]))))
     if before > SILENT_BELOW:
         messages.append(f"the start violated the constraints by {before:.3g}; it was moved onto them")
-    if redundant:
+    if len(redundant):
         names = ", ".join(eqs.constraint_names[i] for i in redundant)
         messages.append(f"redundant constraints switched off: {names} (others already imply them)")
-    return Assembled(new_q, new_v, tuple(messages), before)
-
-
-def _switch_off_redundant(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> list[int]:
-    """Keep an independent set of constraint rows in force; returns the others."""
-    engine.row_active[:] = independent_rows(engine, t, q, v)
-    return [int(i) for i in np.flatnonzero(engine.row_active == 0)]
+    return Assembled(independent, new_q, new_v, tuple(messages), before)
 
 
 def _close_by_least_squares(
-    eqs: Equations, engine: Engine, t: float, q: np.ndarray, v: np.ndarray
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Second attempt, without masses: the configuration with the smallest constraint error."""
-    zero = np.zeros(engine.nv)
+    zero = np.zeros(bound.nv)
 
     def error(x: np.ndarray) -> np.ndarray:
-        return np.asarray(engine.constraints(t, engine.increment(q, x), zero)[0])
+        return np.asarray(bound.constraints(t, bound.increment(q, x), zero)[0])
 
-    engine.row_active[:] = 1
     found = least_squares(error, zero, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
     if np.max(np.abs(found.fun)) > 1e-8:
         worst = int(np.argmax(np.abs(found.fun)))
         raise AssemblyError(_open_loop(eqs, worst, float(np.linalg.norm(found.fun))))
-    closed = engine.increment(q, found.x)
-    _switch_off_redundant(engine, t, closed, v)
-    return engine.project(t, closed, v)
+    closed = bound.increment(q, found.x)
+    return with_independent_rows(bound, t, closed, v).project(t, closed, v)
 
 
 def _open_loop(eqs: Equations, row: int, distance: float) -> str:

@@ -14,8 +14,8 @@ import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.equations.compiled import EvaluationError, Linearized
-from pliant.equations.equations import Engine
+from pliant.equations.binding import Binding, Linearized
+from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent import null_space
 from pliant.solve.inertia import is_symmetric, negative_eigenvalues
 from pliant.solve.stability import DENSE_UP_TO, stiffness_scaling
@@ -52,21 +52,25 @@ def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
 class Statics:
     """Newton iterations on `F(q, multipliers) = remaining * F0, phi(q) = 0`."""
 
-    def __init__(self, engine: Engine, t: float, tolerance: float) -> None:
-        self.engine, self.t, self.tolerance = engine, t, tolerance
-        self._zero = np.zeros(engine.nv)
-        self._load = np.zeros(engine.nv)
-        self._gap = np.zeros(engine.m)
+    def __init__(self, bound: Binding, t: float, tolerance: float) -> None:
+        self.bound, self.t, self.tolerance = bound, t, tolerance
+        self._zero = np.zeros(bound.nv)
+        self._load = np.zeros(bound.nv)
+        self._gap = np.zeros(bound.m)
         self._free = False
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
-        return self.engine.linearized(self.t, q, self._zero, self._zero, multipliers)
+        return self.bound.linearized(self.t, q, self._zero, self._zero, multipliers)
 
-    def _residual(self, q: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        force = self.engine.inverse(self.t, q, self._zero, self._zero) - self._load
-        if self.engine.m:
-            phi, _, _, J = self.engine.constraints(self.t, q, self._zero)
-            active = self.engine.row_active
+    def _residual(
+        self, q: np.ndarray, multipliers: np.ndarray, bound: Binding | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Unbalanced forces and open constraints, of the equations in force or of others."""
+        bound = bound or self.bound
+        force = bound.inverse(self.t, q, self._zero, self._zero) - self._load
+        if bound.m:
+            phi, _, _, J = bound.constraints(self.t, q, self._zero)
+            active = bound.row_active
             return force - J.T @ (multipliers * active), (phi - self._gap) * active
         return force, np.zeros(0)
 
@@ -79,14 +83,14 @@ class Statics:
         self, q: np.ndarray, multipliers: np.ndarray, remaining: float
     ) -> tuple[np.ndarray, np.ndarray, int, bool]:
         """Iterate; `remaining` is the share of the initial imbalance left unapplied."""
-        engine = self.engine
-        self._load = remaining * self._initial if remaining else np.zeros(engine.nv)
+        bound = self.bound
+        self._load = remaining * self._initial if remaining else np.zeros(bound.nv)
         scale: float | None = None
         damping, slow = 0.0, 0
         for iteration in range(FREE_ITERATIONS if self._free else MAX_ITERATIONS):
             at = self.linearized(q, multipliers)
-            force, phi = at.residual - self._load, (at.phi - self._gap) * engine.row_active
-            if iteration == 0 and engine.m:
+            force, phi = at.residual - self._load, (at.phi - self._gap) * bound.row_active
+            if iteration == 0 and bound.m:
                 multipliers = self.balanced_multipliers(at, force, multipliers)
                 force, phi = self._residual(q, multipliers)
                 at = self.linearized(q, multipliers)
@@ -112,7 +116,7 @@ class Statics:
                 damping = max(10 * damping, 1e-3)
                 continue
             slow = slow + 1 if share < 0.1 else 0
-            if slow == SLOW_ITERATIONS and not engine.m:
+            if slow == SLOW_ITERATIONS and not bound.m:
                 return q, multipliers, iteration, False
             damping = 0.0 if share == 1.0 and damping < 1e-6 else 0.1 * damping
             q, multipliers = q_new, multipliers_new
@@ -125,12 +129,12 @@ class Statics:
         free, self._free = self._free, True
         for _ in range(6):
             at = self.linearized(q, multipliers)
-            force, phi = at.residual - self._load, (at.phi - self._gap) * self.engine.row_active
+            force, phi = at.residual - self._load, (at.phi - self._gap) * self.bound.row_active
             found = self._step(q, at, force, phi, 0.0)
             if found is None:
                 break
             step, _ = found
-            q_new, multipliers_new = self.engine.increment(q, step[0]), multipliers + step[1]
+            q_new, multipliers_new = self.bound.increment(q, step[0]), multipliers + step[1]
             now, closure = self._residual(q_new, multipliers_new)
             near = np.linalg.norm(step[0]) < 1e-3 and np.abs(closure).max(initial=0.0) <= 1e-11
             if not near or not np.abs(now).max(initial=0.0) < 0.9 * np.abs(force).max(initial=0.0):
@@ -141,15 +145,15 @@ class Statics:
 
     def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
-        J = at.jacobian.toarray()[self.engine.row_active.astype(bool)]
+        J = at.jacobian.toarray()[self.bound.active_rows]
         free_force = force + at.jacobian.T @ multipliers
-        out = np.zeros(self.engine.m)
-        out[self.engine.row_active.astype(bool)] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
+        out = np.zeros(self.bound.m)
+        out[self.bound.active_rows] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
         return out
 
     def _has_potential(self, q: np.ndarray) -> bool:
         """Whether the stored energy explains all forces: not so where loads and drives do work."""
-        return bool(self.engine.energies(self.t, q, np.ones(self.engine.nv))[3] == 0.0)
+        return bool(self.bound.energies(self.t, q, np.ones(self.bound.nv))[3] == 0.0)
 
     def _step(
         self,
@@ -160,21 +164,21 @@ class Statics:
         damping: float,
     ) -> tuple[tuple[np.ndarray, np.ndarray], Again | None] | None:
         """A step, and the function that gives Newton's next one with the same stiffness from another imbalance."""
-        engine = self.engine
+        bound = self.bound
         stiffness, mass = (
             np.abs(at.stiffness.data).max(initial=1.0),
             np.abs(at.mass.data).max(initial=1e-300),
         )
-        if engine.nv <= DENSE_UP_TO and not self._free and (engine.m or self._has_potential(q)):
+        if bound.nv <= DENSE_UP_TO and not self._free and (bound.m or self._has_potential(q)):
             downhill = self._downhill(at, force, phi, damping * stiffness / mass)
             if downhill is not None:
                 return downhill
-        active = sp.diags(engine.row_active.astype(float))
+        active = sp.diags(bound.row_active.astype(float))
         J = active @ at.jacobian
         K = at.stiffness + damping * stiffness / mass * at.mass
         rhs = -np.concatenate([force, phi])
-        if engine.m:
-            matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - engine.row_active)]], format="csc")
+        if bound.m:
+            matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - bound.row_active)]], format="csc")
         else:
             matrix = sp.csc_matrix(K)
         again: Again | None = None
@@ -183,7 +187,7 @@ class Statics:
             x = factors.solve(rhs)
 
             def again(force: np.ndarray, phi: np.ndarray) -> np.ndarray:
-                return np.asarray(factors.solve(-np.concatenate([force, phi]))[: engine.nv])
+                return np.asarray(factors.solve(-np.concatenate([force, phi]))[: bound.nv])
 
         except RuntimeError:
             # neutral directions: the shortest step that balances what can be balanced
@@ -192,7 +196,7 @@ class Statics:
             x = np.linalg.lstsq(matrix.toarray(), rhs, rcond=1e-12)[0]
         if not np.all(np.isfinite(x)):
             return None
-        return (x[: engine.nv], x[engine.nv :]), again
+        return (x[: bound.nv], x[bound.nv :]), again
 
     def _downhill(
         self, at: Linearized, force: np.ndarray, phi: np.ndarray, added: float
@@ -202,15 +206,15 @@ class Statics:
         `added` to all of them makes the step shorter: slack ropes give directions without stiffness, along which it would
         have no end.
         """
-        if not self.engine.m and at.stiffness.shape[0] >= SPARSE_FROM and _surely_downhill(at):
+        if not self.bound.m and at.stiffness.shape[0] >= SPARSE_FROM and _surely_downhill(at):
             return None
-        on = self.engine.row_active.astype(bool)
+        on = self.bound.active_rows
         J, K = at.jacobian.toarray()[on], at.stiffness.toarray()
         Z = null_space(J)
         if Z.shape[1] == 0:
             return None
         inner, M = K, at.mass.toarray()
-        if self.engine.m:
+        if self.bound.m:
             inner, M = Z.T @ inner @ Z, Z.T @ M @ Z
         if not np.allclose(inner, inner.T, atol=1e-9 * np.abs(inner).max()):
             return None  # loads without a potential: there is no downhill
@@ -226,7 +230,7 @@ class Statics:
             particular = -np.linalg.lstsq(J, phi[on], rcond=None)[0] if on.any() else np.zeros(len(force))
             pull = -Z.T @ (force + K @ particular)
             x = particular + Z @ (vectors @ ((vectors.T @ pull) / (np.maximum(size, 1e-12 * size.max()) + added)))
-            change = np.zeros(self.engine.m)
+            change = np.zeros(self.bound.m)
             if on.any():
                 change[on] = np.linalg.lstsq(J.T, force + K @ x, rcond=None)[0]
             return x, change
@@ -247,17 +251,17 @@ class Statics:
         The last is Deuflhard's natural criterion: forces of stiff directions (a rod's stretch) that a step sideways
         brings up by geometry count for no more than the small motion that will remove them.
         """
-        engine = self.engine
-        rotations = engine.node_poses(q)[0]
+        bound = self.bound
+        rotations = bound.node_poses(q)[0]
         # by its first-order turns a step of many whole turns is not mistaken for a small one
-        turn = float(np.linalg.norm(engine.node_twists(q, step[0])[:, 3:], axis=1).max(initial=0.0))
+        turn = float(np.linalg.norm(bound.node_twists(q, step[0])[:, 3:], axis=1).max(initial=0.0))
         share = min(1.0, MAX_TURN / turn) if turn > 0 else 1.0
-        energy = engine.energies(self.t, q, self._zero)[1]
+        energy = bound.energies(self.t, q, self._zero)[1]
         imbalance = np.linalg.norm(force) + np.linalg.norm(phi)
         slope = float(force @ step[0])
         for _ in range(30):
-            q_new = engine.increment(q, share * step[0])
-            if largest_turn(rotations, engine.node_poses(q_new)[0]) > MAX_TURN:
+            q_new = bound.increment(q, share * step[0])
+            if largest_turn(rotations, bound.node_poses(q_new)[0]) > MAX_TURN:
                 share *= 0.5
                 continue
             multipliers_new = multipliers + share * step[1]
@@ -269,10 +273,10 @@ class Statics:
             now = np.linalg.norm(force_new) + np.linalg.norm(phi_new)
             if np.isfinite(now):
                 lower = (
-                    not engine.m
+                    not bound.m
                     and not self._load.any()
                     and slope < 0
-                    and engine.energies(self.t, q_new, self._zero)[1] < energy + 1e-4 * share * slope
+                    and bound.energies(self.t, q_new, self._zero)[1] < energy + 1e-4 * share * slope
                 )
                 nearer = again is not None and np.linalg.norm(again(force_new, phi_new)) <= (
                     1 - 0.25 * share
@@ -284,15 +288,15 @@ class Statics:
 
     def continuation(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, int, bool]:
         """Apply the imbalance of the start bit by bit."""
-        engine = self.engine
-        self._load = np.zeros(engine.nv)
-        multipliers = np.zeros(engine.m)
+        bound = self.bound
+        self._load = np.zeros(bound.nv)
+        multipliers = np.zeros(bound.m)
         at = self.linearized(q, multipliers)
-        if engine.m:
+        if bound.m:
             multipliers = self.balanced_multipliers(at, at.residual, multipliers)
         self._initial = self._residual(q, multipliers)[0]
         # Newton's full steps pass through states of high stress in stiff rods; short stages keep them near the solution
-        self._free = not engine.m
+        self._free = not bound.m
         applied, stride, total = 0.0, 0.1, 0
         while applied < 1.0:
             target = min(1.0, applied + stride)
@@ -304,7 +308,7 @@ class Statics:
             else:
                 stride *= 0.3
                 if stride < 1e-4:
-                    self._load = np.zeros(engine.nv)
+                    self._load = np.zeros(bound.nv)
                     return q, multipliers, total, False
-        self._load = np.zeros(engine.nv)
+        self._load = np.zeros(bound.nv)
         return q, multipliers, total, True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.equations.equations import Engine
+from pliant.equations.binding import Binding
 from pliant.model.model import Model
 from pliant.rod.turns import NEAR
 
@@ -12,21 +12,21 @@ STATES = 200
 """So many states of a motion are looked at, the last one included."""
 
 
-def turns_near_limit(model: Model, engine: Engine, states: np.ndarray) -> list[str]:
+def turns_near_limit(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
     """A note for each rod whose sections turn nearly as far as its model allows, in any of the states (n x q)."""
     if not model.turn_limits:
         return []
     a = np.array([limit.first for limit in model.turn_limits])
     b = np.array([limit.second for limit in model.turn_limits])
     allowed = np.array([limit.angle for limit in model.turn_limits])
-    placed = [engine.theta[limit.constants : limit.constants + 9] for limit in model.turn_limits]
+    placed = [bound.constants[limit.constants : limit.constants + 9] for limit in model.turn_limits]
     placements = np.array(placed).reshape(-1, 3, 3).transpose(0, 2, 1)
     largest = np.zeros(len(allowed))
     picked = np.unique(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     for q in np.asarray(states)[picked]:
         if not np.all(np.isfinite(q)):
             continue
-        rotations = engine.node_poses(q)[0]
+        rotations = bound.node_poses(q)[0]
         first = rotations[a] @ placements
         cosines = 0.5 * (np.einsum("nij,nij->n", first, rotations[b]) - 1)
         largest = np.fmax(largest, np.arccos(np.clip(cosines, -1, 1)))

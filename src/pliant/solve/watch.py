@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from pliant.equations.equations import Equations, UnknownName
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import choice
 from pliant.solve.integrator import make_run
@@ -62,9 +63,10 @@ class Now:
     def outputs(self) -> dict[str, Any]:
         """The model's outputs now."""
         eqs = self.equations
-        engine = eqs.bind(self.inputs, self.parameters)
-        a, multipliers = engine.forward(self.t, self.q, self.v)
-        return evaluate_outputs(eqs.model, engine, self.t, self.q, self.v, a, multipliers, 0.0)
+        values = eqs.at(inputs=self.inputs, parameters=self.parameters).binding
+        bound = with_independent_rows(values, self.t, self.q, self.v)
+        a, multipliers = bound.forward(self.t, self.q, self.v)
+        return evaluate_outputs(eqs.model, bound, self.t, self.q, self.v, a, multipliers, 0.0)
 
     def measure(self, names: Sequence[str]) -> np.ndarray:
         """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
@@ -89,8 +91,8 @@ class Watcher:
     def _now(self, t: float, q: np.ndarray, v: np.ndarray) -> Now:
         job = self.job
         memory = self.now.memory if self.now is not None else {}
-        inputs = dict(self.now.inputs if self.now is not None else (job.inputs or {}))
-        parameters = dict(self.now.parameters if self.now is not None else (job.parameters or {}))
+        inputs = dict(job.eqs.given_inputs if self.now is None else self.now.inputs)
+        parameters = dict(job.eqs.given_parameters if self.now is None else self.now.parameters)
         return Now(t, q.copy(), v.copy(), job.eqs, inputs, parameters, memory)
 
     def _value(self, event: Event, now: Now) -> float:
@@ -124,7 +126,7 @@ class Watcher:
             self.mid_step(now)
             self.now = now
             if now.inputs != inputs or now.parameters != parameters:
-                self.job.rebind(now.t, now.inputs, now.parameters)
+                self.job.rebind(run, now.inputs, now.parameters)
                 run.start()
         return stop
 
@@ -137,7 +139,7 @@ class Watcher:
 
         def value(t: float) -> float:
             if t > t0:
-                trial = make_run(job.engine, job.method)
+                trial = make_run(job.bound, job.method)
                 trial.configure(
                     t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
                     fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,

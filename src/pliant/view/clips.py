@@ -108,7 +108,7 @@ def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
     from pliant.solve.state import assemble
 
     q, v = eqs.initial_state()
-    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(assemble(eqs, eqs.bind(), 0.0, q, v).q),))
+    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(assemble(eqs, eqs.binding, 0.0, q, v).q),))
 
 
 def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
@@ -144,15 +144,15 @@ def mode_positions(
     """Positions q over one period of a mode, drawn large enough to be seen; closed loops stay closed."""
     from pliant.solve.state import AssemblyError, assemble
 
-    engine = eqs.bind(inputs, parameters)
+    bound = eqs.at(inputs=inputs, parameters=parameters).binding
     rest, shape = found.state.q, found.shapes[:, mode]
-    amplitude = _amplitude(engine.node_poses(rest)[1], engine.node_twists(rest, shape))
+    amplitude = _amplitude(bound.node_poses(rest)[1], bound.node_twists(rest, shape))
     positions = []
     for phase in np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES:
-        q = engine.increment(rest, amplitude * np.sin(phase) * shape)
-        if engine.m:
+        q = bound.increment(rest, amplitude * np.sin(phase) * shape)
+        if bound.m:
             with suppress(AssemblyError):  # beyond where the loop closes, the straight line towards it is shown
-                q = assemble(eqs, engine, found.state.t, q, np.zeros(engine.nv)).q
+                q = assemble(eqs, bound, found.state.t, q, np.zeros(bound.nv)).q
         positions.append(q)
     return positions
 

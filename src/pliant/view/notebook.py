@@ -29,8 +29,7 @@ def spec_html(spec: RobotSpec) -> str:
     from pliant.view import tables
 
     def clips() -> list[Clip]:
-        # interpreted: whoever only looks does not wait for a compiler
-        return [_start(derive(spec, engine="interpreted"))]
+        return [_start(derive(spec))]
 
     return tables.html(spec) + _view(spec.name or "robot", clips)
 
@@ -60,7 +59,7 @@ def result_html(run: Result) -> str:
     from pliant.spec.reader import load_text
 
     def clips() -> list[Clip]:
-        eqs = derive(load_text(run.dataset.attrs["model_text"]), engine="interpreted")
+        eqs = derive(load_text(run.dataset.attrs["model_text"]))
         return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
 
     return f"<p>{text(repr(run))}</p>" + _view("the motion", clips)

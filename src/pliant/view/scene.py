@@ -63,12 +63,12 @@ class SceneMaker:
 
     def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
         """The scene at positions q and time t [s]."""
-        engine = self.eqs.bind(self.inputs, self.parameters, within_limits=False)
-        moved = frame_motion(self.eqs.model, engine, np.asarray(q, dtype=float), None, None, self.named)
+        bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
+        moved = frame_motion(self.eqs.model, bound, np.asarray(q, dtype=float), None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
-        self.nodes = engine.node_poses(np.asarray(q, dtype=float))
-        self.signals, self.signal_rates = engine.signals(t)[1], engine.signal_rates(t)[0]
-        self.q, self.theta = np.asarray(q, dtype=float), engine.theta
+        self.nodes = bound.node_poses(np.asarray(q, dtype=float))
+        self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]
+        self.q, self.theta = np.asarray(q, dtype=float), bound.constants
         return self._scene()
 
     def _scene(self) -> Scene:

@@ -73,7 +73,7 @@ def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarra
         from pliant.solve.state import assemble
 
         start, rates = eqs.initial_state(parameters)
-        return assemble(eqs, eqs.bind(None, parameters), 0.0, start, rates).q
+        return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start, rates).q
     for attribute in ("final", "state", "q"):
         q = getattr(q, attribute, q)
     return np.asarray(q, dtype=float)

@@ -1,27 +1,20 @@
-"""Integration methods, one per file, and the time loops that drive them.
-
-The loop runs in C on a compiled engine and in Python on any engine; a method is the same object for both.
-"""
+"""Integration methods, one per file: the options of each. Their step functions are in the runtime."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pliant.equations.binding import Binding
+from pliant.equations.time_loop import TimeLoop
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.words import describe, suggestion
 from pliant.solve.integrator.base import Method
-from pliant.solve.integrator.driver import PythonRun
 from pliant.solve.integrator.explicit_runge_kutta import ExplicitRungeKutta
 from pliant.solve.integrator.generalized_alpha import GeneralizedAlpha
 from pliant.solve.integrator.newmark import Newmark
 from pliant.solve.integrator.rosenbrock import Rosenbrock
 from pliant.solve.integrator.semi_implicit import SemiImplicit
-from pliant.solve.integrator.status import Status
-
-if TYPE_CHECKING:
-    from pliant.equations.compiled_run import CompiledRun
-    from pliant.equations.equations import Engine
 
 __all__ = [
     "METHODS",
@@ -29,10 +22,8 @@ __all__ = [
     "GeneralizedAlpha",
     "Method",
     "Newmark",
-    "PythonRun",
     "Rosenbrock",
     "SemiImplicit",
-    "Status",
     "chosen_method",
     "make_run",
     "method_by_name",
@@ -92,11 +83,6 @@ def chosen_method(
     return method
 
 
-def make_run(engine: Engine, method: Method) -> CompiledRun | PythonRun:
-    """A run of the engine by the method: in C where the engine is compiled, in Python otherwise."""
-    from pliant.equations.compiled import CompiledEngine
-    from pliant.equations.compiled_run import CompiledRun
-
-    if isinstance(engine, CompiledEngine):
-        return CompiledRun(engine, method.code, method.coefficients)
-    return PythonRun(engine, method)
+def make_run(bound: Binding, method: Method) -> TimeLoop:
+    """A run by the method with the values of the binding in force."""
+    return TimeLoop(bound, method.code, method.coefficients)

@@ -1,55 +1,18 @@
-"""What an integration method is: a few options, its number in C, and one step in Python."""
+"""What an integration method is: a few options, and the number of its step function in the runtime."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from pliant.language.arguments import ArgumentError, number, positive
-from pliant.solve.integrator.status import Status
-
-if TYPE_CHECKING:
-    from pliant.solve.integrator.driver import PythonRun
 
 # An adaptive run looks at its inputs at least this often, so that a pulse during rest is not stepped over.
 LEAST_STEPS = 50
 # An adaptive run that would need more steps than this is given up: minutes for a pendulum, days for a soft robot.
 MOST_STEPS = 100_000_000
-
-
-class StepFailure(Exception):
-    """A step that cannot be taken; `status` says why."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.meaning)
-        self.status = status
-
-
-@dataclass
-class Trial:
-    """Where a step leads.
-
-    Attributes:
-        q, v: positions and rates at its end.
-        error: estimated error over the tolerance; the step is accepted up to 1.
-        a, multipliers: as far as the step gives them; the driver asks the equations for the rest.
-        lead: what generalized-alpha remembers, see there.
-        power: dissipated and supplied power [W] at the end, where the step has met it.
-        work: dissipated and supplied energy [J] since the start of the run, if the step integrates them itself.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    error: float = 0.0
-    a: np.ndarray | None = None
-    multipliers: np.ndarray | None = None
-    lead: np.ndarray | None = None
-    power: np.ndarray | None = None
-    work: np.ndarray | None = None
 
 
 class Method(ABC):
@@ -59,22 +22,11 @@ class Method(ABC):
         name: what it is called on the command line and in model files.
         code: its number in runtime/integrate.h.
         order: order of convergence of positions and rates.
-        error_exponent: power of the step with which its error estimate shrinks.
-        projected: the driver restores the constraints after its step.
-        evaluated: the driver asks the equations for the accelerations after its step.
-        follows_equations: states between steps may be given accelerations by the equations themselves, because the
-            method is for motions that are not stiff.
-        smooth: the second derivative of the interpolation between steps is as accurate as the accelerations.
     """
 
     name: ClassVar[str]
     code: ClassVar[int]
     order: ClassVar[int]
-    error_exponent: ClassVar[int]
-    projected: ClassVar[bool]
-    evaluated: ClassVar[bool]
-    follows_equations: ClassVar[bool] = False
-    smooth: ClassVar[bool] = False
 
     step: float | None
 
@@ -99,9 +51,9 @@ class Method(ABC):
         return math.inf
 
     @property
-    def coefficients(self) -> tuple[float, ...]:
-        """Numbers that its step in C needs."""
-        return ()
+    def coefficients(self) -> dict[str, float]:
+        """Numbers that its step function needs, by their names in `layout.RunHead`."""
+        return {}
 
     def largest_step(self, duration: float) -> float:
         """Largest step [s] in a run of that duration [s]."""
@@ -110,10 +62,6 @@ class Method(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The method and its options in words."""
-
-    @abstractmethod
-    def take_step(self, run: PythonRun, h: float) -> Trial:
-        """One step of size h [s] from the state of the run; raises StepFailure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,10 +116,3 @@ class Adaptive(Method):
 
     def _stepping(self) -> str:
         return f"rtol {self.rtol:g}" if self.step is None else f"fixed step {self.step:g} s"
-
-
-def error_norm(run: PythonRun, q: np.ndarray, v: np.ndarray, e_q: np.ndarray, e_v: np.ndarray) -> float:
-    """Root mean square of errors of increments and rates at the end (q, v) of a step, each over its tolerance."""
-    x = e_q / (run.atol + run.rtol * run.group.scale(run.q, q))
-    y = e_v / (run.atol + run.rtol * np.maximum(np.abs(run.v), np.abs(v)))
-    return float(np.sqrt(np.mean(np.concatenate([x, y]) ** 2)))

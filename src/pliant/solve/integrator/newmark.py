@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pliant.language.arguments import number
-from pliant.solve.integrator.base import Adaptive, Trial
-from pliant.solve.integrator.generalized_alpha import newmark_family_step
-
-if TYPE_CHECKING:
-    from pliant.solve.integrator.driver import PythonRun
+from pliant.solve.integrator.base import Adaptive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +30,6 @@ class Newmark(Adaptive):
     name: ClassVar[str] = "newmark"
     code: ClassVar[int] = 2
     order: ClassVar[int] = 2
-    error_exponent: ClassVar[int] = 3
-    projected: ClassVar[bool] = False
-    evaluated: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,14 +37,10 @@ class Newmark(Adaptive):
         number("Newmark: beta", self.beta, above=0, at_most=0.5, hint="0 would be explicit: use ExplicitRungeKutta")
 
     @property
-    def coefficients(self) -> tuple[float, ...]:
-        """alpha_m, alpha_f, beta, gamma."""
-        return 0.0, 0.0, self.beta, self.gamma
+    def coefficients(self) -> dict[str, float]:
+        """beta and gamma; the averages of generalized-alpha are zero."""
+        return {"beta": self.beta, "gamma": self.gamma}
 
     def describe(self) -> str:
         """The method and its options in words."""
         return f"Newmark, beta {self.beta:g}, gamma {self.gamma:g}, {self._stepping()}"
-
-    def take_step(self, run: PythonRun, h: float) -> Trial:
-        """One step of size h [s] from the state of the run."""
-        return newmark_family_step(run, h, *self.coefficients)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Equations, Values, derive
+from pliant.equations.workspace import EvaluationError
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.modal import Modes, modes
 from pliant.solve.result import Result
@@ -51,9 +51,9 @@ class LiveRobot:
 
     def start(self, choice: Choice) -> Shown:
         """The initial pose, moved onto its constraints."""
-        engine = self.eqs.bind(choice.inputs, choice.parameters)
+        bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
         q, v = self.eqs.initial_state(choice.parameters)
-        made = assemble(self.eqs, engine, 0.0, self.eqs.position_vector(choice.start, q), v)
+        made = assemble(self.eqs, bound, 0.0, self.eqs.position_vector(choice.start, q), v)
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
     def rest(self, choice: Choice) -> Shown:

@@ -73,17 +73,17 @@ def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> 
 def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
     if not 1 <= mode <= found.shapes.shape[1]:
         raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
-    engine, q, direction = eqs.bind(None, parameters), found.state.q, found.shapes[:, mode - 1]
+    bound, q, direction = eqs.at(parameters=parameters).binding, found.state.q, found.shapes[:, mode - 1]
     rest = np.concatenate(_lines(eqs, q, parameters))
     small = 1e-6 / max(float(np.abs(direction).max()), 1e-300)
-    moved = np.concatenate(_lines(eqs, engine.increment(q, small * direction), parameters))
+    moved = np.concatenate(_lines(eqs, bound.increment(q, small * direction), parameters))
     fastest = float(np.linalg.norm(moved - rest, axis=1).max()) / small
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     amplitude = MODE_SWING * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
         "rest": q,
-        f"mode {mode}, {found.frequencies[mode - 1]:.3g} Hz": engine.increment(q, amplitude * direction),
-        "opposite": engine.increment(q, -amplitude * direction),
+        f"mode {mode}, {found.frequencies[mode - 1]:.3g} Hz": bound.increment(q, amplitude * direction),
+        "opposite": bound.increment(q, -amplitude * direction),
     }
 
 

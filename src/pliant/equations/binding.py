@@ -1,0 +1,347 @@
+"""The equations with values in force: constants, inputs, active constraint rows. Frozen; all evaluations are methods of it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from pliant.equations.layout import BindingStruct
+from pliant.equations.program import Program
+from pliant.equations.workspace import EvaluationError, check
+from pliant.model.inputs import SERIES, TimeSeries
+from pliant.model.system import System
+
+GRAVITY = slice(0, 3)
+"""Where the acceleration of gravity stands in the constants."""
+
+
+@dataclass(frozen=True)
+class Linearized:
+    """First-order change of the equations at a state.
+
+    `residual` = M a + h - J'lambda; `stiffness` = d/dq, `damping` = d/dv, `mass` = d/da of it (sparse, per local
+    increment of q); `phi`, `jacobian`: constraint values [m or rad] and Jacobian.
+    """
+
+    residual: np.ndarray
+    stiffness: sp.csc_matrix
+    damping: sp.csc_matrix
+    mass: sp.csc_matrix
+    phi: np.ndarray
+    jacobian: sp.csr_matrix
+
+
+class Batch(NamedTuple):
+    """Quantities along a motion, one row per state: energies (5, see `Binding.energies`), inputs, signals and their rates, and
+    rotation (3 x 3), position (3) and world twist (6) of every node."""
+
+    energies: np.ndarray
+    inputs: np.ndarray
+    signals: np.ndarray
+    signal_rates: np.ndarray
+    rotations: np.ndarray
+    positions: np.ndarray
+    twists: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A program with values for everything that may differ between two uses of the same equations.
+
+    Attributes:
+        program: the equations.
+        constants: constants of all elements, gravity first.
+        parameters: values of the parameters.
+        held: values of inputs that are held.
+        input_kind: per input, whether it is held, an expression of time, or a series.
+        input_series: per input, the index of its series in `series`, or -1.
+        series: series that inputs follow.
+        row_active: 1 for each constraint row in force, 0 for rows that others imply.
+        force_active: 1 for each coordinate force, frame force and routed line in force.
+    """
+
+    program: Program
+    constants: np.ndarray
+    parameters: np.ndarray
+    held: np.ndarray
+    input_kind: np.ndarray
+    input_series: np.ndarray
+    series: tuple[TimeSeries, ...]
+    row_active: np.ndarray
+    force_active: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        series_begin = np.cumsum([0] + [len(s.time) for s in self.series])
+        series_time = np.concatenate([s.time for s in self.series]) if self.series else np.zeros(0)
+        series_poly = np.concatenate([s.poly.ravel() for s in self.series]) if self.series else np.zeros(0)
+        numbers = {
+            "constants": self.constants, "parameters": self.parameters, "held": self.held,
+            "series_time": series_time, "series_poly": series_poly,
+        }  # fmt: skip
+        integers = {
+            "input_kind": self.input_kind, "input_series": self.input_series, "series_begin": series_begin,
+            "row_active": self.row_active, "coordinate_force_active": self.force_active[0],
+            "frame_force_active": self.force_active[1], "route_active": self.force_active[2],
+        }  # fmt: skip
+        struct, kept = BindingStruct(), []
+        for arrays, kind in ((numbers, float), (integers, np.int32)):
+            for name, values in arrays.items():
+                array = frozen_array(values, kind)
+                kept.append(array)
+                setattr(struct, name, array.ctypes.data)
+                if name in self.__dict__:
+                    object.__setattr__(self, name, array)
+        object.__setattr__(self, "_kept", (struct, kept))
+        object.__setattr__(self, "address", ctypes.addressof(struct))
+        object.__setattr__(self, "force_active", tuple(kept[-3:]))
+
+    address: int = field(init=False, repr=False)
+
+    # -- sizes ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def system(self) -> System:
+        """The mechanical system."""
+        return self.program.system
+
+    @cached_property
+    def nq(self) -> int:
+        """Numbers in q."""
+        return self.program.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Numbers in v."""
+        return self.program.nv
+
+    @cached_property
+    def m(self) -> int:
+        """Constraint rows."""
+        return self.program.m
+
+    @cached_property
+    def active_rows(self) -> np.ndarray:
+        """Whether each constraint row is in force (truth values)."""
+        return self.row_active.astype(bool)
+
+    # -- other bindings ------------------------------------------------------------------------------------------------
+
+    def with_rows(self, rows: np.ndarray) -> Binding:
+        """The same with these constraint rows in force (1 or 0 each)."""
+        return self if np.array_equal(rows, self.row_active) else replace(self, row_active=rows)
+
+    def with_series(self, series: Mapping[int, TimeSeries]) -> Binding:
+        """The same with inputs, by index, that follow series."""
+        if not series:
+            return self
+        kinds, which, table = self.input_kind.copy(), self.input_series.copy(), list(self.series)
+        for index, values in series.items():
+            kinds[index], which[index] = SERIES, len(table)
+            table.append(values)
+        return replace(self, input_kind=kinds, input_series=which, series=tuple(table))
+
+    def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
+        """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
+        constants = self.constants.copy()
+        if not gravity:
+            constants[GRAVITY] = 0
+        kept = tuple(np.array(list(x), dtype=np.int32) for x in active)
+        return replace(self, constants=constants, force_active=kept)
+
+    def same_values(self, other: Binding) -> bool:
+        """Whether constants, parameters and inputs are those of the other binding."""
+        if self is other:
+            return True
+        names = ("constants", "parameters", "held", "input_kind", "input_series")
+        equal = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return equal and len(self.series) == len(other.series) and all(
+            a is b for a, b in zip(self.series, other.series, strict=True)
+        )  # fmt: skip
+
+    # -- evaluations ---------------------------------------------------------------------------------------------------
+
+    def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations [nv] and multipliers [m]."""
+        w = self.program.workspace(self)
+        status = w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address)
+        if status:
+            check(status)
+        return w.result.array.copy(), w.multipliers.copy()
+
+    def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
+        if self.m:
+            raise EvaluationError("derivatives of constrained accelerations: use linearized")
+        w, n = self.program.workspace(self), self.nv
+        # one block for both matrices
+        out = np.empty((2, n, n))
+        at = out.ctypes.data
+        status = w.library.pl_forward_derivatives(w.address, t, w.q(q), w.v(v), w.result.address, at, at + 8 * n * n)
+        if status:
+            check(status)
+        return w.result.array.copy(), out[0], out[1]
+
+    def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
+        """M a + h [nv]."""
+        w = self.program.workspace(self)
+        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
+        return w.result.array.copy()
+
+    def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> Linearized:
+        """Residual, constraints and exact tangents."""
+        w = self.program.workspace(self)
+        check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(multipliers)))
+        matrices = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
+        return Linearized(w.residual.copy(), *matrices, w.constraint_value.copy(), self._jacobian(w.jacobian))
+
+    def constraints(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+        """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
+        w = self.program.workspace(self)
+        at_q, at_v = w.q(q), w.v(v)
+        w.library.pl_signals(w.address, t)
+        w.library.pl_kinematics(w.address, at_q, at_v)
+        w.library.pl_constraints(w.address, at_q, at_v)
+        found = (w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy())
+        return *found, self._jacobian(w.jacobian)
+
+    def acceleration_tangent(self, t: float, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
+        """d(J a + gamma)/dq and /dv (m x nv) in a state."""
+        dq, dv = np.zeros((self.m, self.nv), order="F"), np.zeros((self.m, self.nv), order="F")
+        if self.m:
+            w = self.program.workspace(self)
+            check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(np.zeros(self.m))))
+            w.library.pl_constraint_acceleration_tangent(w.address, dq.ctypes.data, dv.ctypes.data)
+        return dq, dv
+
+    def input_tangent(self, t: float, q: Any, v: Any) -> np.ndarray:
+        """d(M a + h)/d(signal), nv x signals."""
+        out = np.zeros((self.nv, self.system.signal_count), order="F")
+        if self.system.signal_count:
+            w = self.program.workspace(self)
+            w.kinematics(t, q, v)
+            w.library.pl_input_tangent(w.address, w.q.address, w.v.address, out.ctypes.data)
+        return out
+
+    def mass_matrix(self, q: Any) -> sp.csc_matrix:
+        """M(q), sparse."""
+        w = self.program.workspace(self)
+        w.kinematics(0.0, q, np.zeros(self.nv))
+        w.library.pl_mass_matrix(w.address)
+        return self._matrix(w.mass)
+
+    def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
+        w = self.program.workspace(self)
+        w.kinematics(0.0, q, np.zeros(self.nv))
+        return w.rotations.copy(), w.positions.copy()
+
+    def node_twists(self, q: Any, v: Any) -> np.ndarray:
+        """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
+        w = self.program.workspace(self)
+        w.kinematics(0.0, q, v)
+        return w.twists.copy()
+
+    def node_jacobian(self, q: Any, node: int) -> np.ndarray:
+        """World twist of a node per rate, 6 x nv."""
+        w = self.program.workspace(self)
+        w.kinematics(0.0, q, np.zeros(self.nv))
+        out = np.zeros((6, self.nv))
+        begins = self.program.tables.integers["node_s"]
+        for k in self.system.path(node):
+            element, at = self.system.elements[self.system.element_of(k)], int(begins[k])
+            size = element.v_size
+            out[:, element.v_at : element.v_at + size] = w.subspaces[at : at + 6 * size].reshape(size, 6).T
+        return out
+
+    def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
+        """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
+        w = self.program.workspace(self)
+        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
+        return np.asarray(w.accelerations - w.accelerations[0])
+
+    def energies(self, t: float, q: Any, v: Any) -> np.ndarray:
+        """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
+        out = np.empty(5)
+        w = self.program.workspace(self)
+        w.library.pl_energies(w.address, t, w.q(q), w.v(v), out.ctypes.data)
+        return out
+
+    def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and signals at time t [s]."""
+        w = self.program.workspace(self)
+        w.library.pl_signals(w.address, t)
+        return w.inputs.copy(), w.signals.copy()
+
+    def signal_rates(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """First and second time derivatives of the signals at time t [s]."""
+        w = self.program.workspace(self)
+        w.library.pl_signals(w.address, t)
+        return w.signal_rates.copy(), w.signal_accelerations.copy()
+
+    def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest state (in the mass metric) on the constraints."""
+        w = self.program.workspace(self)
+        status = w.library.pl_project(w.address, t, w.q(q), w.v(v), tolerance)
+        check(status)
+        return w.q.array.copy(), w.v.array.copy()
+
+    def increment(self, q: Any, x: Any) -> np.ndarray:
+        """q with the increment x (nv) applied on the group."""
+        out = np.empty(self.nq)
+        w = self.program.workspace(self)
+        w.library.pl_increment(ctypes.byref(self.program.struct), w.q(q), w.v(x), out.ctypes.data)
+        return out
+
+    def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
+        """Generalized forces [nv] of gravity and of every interaction, added up by source."""
+        rest = np.zeros(self.nv)
+        system = self.system
+        groups: tuple[Sequence[Any], ...] = (system.coordinate_forces, system.frame_forces, system.routes)
+        none = [[False] * len(members) for members in groups]
+        out = {"gravity": -self.with_forces(none, gravity=True).inverse(t, q, rest, rest)}
+        inertial = self.with_forces(none, gravity=False).inverse(t, q, v, rest)
+        for source in dict.fromkeys(member.source for members in groups for member in members):
+            active = [[member.source == source for member in members] for members in groups]
+            out[source] = inertial - self.with_forces(active, gravity=False).inverse(t, q, v, rest)
+        return out
+
+    def batch(self, time: Any, q: Any, v: Any) -> Batch:
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]."""
+        given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
+        count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
+        shapes = ((5,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6))
+        found = [np.zeros((count, *shape)) for shape in shapes]
+        w = self.program.workspace(self)
+        w.library.pl_batch(w.address, count, *(x.ctypes.data for x in (*given, *found)))
+        found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
+        return Batch(*found)
+
+    # -- matrices ------------------------------------------------------------------------------------------------------
+
+    def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
+        # nothing is shared with the pattern: users may change the matrix in place
+        pattern = self.program.tables.pattern
+        parts = (values.copy(), pattern.indices.copy(), pattern.indptr.copy())
+        return sp.csc_matrix(parts, shape=pattern.shape)
+
+    def _jacobian(self, values: np.ndarray) -> sp.csr_matrix:
+        slots, indices, indptr = self.program.jacobian_slots
+        data = np.bincount(slots, weights=values, minlength=len(indices))
+        return sp.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
+
+
+def frozen_array(values: Any, kind: Any) -> np.ndarray:
+    """An array of that type which nobody can write to; the same one where it is that already."""
+    array = np.ascontiguousarray(values, dtype=kind)
+    if array is values and not array.flags.writeable:
+        return array
+    if array is values or array.base is not None:
+        array = array.copy()
+    array.flags.writeable = False
+    return array

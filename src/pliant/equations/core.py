@@ -1,0 +1,154 @@
+"""What all bindings of one model have in common: the program, made when it is first needed, and functions of the model."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.casadi_functions import casadi_function
+from pliant.equations.program import Program
+from pliant.equations.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError, number
+from pliant.language.words import suggestion
+from pliant.model.inputs import HELD, TimeSeries
+from pliant.model.model import SI_HINT, Model
+
+KEPT = 8
+"""Results that are kept for callers who give the same values again."""
+
+
+class UnknownName(ArgumentError, KeyError):
+    """A name that the robot does not have, with the nearest one it has."""
+
+    def __init__(self, what: str, name: str, known: tuple[str, ...]) -> None:
+        hint = suggestion(name, known, f"known: {', '.join(known[:12]) or 'none'}")
+        super().__init__(f"unknown {what} '{name}'; {hint}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Core:
+    """A model, its program and its derivatives by CasADi; everything is made once, by whichever thread comes first."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._lock = threading.RLock()
+        self._once: dict[str, Any] = {}
+        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """The thing of that name, made by the first call."""
+        try:
+            return self._once[name]
+        except KeyError:
+            with self._lock:
+                if name not in self._once:
+                    self._once[name] = make()
+                return self._once[name]
+
+    def recent(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made for an equal key before, if that is not long ago, or a new one."""
+        with self._lock:
+            if key in self._recent:
+                self._recent.move_to_end(key)
+                return self._recent[key]
+        made = make()
+        with self._lock:
+            self._recent[key] = made
+            while len(self._recent) > KEPT:
+                self._recent.popitem(last=False)
+        return made
+
+    @property
+    def program(self) -> Program:
+        """The compiled equations."""
+        return self.once("program", lambda: Program(self.model.system, self.model.plan))  # type: ignore[no-any-return]
+
+    def bind(self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float]) -> Binding:
+        """The program with these inputs and parameters in place of the model's own."""
+        model, program = self.model, self.program
+        vector, constants = self.recent(("constants", *sorted(parameters.items())), lambda: self._constants(parameters))
+        plan, system = model.plan, model.system
+        held, kinds = np.zeros(len(plan.kinds)), np.array(plan.kinds, dtype=np.int32)
+        series: dict[int, TimeSeries] = {}
+        defaults = model.environment.values
+        for i, name in enumerate(model.input_names):
+            given = inputs.get(name)
+            if isinstance(given, TimeSeries):
+                series[i] = given
+                continue
+            held[i] = defaults[name] if given is None else given
+            if given is not None:
+                kinds[i] = HELD  # a value given by the caller replaces whatever the model says of that input
+        forces = (system.coordinate_forces, system.frame_forces, system.routes)
+        return Binding(
+            program, constants, vector, held, kinds, np.array(plan.series, dtype=np.int32), plan.table,
+            np.ones(system.rows, dtype=np.int32), tuple(np.ones(len(x), dtype=np.int32) for x in forces),  # type: ignore[arg-type]
+        ).with_series(series)  # fmt: skip
+
+    def _constants(self, parameters: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        vector = self.model.parameter_vector(parameters)
+        values = self.model.system.constants.values(vector)
+        if not np.all(np.isfinite(values)):
+            raise EvaluationError(
+                "with these parameter values some constants of the model are not finite numbers; check for zero "
+                "lengths or masses used as divisors"
+            )
+        vector.flags.writeable = False
+        values = np.array(values, dtype=float)
+        values.flags.writeable = False
+        return vector, values
+
+    def checked_inputs(self, given: dict[str, Any]) -> dict[str, float | TimeSeries]:
+        """Inputs by name, refused where there is no such input or its value is no number."""
+        names = self.model.input_names
+        for name in given:
+            if name not in names:
+                raise UnknownName("input", name, names)
+        return {
+            name: value if isinstance(value, TimeSeries) else number(f"the input '{name}'", value, hint=SI_HINT)
+            for name, value in given.items()
+        }
+
+    def check_structure(self, parameters: dict[str, float]) -> None:
+        """Refuse parameters that decide how many parts the robot has."""
+        for name in sorted(self.model.structural & parameters.keys()):
+            raise ArgumentError(
+                f"the parameter '{name}' decides how many parts the robot has; load the model anew with "
+                f"set={{'{name}': ...}} instead of changing it here"
+            )
+
+    # -- derivatives by CasADi -----------------------------------------------------------------------------------------
+
+    @property
+    def parameter_jacobian(self) -> ca.Function:
+        """`(q, v, a, t, inputs, parameters) -> d(M a + h)/d(parameters)`."""
+        return self.once("parameter_jacobian", self._parameter_jacobian)
+
+    def _parameter_jacobian(self) -> ca.Function:
+        model = self.model
+        residual = casadi_function(model, "inverse_dynamics")
+        sizes = {"q": len(model.q_names), "v": len(model.v_names), "a": len(model.v_names), "t": 1,
+                 "u": len(model.input_names), "p": len(model.parameter_names)}  # fmt: skip
+        q, v, a, t, u, p = (ca.MX.sym(name, size) for name, size in sizes.items())
+        r = residual(t, q, v, a, u, p)
+        return ca.Function("parameter_jacobian", [q, v, a, t, u, p], [ca.densify(ca.jacobian(r, p))])
+
+    @property
+    def signal_jacobian(self) -> ca.Function:
+        """`(t, u, du, d2u, parameters) -> d(signals)/d(inputs)`."""
+        return self.once("signal_jacobian", self._signal_jacobian)
+
+    def _signal_jacobian(self) -> ca.Function:
+        function = self.model.plan.signals
+        assert function is not None, "asked for only where there are signals"
+        symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
+        value = function(*symbols)[0]
+        return ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])

@@ -1,0 +1,60 @@
+"""The runtime's functions with the types of their arguments, and the check that Python and C agree on layouts."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from pliant.equations.libraries import runtime_library
+
+from pliant.equations.layout import STRUCTURES
+
+_P, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
+
+FUNCTIONS: dict[str, tuple[object, list[object]]] = {
+    "pl_layout_size": (ctypes.c_size_t, [_I]),
+    "pl_work_new": (_P, [_P]),
+    "pl_work_free": (None, [_P]),
+    "pl_work_view": (None, [_P, _P]),
+    "pl_bind": (None, [_P, _P]),
+    "pl_evaluations": (_L, [_P]),
+    "pl_forward": (_I, [_P, _D, _P, _P, _P]),
+    "pl_forward_derivatives": (_I, [_P, _D, _P, _P, _P, _P, _P]),
+    "pl_inverse": (_I, [_P, _D, _P, _P, _P, _P]),
+    "pl_linearized": (_I, [_P, _D, _P, _P, _P, _P]),
+    "pl_project": (_I, [_P, _D, _P, _P, _D]),
+    "pl_signals": (None, [_P, _D]),
+    "pl_kinematics": (None, [_P, _P, _P]),
+    "pl_forces": (None, [_P, _P, _P]),
+    "pl_mass_matrix": (None, [_P]),
+    "pl_constraints": (None, [_P, _P, _P]),
+    "pl_constraint_acceleration_tangent": (None, [_P, _P, _P]),
+    "pl_energies": (None, [_P, _D, _P, _P, _P]),
+    "pl_input_tangent": (None, [_P, _P, _P, _P]),
+    "pl_increment": (None, [_P, _P, _P, _P]),
+    "pl_batch": (None, [_P, _I, *[_P] * 10]),
+    "pl_run_new": (_P, [_P, _I]),
+    "pl_run_free": (None, [_P]),
+    "pl_run_start": (_I, [_P]),
+    "pl_run_advance": (_I, [_P, _L]),
+    "pl_run_go_to": (_I, [_P, _D, _P, _P]),
+    "pl_run_follow": (_I, [_P, _I, *[_P] * 7]),
+}
+"""Return type and argument types by name."""
+
+
+@cache
+def runtime() -> ctypes.CDLL:
+    """The runtime's library, ready to be called."""
+    library = runtime_library()
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    for index, structure in enumerate(STRUCTURES):
+        size = library.pl_layout_size(index)
+        if size != ctypes.sizeof(structure):
+            raise RuntimeError(
+                f"the runtime library {library._name} does not fit this version of Pliant: {structure.__name__} has {size} "
+                f"bytes there and {ctypes.sizeof(structure)} here. Install Pliant again."
+            )
+    return library

@@ -1,0 +1,78 @@
+"""A system ready to be evaluated: tables, runtime and kernels. Constant, so that any number of threads may share it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pliant.equations.libraries import load_kernels
+
+from pliant.equations.interface import runtime
+from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, KernelStruct, TablesStruct
+from pliant.equations.tables import Tables, build_tables
+from pliant.equations.workspace import Workspace
+from pliant.model.inputs import InputPlan
+from pliant.model.system import System
+
+if TYPE_CHECKING:
+    from pliant.equations.binding import Binding
+
+
+class Program:
+    """The compiled equations of a system.
+
+    `table_seconds` and `compile_seconds` are how long it took to make the tables, and to wait for a compiler.
+    """
+
+    def __init__(self, system: System, plan: InputPlan) -> None:
+        start = time.perf_counter()
+        self.system, self.plan = system, plan
+        self.nq, self.nv, self.m = system.q_size, system.v_size, system.rows
+        self.tables: Tables = build_tables(system, plan)
+        self.table_seconds = time.perf_counter() - start
+        self.library = runtime()
+        self.kernels = load_kernels(self.tables.libraries)
+        self.compile_seconds = self.kernels.seconds
+        self.struct = self._fill()
+        self.jacobian_slots = _slots(self.tables, self.m, self.nv)
+        self._local = threading.local()
+
+    def _fill(self) -> TablesStruct:
+        struct = TablesStruct()
+        self._arrays: list[Any] = []  # what the struct points to
+        for name in COUNTS:
+            setattr(struct, name, self.tables.counts[name])
+        for name in INTEGERS:
+            setattr(struct, name, self.tables.integers[name].ctypes.data)
+        for name in KERNELS:
+            functions = self.tables.kernels[name]
+            entries = (KernelStruct * max(1, len(functions)))()
+            for entry, function in zip(entries, functions, strict=False):
+                self.kernels.connect(function.name(), entry)
+            self._arrays.append(entries)
+            setattr(struct, name, ctypes.addressof(entries))
+        return struct
+
+    def workspace(self, binding: Binding) -> Workspace:
+        """This thread's workspace, with the values of a binding in force."""
+        try:
+            workspace: Workspace = self._local.workspace
+        except AttributeError:
+            workspace = self._local.workspace = Workspace(self)
+        if workspace.bound is not binding:
+            workspace.bind(binding)
+        if self.kernels.pending:
+            self.kernels.refresh()
+        return workspace
+
+
+def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each value of the constraint Jacobian goes in a CSR matrix, with that matrix's indices and row starts."""
+    keys = tables.jacobian_rows * columns + tables.jacobian_columns
+    unique, slots = np.unique(keys, return_inverse=True)
+    indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
+    indices = unique % columns if columns else unique
+    return slots.ravel(), indices.astype(np.int32), indptr.astype(np.int32)

@@ -1,0 +1,174 @@
+"""The runtime's time loop seen from Python."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.layout import RunHead, Status
+from pliant.equations.workspace import Workspace, array_at, check
+
+PROJECTION_TOLERANCE = 1e-12
+"""Constraint error that steps may leave [m or rad]."""
+
+
+class TimeLoop:
+    """One run: a state that advances in a workspace of its own, and the samples it leaves behind.
+
+    `configure` sets the start, `start` evaluates it, `advance` takes steps. method: the number of its step function in
+    runtime/integrate.h; coefficients: those it needs, by their names in `RunHead`.
+    """
+
+    def __init__(self, binding: Binding, method: int, coefficients: dict[str, float]) -> None:
+        program = binding.program
+        self._library, self._nq, self._nv, self._m = program.library, program.nq, program.nv, program.m
+        self._workspace = Workspace(program)
+        self._workspace.bind(binding)
+        self._kernels = program.kernels
+        self._pointer = self._library.pl_run_new(self._workspace.address, method)
+        if not self._pointer:
+            check(Status.OUT_OF_MEMORY)
+        self._head = ctypes.cast(self._pointer, ctypes.POINTER(RunHead)).contents
+        for name, value in coefficients.items():
+            setattr(self._head, name, value)
+        self._head.projection_tolerance = PROJECTION_TOLERANCE
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            self._library.pl_run_free(self._pointer)
+
+    def rebind(self, binding: Binding) -> None:
+        """Put other values in force; `start` is to be called before the run goes on."""
+        self._workspace.bind(binding)
+
+    def configure(
+        self,
+        *,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        stops: np.ndarray,
+        samples: np.ndarray,
+        step: float | None,
+        fixed: bool,
+        rtol: float,
+        atol: float,
+        max_step: float,
+        min_step: float,
+    ) -> None:
+        """Set the start, the times a step must end on, and the times to sample [s]."""
+        head = self._head
+        head.t, head.fixed, head.h = t, int(fixed), step or 0.0
+        head.rtol, head.atol, head.h_max, head.h_min = rtol, atol, max_step, min_step
+        self.q[:], self.v[:] = q, v
+        self._stops = np.ascontiguousarray(stops, dtype=float)
+        self._samples = np.ascontiguousarray(samples, dtype=float)
+        count = len(self._samples)
+        self.sample_q, self.sample_v, self.sample_a, self.sample_multipliers, self.sample_work = (
+            np.zeros((count, size)) for size in (self._nq, self._nv, self._nv, self._m, 2)
+        )
+        head.stop, head.n_stop, head.next_stop = self._stops.ctypes.data, len(self._stops), 0
+        head.sample_t, head.n_sample, head.next_sample = self._samples.ctypes.data, count, 0
+        for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work"):
+            setattr(head, name, getattr(self, name).ctypes.data)
+
+    def pause_at(self, t: float) -> None:
+        """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
+        self._head.pause = t
+
+    def follow(
+        self, constants: np.ndarray, parameters: np.ndarray, span: np.ndarray, X: np.ndarray, V: np.ndarray
+    ) -> None:
+        """Integrate the change of the motion with n parameters beside it (systems without constraints; after `configure`).
+
+        constants, parameters: n x 2 x size, with each parameter raised and lowered; span: the differences of its two values [n].
+        X, V: change of the start (increments and rates) per unit of each parameter, n x nv. The results are in `sample_X` and
+        `sample_V`, samples x n x nv.
+        """
+        if self._m:
+            raise ValueError("changes with parameters are followed in systems without constraints only")
+        shape = (len(self._samples), len(span), self._nv)
+        self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)
+        self._followed = [np.array(x, dtype=float, order="C") for x in (constants, parameters, span, X, V)]
+        addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
+        check(self._library.pl_run_follow(self._pointer, len(span), *addresses))
+
+    def start(self) -> Status:
+        """Accelerations at the start, a first step, samples at the start; returns a status.
+
+        To be called again between advances when inputs or constants have been changed.
+        """
+        return Status(self._library.pl_run_start(self._pointer))
+
+    def advance(self, max_steps: int) -> Status:
+        """Up to `max_steps` steps towards the last stop; returns a status."""
+        if self._kernels.pending:
+            self._kernels.refresh()
+        return Status(self._library.pl_run_advance(self._pointer, max_steps))
+
+    def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> Status:
+        """Return to a state inside the last step (an event, say): later samples are dropped; returns a status."""
+        q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
+        return Status(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
+
+    @property
+    def t(self) -> float:
+        """Time reached [s]."""
+        return float(self._head.t)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions reached (a view that later steps may change)."""
+        return array_at(self._head.q, self._nq)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Rates reached (a view)."""
+        return array_at(self._head.v, self._nv)
+
+    @property
+    def a(self) -> np.ndarray:
+        """Accelerations at the state reached (a view)."""
+        return array_at(self._head.a, self._nv)
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Multipliers at the state reached (a view)."""
+        return array_at(self._head.multipliers, self._m)
+
+    @property
+    def work(self) -> np.ndarray:
+        """Energy dissipated and supplied since the start [J] (a view)."""
+        return array_at(self._head.work, 2)
+
+    @property
+    def step(self) -> float:
+        """Step size that comes next [s]."""
+        return float(self._head.h)
+
+    @property
+    def sampled(self) -> int:
+        """How many samples are filled."""
+        return int(self._head.next_sample)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(self._head.steps)
+
+    @property
+    def rejected(self) -> int:
+        """Steps tried and thrown away."""
+        return int(self._head.rejected)
+
+    @property
+    def evaluations(self) -> int:
+        """How often the whole system has been evaluated."""
+        return self._workspace.evaluations
+
+    @property
+    def where(self) -> int:
+        """Index in v of the first number that is not finite."""
+        return int(self._head.where)
