@@ -192,7 +192,8 @@ def _largest(system: System) -> dict[str, int]:
     """Sizes of the largest element of each sort: what the runtime's temporary arrays must hold."""
     rates = [e.v_size for e in system.elements] + [f.size for f in system.coordinate_forces]
     frames = [len(f.nodes) for f in system.frame_forces] + [len(c.nodes) for c in system.constraints]
-    signals = [x.kind.signals for x in (*system.frame_forces, *system.coordinate_forces, *system.routes)]
+    signals = [f.kind.signals for f in system.frame_forces] + [f.kind.signals for f in system.coordinate_forces]
+    signals += [r.kind.signals for r in system.routes]
     sizes = {
         "max_k": rates,
         "max_frames": frames,

@@ -44,7 +44,7 @@ static inline double dot_lane3(const double *c, const double *X, int l) {
 static void solve(const pl_work *w, int e, double *x) {
   const int k = w->T->elem_k[e];
   for (int l = 0; l < LANES; ++l) {
-    double y[PL_MAX_K];
+    double *y = w->temporary.y;
     for (int i = 0; i < k; ++i) y[i] = x[LANES * i + l];
     pl_cholesky_solve(w->D + w->T->elem_d[e], k, y);
     for (int i = 0; i < k; ++i) x[LANES * i + l] = y[i];
@@ -63,7 +63,7 @@ static void articulate_rates(pl_work *w) {
   }
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int b = T->elem_base[e], k = T->elem_k[e], at = T->elem_v[e];
-    double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b, y[PL_MAX_K];
+    double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b, *y = w->temporary.y;
     memset(HB, 0, 3 * k * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       const double *BA = w->BA + 3 * COLUMN * g, *S = w->S + T->node_s[g];
@@ -97,7 +97,7 @@ static void start(pl_work *w, const columns *c, int e, const double *q) {
   const int from = at > c->first ? 0 : c->first - at, past = c->first + c->count - at, to = k < past ? k : past;
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
     const double *S = w->S + T->node_s[g], *IA = w->IA + FULL * g, *BA = w->BA + 3 * COLUMN * g;
-    double *p = reach(w, g), block[PL_MAX_K * PL_MAX_K];
+    double *p = reach(w, g), *block = w->temporary.block;
     const int own = c->by_q && !T->node_constant[g];
     if (own) pl_own_block(w, e, g, q, block);
     for (int j = from; j < to; ++j) {
@@ -183,7 +183,7 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e], at = T->elem_v[e], b = T->elem_base[e], own = e >= c->e_first && e <= c->e_last;
     const double *Ab = w->lanes + 6 * LANES * b, *eta = w->lanes_eta + 3 * LANES * eta_of[b];
-    double *a = w->lanes_a + LANES * at, x[LANES * PL_MAX_K];
+    double *a = w->lanes_a + LANES * at, *x = w->temporary.rows;
     if (PL_IS_SINGLE(T, e)) {
       const int g = T->elem_node[e];
       double *A = w->lanes + 6 * LANES * g;
@@ -226,11 +226,12 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
 static int assembled_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
                                  double *da_dv) {
   const int n = w->T->nv;
-  int status = pl_forward(w, t, q, v, a);
+  pl_begin(w);
+  int status = pl_next_forward(w, t, q, v, a);
   if (status) return status;
   pl_linearized(w, t, q, v, a, w->lambda);
   pl_assemble(w, 1, 0, 0);
-  if ((status = pl_linear_factor(w->linear, w->kkt))) return status;
+  if ((status = pl_factor(w))) return status;
   for (int j = 0; j < n; ++j)
     for (int by_q = 0; by_q < 2; ++by_q) {
       const double *X = by_q ? w->K : w->C;

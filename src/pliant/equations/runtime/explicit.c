@@ -18,7 +18,7 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int nq = T->nq, nv = T->nv, n = nq + nv + 2;
-  double *k = r->buffer + 8 * (nq + nv + T->m), *x = k + 7 * n;
+  double *k = r->memory.runge_kutta.k, *x = r->memory.runge_kutta.x;
   for (int s = 0; s < 7; ++s) {
     double *ks = k + n * s, *q = x, *v = x + nq;
     for (int i = 0; i < nq; ++i) q[i] = r->q[i];
@@ -33,7 +33,7 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
       ks[nq + nv] = r->power[0], ks[nq + nv + 1] = r->power[1];
     } else {
       int status = pl_check_finite(r, v);
-      if (!status) status = pl_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
+      if (!status) status = pl_next_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
       if (status) return status;
       pl_power_here(r, w->lambda, ks + nq + nv);
     }
@@ -50,7 +50,7 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
     r->complete = 1;
   }
   /* components of a quaternion are measured against its length */
-  double *scale = x + n;
+  double *scale = r->memory.runge_kutta.scale;
   for (int i = 0; i < nq; ++i) scale[i] = 1;
   for (int i = 0; i < T->n_plain; ++i) scale[T->plain_q[i]] = fmax(fabs(r->q[T->plain_q[i]]), fabs(x[T->plain_q[i]]));
   for (int i = 0; i < nv; ++i) scale[nq + i] = fmax(fabs(r->v[i]), fabs(x[nq + i]));

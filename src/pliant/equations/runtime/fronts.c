@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "fronts.h"
 #include "pliant.h"
 
@@ -33,18 +34,30 @@ struct pl_fronts {
   int *index;      /* shared rows of all fronts, as places in ascending order */
   size_t *slot;    /* where each value of the matrix goes */
   double *factors, *stack, *least, *y;
-  size_t size;
+  size_t size, waiting; /* numbers in `factors`, and at most in `stack` */
   int entries;
   int *map, *pivot, *column_of;
   const int *row;
   double share;
+  void *block;     /* holds all arrays but `fronts` and `index` */
 };
+
+/* What is needed while the structure is found. */
+typedef struct structure {
+  int *begin, *list, *place, *parent, *scratch[4];
+  size_t *left;
+} structure;
+
+static void place_structure(int n, int entries, structure *t, pl_memory *m) {
+  t->begin = pl_ints(m, (size_t)n + 2), t->list = pl_ints(m, 2 * (size_t)entries);
+  t->place = pl_ints(m, n), t->parent = pl_ints(m, n), t->left = pl_place(m, ((size_t)n + 1) * sizeof(size_t));
+  for (int i = 0; i < 4; ++i) t->scratch[i] = pl_ints(m, n);
+}
 
 /* -- structure --------------------------------------------------------------------------------------------------- */
 
-/* Neighbours of every column in the symmetric pattern, as (begin, list). */
-static void neighbours(int n, const int *colptr, const int *row, int **begin_out, int **list_out) {
-  int *begin = calloc((size_t)n + 2, sizeof(int)), *list = malloc((2 * (size_t)colptr[n] + 1) * sizeof(int));
+/* Neighbours of every column in the symmetric pattern, as (begin, list); begin has n + 2 zeros. */
+static void neighbours(int n, const int *colptr, const int *row, int *begin, int *list) {
   for (int j = 0; j < n; ++j)
     for (int k = colptr[j]; k < colptr[j + 1]; ++k)
       if (row[k] != j) begin[j + 2]++, begin[row[k] + 2]++;
@@ -52,12 +65,12 @@ static void neighbours(int n, const int *colptr, const int *row, int **begin_out
   for (int j = 0; j < n; ++j)
     for (int k = colptr[j]; k < colptr[j + 1]; ++k)
       if (row[k] != j) list[begin[j + 1]++] = row[k], list[begin[row[k] + 1]++] = j;
-  *begin_out = begin, *list_out = list;
 }
 
 /* Parent of every place in the elimination tree (Liu 1986). */
-static void elimination_tree(int n, const int *begin, const int *list, const int *order, const int *place, int *parent) {
-  int *ancestor = malloc(((size_t)n + 1) * sizeof(int));
+static void elimination_tree(int n, const structure *t, const int *order) {
+  int *parent = t->parent, *ancestor = t->scratch[0];
+  const int *begin = t->begin, *list = t->list, *place = t->place;
   for (int k = 0; k < n; ++k) {
     parent[k] = ancestor[k] = -1;
     for (int i = begin[order[k]]; i < begin[order[k] + 1]; ++i)
@@ -67,13 +80,12 @@ static void elimination_tree(int n, const int *begin, const int *list, const int
         else if (next == k) break;
       }
   }
-  free(ancestor);
 }
 
 /* Reorders so that every subtree is contiguous, children before parents, and otherwise as it was. */
-static void postorder(int n, const int *parent, int *order) {
-  int *head = malloc(((size_t)n + 1) * sizeof(int)), *next = malloc(((size_t)n + 1) * sizeof(int));
-  int *stack = malloc(((size_t)n + 1) * sizeof(int)), *out = malloc(((size_t)n + 1) * sizeof(int)), count = 0;
+static void postorder(int n, const structure *t, int *order) {
+  int *head = t->scratch[0], *next = t->scratch[1], *stack = t->scratch[2], *out = t->scratch[3], count = 0;
+  const int *parent = t->parent;
   for (int k = 0; k < n; ++k) head[k] = -1;
   for (int k = n - 1; k >= 0; --k)
     if (parent[k] >= 0) next[k] = head[parent[k]], head[parent[k]] = k;
@@ -88,7 +100,6 @@ static void postorder(int n, const int *parent, int *order) {
     }
   }
   memcpy(order, out, n * sizeof(int));
-  free(head), free(next), free(stack), free(out);
 }
 
 static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
@@ -104,17 +115,24 @@ static int worth_merging(const front *child, const front *f) {
 }
 
 /* Fronts with their shared rows: columns of one structure together, then small ones merged. */
-static void find_fronts(pl_fronts *F, const int *begin, const int *list, const int *place) {
-  const int n = F->n;
+static int find_fronts(pl_fronts *F, const structure *t) {
+  const int n = F->n, *begin = t->begin, *list = t->list, *place = t->place;
   size_t room = 4 * (size_t)n + 16, used = 0;
-  int *index = malloc(room * sizeof(int)), *mark = malloc(((size_t)n + 1) * sizeof(int));
-  int *child = malloc(((size_t)n + 1) * sizeof(int)), *sibling = malloc(((size_t)n + 1) * sizeof(int)), count = 0;
+  int *index = malloc(room * sizeof(int)), *mark = t->scratch[0], *child = t->scratch[1], *sibling = t->scratch[2];
+  int count = 0;
   front *fronts = malloc(((size_t)n + 1) * sizeof(front));
+  F->fronts = fronts, F->index = index;
+  if (!fronts || !index) return PL_OUT_OF_MEMORY;
   for (int k = 0; k < n; ++k) mark[k] = child[k] = -1;
   /* child[k]: a front whose first shared row is k, as a list through sibling */
   for (int k = 0; k < n; ++k) {
     const size_t start = used;
-    if (used + n > room) room = 2 * (used + n), index = realloc(index, room * sizeof(int));
+    if (used + n > room) {
+      room = 2 * (used + n);
+      index = realloc(F->index, room * sizeof(int));
+      if (!index) return PL_OUT_OF_MEMORY;
+      F->index = index;
+    }
     mark[k] = k;
     for (int i = begin[F->order[k]]; i < begin[F->order[k] + 1]; ++i) {
       const int j = place[list[i]];
@@ -153,15 +171,23 @@ static void find_fronts(pl_fronts *F, const int *begin, const int *list, const i
     }
     fronts[kept++] = f;
   }
-  F->fronts = fronts, F->index = index, F->count = kept;
-  free(mark), free(child), free(sibling);
+  F->count = kept;
+  return PL_OK;
+}
+
+static void place_numbers(pl_fronts *F, pl_memory *m) {
+  const size_t n = F->n, entries = F->entries;
+  F->slot = pl_place(m, entries * sizeof(size_t)), F->column_of = pl_ints(m, entries);
+  F->factors = pl_doubles(m, F->size), F->stack = pl_doubles(m, F->waiting);
+  F->least = pl_doubles(m, n), F->y = pl_doubles(m, n), F->map = pl_ints(m, n), F->pivot = pl_ints(m, n);
 }
 
 /* Where everything stands, and the room that fronts waiting for their parents take at most. */
-static void lay_out(pl_fronts *F, const int *colptr, const int *row, const int *place) {
-  const int n = F->n;
-  int *front_of = malloc(((size_t)n + 1) * sizeof(int));
-  size_t waiting = 0, most = 0, *left = calloc((size_t)F->count + 1, sizeof(size_t));
+static int lay_out(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
+  const int n = F->n, *place = t->place;
+  int *front_of = t->scratch[0];
+  size_t waiting = 0, *left = t->left;
+  memset(left, 0, (size_t)F->count * sizeof(size_t));
   F->size = 0;
   for (int s = 0; s < F->count; ++s) {
     front *f = F->fronts + s;
@@ -174,7 +200,7 @@ static void lay_out(pl_fronts *F, const int *colptr, const int *row, const int *
     f->parent = f->shared ? front_of[F->index[f->index]] : -1;
     f->child = f->sibling = -1;
     waiting += (size_t)f->shared * f->shared;
-    if (waiting > most) most = waiting;
+    if (waiting > F->waiting) F->waiting = waiting;
     waiting -= left[s];
     if (f->parent >= 0) left[f->parent] += (size_t)f->shared * f->shared;
   }
@@ -184,7 +210,11 @@ static void lay_out(pl_fronts *F, const int *colptr, const int *row, const int *
       F->fronts[s].sibling = parent->child, parent->child = s;
     }
   F->entries = colptr[n];
-  F->slot = malloc(((size_t)colptr[n] + 1) * sizeof(size_t)), F->column_of = malloc(((size_t)colptr[n] + 1) * sizeof(int));
+  pl_memory m = {0};
+  place_numbers(F, &m);
+  F->block = pl_block(&m);
+  if (!F->block) return PL_OUT_OF_MEMORY;
+  place_numbers(F, &m);
   for (int j = 0; j < n; ++j)
     for (int k = colptr[j]; k < colptr[j + 1]; ++k) {
       const int r = place[row[k]], c = place[j];
@@ -200,39 +230,50 @@ static void lay_out(pl_fronts *F, const int *colptr, const int *row, const int *
         F->slot[k] = f->at + (size_t)height * (c - f->first) + (r == other ? local : r - f->first);
       else F->slot[k] = f->at + (size_t)height * f->pivots + (size_t)f->pivots * (local - f->pivots) + (r - f->first);
     }
-  F->factors = malloc((F->size + 1) * sizeof(double)), F->stack = malloc((most + 1) * sizeof(double));
-  free(front_of), free(left);
+  return PL_OK;
+}
+
+/* The whole matrix as one front. */
+static int one_front(pl_fronts *F, const structure *t) {
+  for (int k = 0; k < F->n; ++k) F->order[k] = t->place[k] = k;
+  F->fronts = calloc(1, sizeof(front)), F->index = malloc(sizeof(int)), F->count = F->n > 0;
+  if (!F->fronts || !F->index) return PL_OUT_OF_MEMORY;
+  F->fronts[0] = (front){.pivots = F->n};
+  return PL_OK;
+}
+
+static int several_fronts(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
+  const int n = F->n;
+  neighbours(n, colptr, row, t->begin, t->list);
+  for (int k = 0; k < n; ++k) t->place[F->order[k]] = k;
+  elimination_tree(n, t, F->order);
+  postorder(n, t, F->order);
+  for (int k = 0; k < n; ++k) t->place[F->order[k]] = k;
+  return find_fronts(F, t);
 }
 
 pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, int whole) {
+  pl_memory m = {0};
+  structure t;
+  place_structure(n, whole ? 0 : colptr[n], &t, &m);
   pl_fronts *F = calloc(1, sizeof *F);
-  int *begin, *list, *place = malloc(((size_t)n + 1) * sizeof(int));
-  F->n = n, F->order = order, F->row = row;
-  F->least = malloc(((size_t)n + 1) * sizeof(double)), F->y = malloc(((size_t)n + 1) * sizeof(double));
-  F->map = malloc(((size_t)n + 1) * sizeof(int)), F->pivot = malloc(((size_t)n + 1) * sizeof(int));
-  if (whole) {
-    for (int k = 0; k < n; ++k) order[k] = place[k] = k;
-    F->fronts = calloc(1, sizeof(front)), F->index = malloc(sizeof(int)), F->count = n > 0;
-    F->fronts[0] = (front){.pivots = n};
-  } else {
-    int *parent = malloc(((size_t)n + 1) * sizeof(int));
-    neighbours(n, colptr, row, &begin, &list);
-    for (int k = 0; k < n; ++k) place[order[k]] = k;
-    elimination_tree(n, begin, list, order, place, parent);
-    postorder(n, parent, order);
-    for (int k = 0; k < n; ++k) place[order[k]] = k;
-    find_fronts(F, begin, list, place);
-    free(parent), free(begin), free(list);
+  void *temporary = pl_block(&m);
+  int status = F && temporary ? PL_OK : PL_OUT_OF_MEMORY;
+  if (!status) {
+    place_structure(n, whole ? 0 : colptr[n], &t, &m);
+    F->n = n, F->order = order, F->row = row;
+    status = whole ? one_front(F, &t) : several_fronts(F, colptr, row, &t);
   }
-  lay_out(F, colptr, row, place);
-  free(place);
-  return F;
+  if (!status) status = lay_out(F, colptr, row, &t);
+  free(temporary);
+  if (!status) return F;
+  pl_fronts_free(F);
+  return NULL;
 }
 
 void pl_fronts_free(pl_fronts *F) {
   if (!F) return;
-  free(F->fronts), free(F->index), free(F->slot), free(F->column_of), free(F->factors), free(F->stack);
-  free(F->least), free(F->y), free(F->map), free(F->pivot), free(F);
+  free(F->fronts), free(F->index), free(F->block), free(F);
 }
 
 double pl_fronts_share(const pl_fronts *F) { return F->share; }

@@ -2,7 +2,6 @@
  * Bruels 2007), followed by a projection of the velocities and accelerations that the equations give for the new state
  * (Lunk and Simeon 2006): without it multipliers start with an error of first order that dies out slowly or, without
  * numerical damping, not at all. Newmark's method is the case alpha_m = alpha_f = 0.
- * option: alpha_m, alpha_f, beta, gamma.
  *
  * Newton's unknowns are increments y of the configuration reached, dx = B(x) y for the increment x of the whole step, and
  * the multipliers. With the equations scaled by s = dx/da all blocks stay of order one as the step shrinks:
@@ -31,7 +30,7 @@ static void move(pl_run *r, double share, double s, double to_v, const double *c
     const double d = share * change[i];
     x[i] += d, r->v1[i] += to_v * d, r->a1[i] += d / s;
   }
-  for (int i = 0; i < r->w->T->m; ++i) r->lambda1[i] += share * multipliers[i] / s;
+  for (int i = 0; i < r->w->T->m; ++i) r->multipliers1[i] += share * multipliers[i] / s;
 }
 
 /* B(x) - 1 on rotations, column by column */
@@ -54,14 +53,14 @@ static double largest_violation(const pl_work *w) {
 
 /* Velocities that satisfy the constraints' rates (nearest in the mass metric), then accelerations and multipliers of the
  * state; one factorization serves both. */
-static int consistent_rates(pl_run *r, double *zero) {
+static int consistent_rates(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv, m = T->m;
   pl_mass_matrix(w);
   pl_assemble(w, 1, 0, 0);
-  w->factorizations++;
-  if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+  const int status = pl_factor(w);
+  if (status) return status;
   memset(w->rhs, 0, nv * sizeof(double));
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi_rate[i] : 0;
   pl_linear_solve(w->linear, w->rhs);
@@ -69,14 +68,13 @@ static int consistent_rates(pl_run *r, double *zero) {
   pl_kinematics(w, r->q1, r->v1);
   pl_forces(w, r->q1, r->v1);
   pl_constraints(w, r->q1, r->v1);
-  memset(zero, 0, nv * sizeof(double));
-  pl_residual(w, r->v1, zero, w->rhs);
+  pl_residual(w, r->v1, w->zero, w->rhs);
   for (int i = 0; i < nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->gamma[i] : 0;
   pl_linear_solve(w->linear, w->rhs);
   memcpy(r->a1, w->rhs, nv * sizeof(double));
-  memcpy(r->lambda1, w->rhs + nv, m * sizeof(double));
-  pl_power_here(r, r->lambda1, r->power1);
+  memcpy(r->multipliers1, w->rhs + nv, m * sizeof(double));
+  pl_power_here(r, r->multipliers1, r->power1);
   r->complete = 1;
   return PL_OK;
 }
@@ -84,7 +82,7 @@ static int consistent_rates(pl_run *r, double *zero) {
 /* Local error of positions (level 0) and velocities (level 1) from differences of the acceleration. */
 static void raw_error(const pl_run *r, double h, int level, double *e) {
   const pl_tables *T = r->w->T;
-  const double am = r->option[0], af = r->option[1], beta = r->option[2], gamma = r->option[3], shift = am - af;
+  const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma, shift = am - af;
   /* coefficients of h^3 a' in positions, h^2 a' and h^3 a'' in velocities */
   const double c_q = fmax(fabs(beta + 0.5 * shift - 1.0 / 6), 1.0 / 24), c_v = gamma + shift - 0.5;
   const double c_vv = shift * (am - 0.5) + gamma * (0.5 + shift) - 1.0 / 6;
@@ -166,7 +164,7 @@ static int shorten(pl_run *r, double t, double s, double to_v, const double *ste
     share = next;
     pl_increment(r->w->T, r->q, x, r->q1);
     r->newton++;
-    pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->lambda1);
+    pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->multipliers1);
     const double work = work_along(r->w, s, step, r->w->rhs);
     if (!isfinite(work)) return PL_NO_CONVERGENCE;
     if (fabs(work) < -FOUND * at_start) return PL_OK;
@@ -181,7 +179,7 @@ static double imbalance(pl_run *r, double t, const double *x) {
   double y = 0;
   pl_increment(r->w->T, r->q, x, r->q1);
   r->newton++;
-  pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->lambda1);
+  pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->multipliers1);
   for (int i = 0; i < r->w->T->nv; ++i) y += r->w->rhs[i] * r->w->rhs[i];
   return y;
 }
@@ -200,11 +198,11 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv, m = T->m;
-  const double am = r->option[0], af = r->option[1], beta = r->option[2], gamma = r->option[3];
+  const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma;
   const double s = h * h * beta * (1 - af) / (1 - am), to_v = gamma / (h * beta);
-  double *x = r->buffer + 8 * (T->nq + nv + m), *blocks = x + nv, *unit = blocks + 3 * nv, *column = unit + nv,
-         *turned = column + nv, *errors = turned + nv, *step = errors + 2 * nv,
-         *residual = step + nv + m;
+  double *x = r->memory.alpha.x, *blocks = r->memory.alpha.blocks, *unit = r->memory.alpha.unit;
+  double *column = r->memory.alpha.column, *turned = r->memory.alpha.turned, *errors = r->memory.alpha.errors;
+  double *step = r->memory.alpha.step, *residual = r->memory.alpha.residual;
   const double t = pl_time(r, r->t + h);
   /* start Newton from an unchanged acceleration */
   for (int i = 0; i < nv; ++i) {
@@ -213,7 +211,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     r->v1[i] = r->v[i] + h * ((1 - gamma) * before + gamma * after);
     r->a1[i] = r->a[i];
   }
-  memcpy(r->lambda1, r->lambda, m * sizeof(double));
+  memcpy(r->multipliers1, r->multipliers, m * sizeof(double));
   if (r->secant) better_start(r, t, h, s, to_v, x, turned);
   double last = INFINITY, last_size = INFINITY, first_size = INFINITY, work = 0;
   for (int iteration = 0, factorizations = 0, converged = 0, keep = 0;; ++iteration) {
@@ -225,15 +223,15 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     }
     if (iteration == MAX_ITERATIONS || factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     r->newton++;
-    if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->lambda1);
-    else pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+    if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->multipliers1);
+    else pl_linearized(w, t, r->q1, r->v1, r->a1, r->multipliers1);
     if (work < 0 && last > SEARCH_ABOVE) {
       const double left = work_along(w, s, step, w->rhs);
       if (!isfinite(left)) return PL_NO_CONVERGENCE;
       if (left > -OVERSHOT * work) {
         if (shorten(r, t, s, to_v, step, turned, x, work, left)) return PL_NO_CONVERGENCE;
         keep = 0, last = last_size = INFINITY;
-        pl_linearized(w, t, r->q1, r->v1, r->a1, r->lambda1);
+        pl_linearized(w, t, r->q1, r->v1, r->a1, r->multipliers1);
       }
     }
     work = 0;
@@ -242,8 +240,9 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       pl_assemble(w, 1, s * to_v, s);
       turn_blocks(T, x, blocks, unit, column);
       pl_turn_columns(w, 1, s * to_v, blocks);
-      w->factorizations++, factorizations++;
-      if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+      factorizations++;
+      const int status = pl_factor(w);
+      if (status) return status;
       if (r->secant) pl_secant_restart(r->secant, T, w->M);
     }
     for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
@@ -278,7 +277,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   }
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
-    const int status = consistent_rates(r, unit);
+    const int status = consistent_rates(r);
     if (status) return status;
     if (!r->fixed) constrained_error(r, h, errors, unit);
   }

@@ -10,13 +10,10 @@
  * over the coordinates ("movers") on the paths of the frames and those that the inertia itself counts in. The turning of
  * J is in the wrenches that the tree carries; see tangent.c.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "pliant.h"
 #include "spatial.h"
-
-enum { N = PL_MAX_INERTIA };
 
 typedef struct inertia {
   int i, frames, k, n;   /* its number; frames, rates of its own, numbers in W */
@@ -28,25 +25,10 @@ static inertia get(const pl_work *w, int i) {
   const pl_tables *T = w->T;
   inertia x = {.i = i, .frames = T->inertia_frames[i], .k = T->inertia_k[i]};
   x.n = 6 * x.frames + x.k, x.node[0] = T->inertia_node[i], x.node[1] = T->inertia_second[i];
-  x.pose = w->inertia_pose + 24 * (size_t)i, x.M = w->inertia_M + (size_t)N * N * i;
-  x.W = w->inertia_W + (size_t)N * i, x.h = w->inertia_h + (size_t)N * i;
+  const size_t at = (size_t)T->max_inertia * i;
+  x.pose = w->inertia_pose + 24 * (size_t)i, x.M = w->inertia_M + at * T->max_inertia;
+  x.W = w->inertia_W + at, x.h = w->inertia_h + at;
   return x;
-}
-
-void pl_inertia_new(pl_work *w) {
-  const pl_tables *T = w->T;
-  const size_t n = T->n_inertia;
-  if (!n) return;
-  w->inertia_pose = calloc(24 * n, sizeof(double)), w->inertia_M = calloc(N * N * n, sizeof(double));
-  w->inertia_W = calloc(N * n, sizeof(double)), w->inertia_h = calloc(N * n, sizeof(double));
-  w->inertia_columns = calloc((size_t)4 * N * T->inertia_columns + 1, sizeof(double));
-  w->own = calloc(T->nv + 1, sizeof(double)), w->own_H = calloc(6 * T->nv + 1, sizeof(double));
-  w->own_m = calloc(T->n_d + 1, sizeof(double));
-}
-
-void pl_inertia_free(pl_work *w) {
-  free(w->inertia_pose), free(w->inertia_M), free(w->inertia_W), free(w->inertia_h), free(w->inertia_columns);
-  free(w->own), free(w->own_H), free(w->own_m);
 }
 
 /* a twist at the world's origin, seen from a frame (R, p) */
@@ -122,7 +104,7 @@ void pl_inertia_values(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double relative[12], own[2 * N];
+    double relative[12], *own = w->temporary.inertia_q;
     for (int f = 0; f < x.frames; ++f) {
       const double *placement = w->theta + T->inertia_theta[i] + 12 * f, *R = w->R + 9 * x.node[f];
       double *pose = x.pose + 12 * f;
@@ -135,7 +117,7 @@ void pl_inertia_values(pl_work *w, const double *q, const double *v) {
     arguments(w, &x, q, relative, own);
     const double *arg[4] = {relative, own, x.W, own_constants(w, &x)};
     double *res[2] = {x.M, x.h};
-    T->inertia_value[T->inertia_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->inertia_value + T->inertia_kind[i], arg, res, w);
   }
 }
 
@@ -152,7 +134,7 @@ void pl_inertia_wrenches(pl_work *w, const double *a) {
   memset(w->own, 0, T->nv * sizeof(double));
   for (int i = 0; i < T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double rate[N], f[N], F[6];
+    double *rate = w->temporary.rate, *f = w->temporary.column, F[6];
     body_accelerations(w, &x, a, rate);
     memcpy(f, x.h, x.n * sizeof(double));
     add_product(x.n, x.n, x.M, rate, f);
@@ -248,7 +230,7 @@ static void scatter(const pl_work *w, const inertia *x, const double *J, const d
 void pl_inertia_mass(pl_work *w) {
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double *J = w->inertia_columns, *MJ = J + (size_t)N * w->T->inertia_columns;
+    double *J = w->inertia_J, *MJ = w->inertia_MJ;
     const int columns = jacobian(w, &x, J);
     memset(MJ, 0, (size_t)x.n * columns * sizeof(double));
     for (int c = 0; c < columns; ++c) add_product(x.n, x.n, x.M, J + x.n * c, MJ + x.n * c);
@@ -272,7 +254,7 @@ static void add_relative(const pl_work *w, const inertia *x, int mover, int j, c
 static void add_acceleration(const pl_work *w, const inertia *x, int mover, int j, const double *eta_ddot,
                              const double *eta_dot, double *out) {
   const pl_tables *T = w->T;
-  double change[N] = {0};
+  double change[12] = {0};
   for (int f = 0; f < x->frames; ++f) {
     const int g = T->mover_node[2 * mover + f], at = g ? T->node_s[g] + 6 * j : 0;
     double y[6];
@@ -287,16 +269,16 @@ static void add_acceleration(const pl_work *w, const inertia *x, int mover, int 
 /* Adds to K, C and M (after pl_tangent, which leaves S, Vq, Av, Aq and A). */
 void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
   const pl_tables *T = w->T;
-  const size_t size = (size_t)N * T->inertia_columns;
-  double X[6 * N], Y[N * N], Z[N * N], rate[N], column[N], relative[12], own[2 * N];
-  double *J = w->inertia_columns, *MJ = J + size, *K = MJ + size, *C = K + size;
+  double *X = w->temporary.X, *Y = w->temporary.Y_W, *Z = w->temporary.Z, *rate = w->temporary.rate;
+  double *column = w->temporary.column, *own = w->temporary.inertia_q, relative[12];
+  double *J = w->inertia_J, *MJ = w->inertia_MJ, *K = w->inertia_K, *C = w->inertia_C;
   for (int i = 0; i < T->n_inertia; ++i) {
     const inertia x = get(w, i);
     body_accelerations(w, &x, a, rate);
     arguments(w, &x, q, relative, own);
     const double *arg[5] = {relative, own, x.W, rate, own_constants(w, &x)};
     double *res[3] = {X, Y, Z};
-    T->inertia_tangent[T->inertia_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->inertia_tangent + T->inertia_kind[i], arg, res, w);
     const size_t bytes = (size_t)x.n * jacobian(w, &x, J) * sizeof(double);
     memset(MJ, 0, bytes), memset(K, 0, bytes), memset(C, 0, bytes);
     for (int n = T->inertia_begin[i], c = 0; n < T->inertia_begin[i + 1]; ++n)
@@ -321,11 +303,13 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
 void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double momentum[N] = {0}, moment[9] = {0};
+    double *momentum = w->temporary.column, moment[9] = {0};
+    memset(momentum, 0, x.n * sizeof(double));
     add_product(x.n, x.n, x.M, x.W, momentum);
     *kinetic += 0.5 * dot(x.n, x.W, momentum);
     for (int j = 0; j < 3; ++j) { /* total momentum of a unit velocity along axis j: its moment is h x e_j */
-      double shift[N] = {0}, p[N] = {0}, F[6];
+      double shift[12] = {0}, *p = w->temporary.rate, F[6];
+      memset(p, 0, x.n * sizeof(double));
       for (int f = 0; f < x.frames; ++f)
         for (int l = 0; l < 3; ++l) shift[6 * f + l] = x.pose[12 * f + 3 * l + j];
       add_product(x.n, 6 * x.frames, x.M, shift, p);

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
+
 #define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
 #define CALM_STEPS 16  /* steps after which a longer one is tried again */
-
-static double *doubles(size_t n) { return calloc(n + 8, sizeof(double)); }
 
 typedef struct {
   int (*step)(pl_run *, double, double *);
@@ -23,31 +23,76 @@ static const method METHODS[] = {{pl_step_explicit, 5, 1, 1},
                                  {pl_step_generalized_alpha, 3, 0, 0},
                                  {pl_step_semi_implicit, 2, 1, 0}};
 
-pl_run *pl_run_new(pl_work *w, int method) {
-  pl_run *r = calloc(1, sizeof *r);
-  const pl_tables *T = w->T;
-  r->w = w, r->method = method, r->pause = INFINITY;
-  double **states[] = {&r->q, &r->q1}, **rates[] = {&r->v, &r->a, &r->lead, &r->v1, &r->a1, &r->lead1, &r->a_before};
-  for (int i = 0; i < 2; ++i) *states[i] = doubles(T->nq);
-  for (int i = 0; i < 7; ++i) *rates[i] = doubles(T->nv);
-  r->lambda = doubles(T->m), r->lambda1 = doubles(T->m), r->work = doubles(2), r->work1 = doubles(2);
-  r->buffer = doubles((size_t)40 * (T->nq + T->nv + T->m + 8) + 3 * T->n_signal);
-  if (method == PL_ROSENBROCK) {
-    const size_t inputs = (size_t)T->nv * T->n_signal, rows = (size_t)3 * T->nv * T->m + T->nnz_j;
-    r->dense = doubles(inputs > rows ? inputs : rows);
+static void place_method(pl_run *r, pl_memory *m) {
+  const pl_tables *T = r->w->T;
+  pl_run_memory *x = &r->memory;
+  const size_t nq = T->nq, nv = T->nv, rows = T->m, n = nq + nv + 2, stage = 3 * nv + rows, dense = nv * rows;
+  switch (r->method) {
+    case PL_EXPLICIT:
+      x->runge_kutta.k = pl_doubles(m, 7 * n), x->runge_kutta.x = pl_doubles(m, n);
+      x->runge_kutta.scale = pl_doubles(m, n);
+      break;
+    case PL_SEMI_IMPLICIT:
+      x->semi_implicit.x = pl_doubles(m, nv), x->semi_implicit.rate = pl_doubles(m, rows);
+      break;
+    case PL_GENERALIZED_ALPHA:
+      x->alpha.x = pl_doubles(m, nv), x->alpha.blocks = pl_doubles(m, 3 * nv), x->alpha.unit = pl_doubles(m, nv);
+      x->alpha.column = pl_doubles(m, nv), x->alpha.turned = pl_doubles(m, nv), x->alpha.errors = pl_doubles(m, 2 * nv);
+      x->alpha.step = pl_doubles(m, nv + rows), x->alpha.residual = pl_doubles(m, nv);
+      break;
+    case PL_ROSENBROCK:
+      x->rosenbrock.k = pl_doubles(m, 6 * stage), x->rosenbrock.sum = pl_doubles(m, stage);
+      x->rosenbrock.bx = pl_doubles(m, nv), x->rosenbrock.bz = pl_doubles(m, nv), x->rosenbrock.f = pl_doubles(m, nv);
+      x->rosenbrock.g = pl_doubles(m, rows), x->rosenbrock.force = pl_doubles(m, nv), x->rosenbrock.row = pl_doubles(m, rows);
+      x->rosenbrock.q = pl_doubles(m, nq), x->rosenbrock.blocks = pl_doubles(m, 3 * nv);
+      x->rosenbrock.by_signal = pl_doubles(m, nv * T->n_signal);
+      x->rosenbrock.L = pl_doubles(m, dense), x->rosenbrock.Eq = pl_doubles(m, dense), x->rosenbrock.LS = pl_doubles(m, dense);
+      x->rosenbrock.J = pl_doubles(m, T->nnz_j);
+      break;
   }
+}
+
+static void place(pl_run *r, pl_memory *m) {
+  const pl_tables *T = r->w->T;
+  pl_run_memory *x = &r->memory;
+  const size_t nq = T->nq, nv = T->nv, rows = T->m, signals = T->n_signal;
+  double **states[] = {&r->q, &r->q1, &x->first.q, &x->middle.q};
+  double **rates[] = {&r->v,          &r->a,      &r->lead,   &r->v1,     &r->a1,       &r->lead1,   &r->a_before,
+                      &x->first.scale, &x->first.x, &x->first.v, &x->first.a, &x->middle.v, &x->middle.a};
+  double **between[] = {&x->between.d0, &x->between.d1, &x->between.dd0, &x->between.dd1, &x->between.qd, &x->between.qdd};
+  for (size_t i = 0; i < sizeof states / sizeof *states; ++i) *states[i] = pl_doubles(m, nq);
+  for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) *rates[i] = pl_doubles(m, nv);
+  for (size_t i = 0; i < sizeof between / sizeof *between; ++i) *between[i] = pl_doubles(m, nq);
+  r->multipliers = pl_doubles(m, rows), r->multipliers1 = pl_doubles(m, rows), x->middle.multipliers = pl_doubles(m, rows);
+  r->work = pl_doubles(m, 2), r->work1 = pl_doubles(m, 2);
+  x->left.value = pl_doubles(m, signals), x->left.rate = pl_doubles(m, signals);
+  x->left.acceleration = pl_doubles(m, signals);
+  place_method(r, m);
+}
+
+pl_run *pl_run_new(pl_work *w, int method) {
+  pl_memory m = {0};
+  pl_run *r = calloc(1, sizeof *r);
+  if (!r) return NULL;
+  r->w = w, r->method = method, r->pause = INFINITY, r->beginning = -1;
+  place(r, &m);
+  r->block = pl_block(&m);
   /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
-  if (method == PL_GENERALIZED_ALPHA && !T->kkt_dense && !T->m) r->secant = pl_secant_new(T->nv);
+  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m;
+  if (keeps) r->secant = pl_secant_new(w->T->nv);
+  if (!r->block || (keeps && !r->secant)) {
+    pl_run_free(r);
+    return NULL;
+  }
+  place(r, &m);
   return r;
 }
 
 void pl_run_free(pl_run *r) {
-  double *all[] = {r->q,  r->v,       r->a,     r->lambda, r->lead,   r->work,     r->q1,   r->v1,
-                   r->a1, r->lambda1, r->lead1, r->work1,  r->buffer, r->a_before, r->dense};
-  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
+  if (!r) return;
   pl_run_unfollow(r);
   pl_secant_free(r->secant);
-  free(r);
+  free(r->block), free(r);
 }
 
 double pl_time(const pl_run *r, double t) { return fmin(fmax(t, r->t_floor), r->t_cap); }
@@ -129,23 +174,30 @@ void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y
 
 /* -- start and restart --------------------------------------------------------------------------------------------- */
 
+/* Factorizations build on earlier ones of this run, not of others on the same workspace. */
+static void resume(pl_run *r) {
+  if (r->beginning == r->w->beginnings) return;
+  pl_begin(r->w);
+  r->beginning = r->w->beginnings;
+}
+
 /* Accelerations and powers of the state, with nothing remembered from steps before it. */
 static int refresh(pl_run *r) {
   const pl_tables *T = r->w->T;
   r->t_cap = INFINITY;
   pass_jump(r);
-  const int status = pl_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
+  const int status = pl_next_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
   if (status) return status;
-  memcpy(r->lambda, r->w->lambda, T->m * sizeof(double));
+  memcpy(r->multipliers, r->w->lambda, T->m * sizeof(double));
   memset(r->lead, 0, T->nv * sizeof(double));
   r->h_before = 0;
-  pl_power_here(r, r->lambda, r->power);
+  pl_power_here(r, r->multipliers, r->power);
   return pl_check_finite(r, r->a);
 }
 
 static double norm(const pl_run *r, const double *x, const double *y, const double *y0) {
   const pl_tables *T = r->w->T;
-  const double *scale = r->buffer;
+  const double *scale = r->memory.first.scale;
   double sum = 0;
   for (int i = 0; i < T->nv; ++i) {
     const double a = x[i] / (r->atol + r->rtol * scale[i]);
@@ -160,7 +212,8 @@ static double norm(const pl_run *r, const double *x, const double *y, const doub
 static double first_step(pl_run *r) {
   const pl_tables *T = r->w->T;
   const int nv = T->nv;
-  double *scale = r->buffer, *x = scale + nv, *q = x + nv, *v = q + T->nq, *a = v + nv;
+  double *scale = r->memory.first.scale, *x = r->memory.first.x, *q = r->memory.first.q, *v = r->memory.first.v;
+  double *a = r->memory.first.a;
   memcpy(r->q1, r->q, T->nq * sizeof(double));
   pl_increment_scale(r, scale);
   const double d0 = norm(r, scale, r->v, 0), d1 = norm(r, r->v, r->a, 0);
@@ -169,7 +222,7 @@ static double first_step(pl_run *r) {
   for (int i = 0; i < nv; ++i) x[i] = guess * r->v[i], v[i] = r->v[i] + guess * r->a[i];
   pl_increment(T, r->q, x, q);
   r->t_cap = r->t + 0.999 * span;
-  if (pl_forward(r->w, pl_time(r, r->t + guess), q, v, a) || pl_check_finite(r, a)) return guess;
+  if (pl_next_forward(r->w, pl_time(r, r->t + guess), q, v, a) || pl_check_finite(r, a)) return guess;
   for (int i = 0; i < nv; ++i) x[i] = guess * r->a[i];
   const double d2 = norm(r, x, a, r->a) / guess, largest = fmax(d1, d2);
   const double second = largest <= 1e-15 ? fmax(1e-6, 1e-3 * guess)
@@ -180,6 +233,7 @@ static double first_step(pl_run *r) {
 /* Accelerations at the start, a first guess of the step, samples at the start. May be called again between advances after
  * the caller has changed inputs or constants. */
 int pl_run_start(pl_run *r) {
+  resume(r);
   const int status = refresh(r);
   if (status) return status;
   r->previous_error = 1;
@@ -193,6 +247,7 @@ int pl_run_start(pl_run *r) {
 
 /* Return to a state inside the last step (an event, say); later samples are dropped. */
 int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
+  resume(r);
   double work[2];
   if (r->steps) {
     pl_interpolate_work(r->work1, r->work, r->power1, r->power, r->h_last, 1 + (t - r->t) / r->h_last, work);
@@ -219,7 +274,8 @@ static int signals_jump(pl_run *r) {
   const pl_tables *T = w->T;
   const int n = T->n_signal;
   const double between = 4 * (r->t_floor - r->t_cap);
-  double *left = r->buffer, *left_rate = left + n, *left_acceleration = left_rate + n;
+  double *left = r->memory.left.value, *left_rate = r->memory.left.rate;
+  double *left_acceleration = r->memory.left.acceleration;
   pl_signals(w, r->t_cap);
   memcpy(left, w->signal, n * sizeof(double)), memcpy(left_rate, w->signal_rate, n * sizeof(double));
   memcpy(left_acceleration, w->signal_acceleration, n * sizeof(double));
@@ -250,7 +306,7 @@ static int cross_stop(pl_run *r) {
       for (int i = 0; i < T->m; ++i)
         if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
       const double before = pl_kinetic_energy(w);
-      if ((status = pl_project(w, r->t_floor, r->q, r->v, r->projection_tolerance))) return status;
+      if ((status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance))) return status;
       pl_kinematics(w, r->q, r->v);
       r->work[1] += pl_kinetic_energy(w) - before;
     }
@@ -267,7 +323,7 @@ static int cross_stop(pl_run *r) {
 static int add_work(pl_run *r, double h) {
   const pl_tables *T = r->w->T;
   const double half = pl_time(r, r->t + 0.5 * h);
-  double middle[2], *q = r->buffer + 6 * T->nq, *v = q + T->nq, *l = v + T->nv, *a = l + T->m;
+  double middle[2], *q = r->memory.middle.q, *v = r->memory.middle.v, *l = r->memory.middle.multipliers;
   int status;
   if (r->method == PL_SEMI_IMPLICIT) {
     for (int k = 0; k < 2; ++k) r->work1[k] = r->work[k] + 0.5 * h * (r->power[k] + r->power1[k]);
@@ -275,10 +331,10 @@ static int add_work(pl_run *r, double h) {
   }
   pl_interpolate(r, h, 0.5, q, v, 0);
   if (r->method == PL_ROSENBROCK && T->m && driven(r)) { /* multipliers to the method's own order */
-    if ((status = pl_forward(r->w, half, q, v, a))) return status;
+    if ((status = pl_next_forward(r->w, half, q, v, r->memory.middle.a))) return status;
     pl_power_here(r, r->w->lambda, middle);
   } else {
-    for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->lambda[i] + r->lambda1[i]);
+    for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->multipliers[i] + r->multipliers1[i]);
     pl_power(r, half, q, v, l, middle);
   }
   for (int k = 0; k < 2; ++k)
@@ -301,13 +357,13 @@ static int attempt(pl_run *r, double h, double *error) {
   if (!r->fixed && *error > 1) return PL_OK;
   if (!r->complete) {
     pl_normalize(T, r->q1);
-    if (m->projected && (status = pl_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
+    if (m->projected && (status = pl_next_project(r->w, t1, r->q1, r->v1, r->projection_tolerance))) return status;
     if (m->evaluated) {
-      if ((status = pl_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
-      memcpy(r->lambda1, r->w->lambda, T->m * sizeof(double));
-      pl_power_here(r, r->lambda1, r->power1);
+      if ((status = pl_next_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
+      memcpy(r->multipliers1, r->w->lambda, T->m * sizeof(double));
+      pl_power_here(r, r->multipliers1, r->power1);
     } else if (powered)
-      pl_power(r, t1, r->q1, r->v1, r->lambda1, r->power1);
+      pl_power(r, t1, r->q1, r->v1, r->multipliers1, r->power1);
   }
   if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
@@ -323,7 +379,7 @@ static void swap(double **a, double **b) {
 static void accept(pl_run *r, double h, double t) {
   double *before = r->a_before;
   r->a_before = r->a, r->a = r->a1, r->a1 = before;
-  swap(&r->q, &r->q1), swap(&r->v, &r->v1), swap(&r->lambda, &r->lambda1), swap(&r->lead, &r->lead1);
+  swap(&r->q, &r->q1), swap(&r->v, &r->v1), swap(&r->multipliers, &r->multipliers1), swap(&r->lead, &r->lead1);
   swap(&r->work, &r->work1);
   for (int k = 0; k < 2; ++k) {
     const double old = r->power[k];
@@ -339,6 +395,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
   const int exponent = METHODS[r->method].exponent;
   const long last = r->steps + max_steps;
   int failures = 0;
+  resume(r);
   while (r->next_stop < r->n_stop) {
     const double stop = r->stop[r->next_stop], left = stop - r->t;
     if (left <= 1e-13 * fmax(fabs(stop), fabs(r->t))) {

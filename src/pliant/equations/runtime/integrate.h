@@ -6,9 +6,6 @@
 
 enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMPLICIT = 3 };
 
-/* Further statuses, of runs alone. */
-enum { PL_POSITION_JUMPS = 8 /* a prescribed position jumps: no finite force can follow */ };
-
 typedef struct pl_sensitivity pl_sensitivity;
 
 /* Steps taken since a matrix was factorized; see secant.c. */
@@ -16,44 +13,53 @@ typedef struct pl_sensitivity pl_sensitivity;
 typedef struct pl_secant {
   int n, count;
   double *steps, *weight, square[PL_SECANT_DEPTH];
+  void *block;
 } pl_secant;
 
+/* Arrays of a run beside its state. */
+typedef struct pl_run_memory {
+  struct { double *scale, *x, *q, *v, *a; } first;                  /* first_step */
+  struct { double *value, *rate, *acceleration; } left;             /* signals before a jump */
+  struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
+  struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
+  struct { double *k, *x, *scale; } runge_kutta;                    /* seven stages; (q, v); scale of the error */
+  struct { double *x, *rate; } semi_implicit;
+  struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual; } alpha;
+  struct {
+    double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
+    double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
+    double *by_signal;                                              /* nv x n_signal */
+    double *L, *Eq, *LS, *J;                                        /* m x nv; J on its pattern */
+  } rosenbrock;
+} pl_run_memory;
+
 typedef struct pl_run {
+  struct {
+    PL_RUN_HEAD
+  };
   pl_work *w;
-  int method, fixed;        /* fixed: equal steps of at most `h` between stops, no error control */
-  double t, h, h_min, h_max, rtol, atol;
-  double pause;             /* return to the caller on reaching this time, which is one of the stops */
-  double option[8];         /* coefficients of the method */
-  /* state: (q, v) at t with acceleration, multipliers and the two energy integrals (dissipated, supplied);
-   * lead: generalized-alpha's averaged acceleration is a + h lead, whatever the next step h */
-  double *q, *v, *a, *lambda, *lead, *work;
+  /* generalized-alpha's averaged acceleration is a + h lead, whatever the next step h */
+  double *lead;
   /* candidate after a step */
-  double *q1, *v1, *a1, *lambda1, *lead1, *work1;
-  /* times that a step must end on (inputs jump there); the last one is the end of the run */
-  const double *stop;
-  int n_stop, next_stop;
-  /* samples */
-  const double *sample_t;
-  int n_sample, next_sample;
-  double *sample_q, *sample_v, *sample_a, *sample_lambda, *sample_work;
-  double projection_tolerance;
+  double *q1, *v1, *a1, *multipliers1, *lead1, *work1;
   double t_cap;             /* inputs are never read beyond this time inside a step */
-  long steps, rejected, newton;
-  int where;                /* index in v of the first number that is not finite */
   double previous_error;
-  double *buffer;           /* method's own memory */
   /* power dissipated and supplied at the state and at the candidate; after a step the latter, as work1, is the old one */
   double power[2], power1[2];
   double h_last;            /* the step that led to the state */
   double t_floor;           /* inputs are never read before this time: just after a jump at the state's time */
-  int complete;             /* the step has filled a1, lambda1 and power1 of the candidate */
+  int complete;             /* the step has filled a1, multipliers1 and power1 of the candidate */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
-  double *dense;            /* Rosenbrock's memory for derivatives by inputs and of constraints */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
   pl_secant *secant;        /* null unless the method keeps factors */
+  long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
+  pl_run_memory memory;
+  void *block;              /* holds all arrays */
 } pl_run;
+_Static_assert(offsetof(pl_run, newton) == offsetof(pl_run_head, newton), "a run begins with its head");
 
+/* Null when there is no memory. */
 pl_run *pl_run_new(pl_work *, int method);
 void pl_run_free(pl_run *);
 int pl_run_start(pl_run *);
@@ -76,8 +82,8 @@ void pl_secant_add(pl_secant *, const double *step);
 void pl_secant_improve(const pl_secant *, double *step);
 
 /* sensitivity.c */
-void pl_run_follow(pl_run *, int n, const double *theta, const double *parameters, const double *span, double *X,
-                   double *V, double *sample_X, double *sample_V);
+int pl_run_follow(pl_run *, int n, const double *constants, const double *parameters, const double *span, double *X,
+                  double *V, double *sample_X, double *sample_V);
 void pl_run_unfollow(pl_run *);
 int pl_sensitivity_step(pl_run *, double h);
 

@@ -4,8 +4,6 @@
 #include "pliant.h"
 #include "spatial.h"
 
-#define FRAMES PL_MAX_FRAMES
-
 static void gather(const pl_work *w, const int *nodes, int count, double *pose, double *twist) {
   for (int f = 0; f < count; ++f) {
     memcpy(pose + 12 * f, w->R + 9 * nodes[f], 9 * sizeof(double));
@@ -23,22 +21,22 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
   double scalars[3];
   for (int i = 0; i < T->n_cforce; ++i) {
     if (!w->cforce_active[i]) continue;
-    double f[PL_MAX_K];
+    double *f = w->temporary.f;
     const double *arg[4] = {q + T->cforce_q[i], v + T->cforce_v[i], w->theta + T->cforce_theta[i],
                             w->signal + T->cforce_signal[i]};
     double *res[2] = {f, scalars};
-    T->cforce_value[T->cforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->cforce_value + T->cforce_kind[i], arg, res, w);
     for (int j = 0; j < T->cforce_k[i]; ++j) w->tau[T->cforce_v[i] + j] += f[j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
     if (!w->fforce_active[i]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
-    double pose[12 * FRAMES], twist[6 * FRAMES], f[6 * FRAMES];
+    double *pose = w->temporary.pose, *twist = w->temporary.twist, *f = w->temporary.wrench;
     gather(w, nodes, count, pose, twist);
     const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
     double *res[2] = {f, scalars};
-    T->fforce_value[T->fforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->fforce_value + T->fforce_kind[i], arg, res, w);
     for (int a = 0; a < count; ++a)
       for (int j = 0; j < 6; ++j) w->wrench[6 * nodes[a] + j] += f[6 * a + j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
@@ -65,24 +63,26 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_cforce; ++i) {
     const int k = T->cforce_k[i];
-    double dq[PL_MAX_K * PL_MAX_K], dv[PL_MAX_K * PL_MAX_K];
+    double *dq = w->temporary.dq, *dv = w->temporary.dv;
+    if (!w->cforce_active[i]) continue;
     const double *arg[4] = {q + T->cforce_q[i], v + T->cforce_v[i], w->theta + T->cforce_theta[i],
                             w->signal + T->cforce_signal[i]};
     double *res[3] = {dq, dv, 0};
-    T->cforce_tangent[T->cforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->cforce_tangent + T->cforce_kind[i], arg, res, w);
     for (int j = 0; j < k; ++j)
       for (int n = 0; n < k; ++n) {
         const int at = T->cforce_column[T->cforce_begin[i] + j] + n;
         w->K[at] -= dq[k * j + n], w->C[at] -= dv[k * j + n];
       }
   }
-  double K[36 * FRAMES * FRAMES], C[36 * FRAMES * FRAMES], pose[12 * FRAMES], twist[6 * FRAMES];
+  double *K = w->temporary.K, *C = w->temporary.C, *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_fforce; ++i) {
+    if (!w->fforce_active[i]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
     const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
     double *res[3] = {K, C, 0};
-    T->fforce_tangent[T->fforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->fforce_tangent + T->fforce_kind[i], arg, res, w);
     const int ld = 6 * count;
     for (int n = T->fpair_begin[i]; n < T->fpair_begin[i + 1]; ++n) {
       const int block = ld * 6 * T->fpair_b[n] + 6 * T->fpair_a[n], row = T->fpair_row[n], col = T->fpair_col[n];
@@ -98,25 +98,26 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
 void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out) {
   const pl_tables *T = w->T;
   memset(out, 0, (size_t)T->nv * T->n_signal * sizeof(double));
-  double ds[6 * FRAMES * PL_MAX_SIGNALS], pose[12 * FRAMES], twist[6 * FRAMES];
+  double *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_cforce; ++i) {
     const int k = T->cforce_k[i];
-    if (!T->cforce_signals[i]) continue;
-    double dk[PL_MAX_K * PL_MAX_SIGNALS];
+    if (!T->cforce_signals[i] || !w->cforce_active[i]) continue;
+    double *ds = w->temporary.ds;
     const double *arg[4] = {q + T->cforce_q[i], v + T->cforce_v[i], w->theta + T->cforce_theta[i],
                             w->signal + T->cforce_signal[i]};
-    double *res[3] = {0, 0, dk};
-    T->cforce_tangent[T->cforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    double *res[3] = {0, 0, ds};
+    pl_call(T->cforce_tangent + T->cforce_kind[i], arg, res, w);
     for (int s = 0; s < T->cforce_signals[i]; ++s)
-      for (int n = 0; n < k; ++n) out[(size_t)T->nv * (T->cforce_signal[i] + s) + T->cforce_v[i] + n] -= dk[k * s + n];
+      for (int n = 0; n < k; ++n) out[(size_t)T->nv * (T->cforce_signal[i] + s) + T->cforce_v[i] + n] -= ds[k * s + n];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!T->fforce_signals[i]) continue;
+    if (!T->fforce_signals[i] || !w->fforce_active[i]) continue;
+    double *ds = w->temporary.by_signals;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
     const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
     double *res[3] = {0, 0, ds};
-    T->fforce_tangent[T->fforce_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->fforce_tangent + T->fforce_kind[i], arg, res, w);
     for (int s = 0; s < T->fforce_signals[i]; ++s)
       for (int a = 0; a < count; ++a)
         for (int n = nodes[a]; n; n = T->elem_base[T->node_elem[n]]) {
@@ -135,14 +136,15 @@ void pl_constraints(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   if (!T->m) return;
   memset(w->Jval, 0, T->nnz_j * sizeof(double));
-  double e[PL_MAX_ROWS], G[6 * FRAMES * PL_MAX_ROWS], g[PL_MAX_ROWS], pose[12 * FRAMES], twist[6 * FRAMES];
+  double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g;
+  double *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_con; ++i) {
     const int *nodes = T->con_nodes + T->con_begin[i], count = T->con_begin[i + 1] - T->con_begin[i];
     const int m = T->con_size[i], row = T->con_row[i];
     gather(w, nodes, count, pose, twist);
     const double *arg[3] = {pose, twist, w->theta + T->con_theta[i]};
     double *res[3] = {e, G, g};
-    T->con_value[T->con_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->con_value + T->con_kind[i], arg, res, w);
     for (int r = 0; r < m; ++r) w->phi[row + r] = e[r], w->gamma[row + r] = g[r];
     /* G acceleration with the tree's own convective part: A = (J a) + c summed along the path */
     for (int n = T->conj_begin[i]; n < T->conj_begin[i + 1]; ++n) {
@@ -194,14 +196,13 @@ void pl_add_constraint_force(const pl_work *w, const double *lambda, double *r) 
  * turning of the frames above them is counted there; see pl_linearized. */
 void pl_constraint_tangent(pl_work *w, const double *lambda) {
   const pl_tables *T = w->T;
-  double K[36 * FRAMES * FRAMES], pose[12 * FRAMES], twist[6 * FRAMES], acceleration[6 * FRAMES];
-  memset(acceleration, 0, sizeof acceleration);
+  double *K = w->temporary.K, *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_con; ++i) {
     const int *nodes = T->con_nodes + T->con_begin[i], count = T->con_begin[i + 1] - T->con_begin[i];
     gather(w, nodes, count, pose, twist);
-    const double *arg[5] = {pose, twist, acceleration, w->theta + T->con_theta[i], lambda + T->con_row[i]};
+    const double *arg[5] = {pose, twist, w->zero, w->theta + T->con_theta[i], lambda + T->con_row[i]};
     double *res[3] = {K, 0, 0};
-    T->con_tangent[T->con_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->con_tangent + T->con_kind[i], arg, res, w);
     const int ld = 6 * count;
     for (int n = T->cpair_begin[i]; n < T->cpair_begin[i + 1]; ++n)
       scatter(w, T->cpair_row[n], T->cpair_col[n], K + ld * 6 * T->cpair_b[n] + 6 * T->cpair_a[n], ld, w->S,
@@ -212,14 +213,15 @@ void pl_constraint_tangent(pl_work *w, const double *lambda) {
 /* Adds the wrenches G' lambda of the constraints to the nodes. */
 void pl_constraint_wrenches(pl_work *w, const double *lambda) {
   const pl_tables *T = w->T;
-  double e[PL_MAX_ROWS], G[6 * FRAMES * PL_MAX_ROWS], g[PL_MAX_ROWS], pose[12 * FRAMES], twist[6 * FRAMES];
+  double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g;
+  double *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_con; ++i) {
     const int *nodes = T->con_nodes + T->con_begin[i], count = T->con_begin[i + 1] - T->con_begin[i];
     const int m = T->con_size[i];
     gather(w, nodes, count, pose, twist);
     const double *arg[3] = {pose, twist, w->theta + T->con_theta[i]};
     double *res[3] = {e, G, g};
-    T->con_value[T->con_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->con_value + T->con_kind[i], arg, res, w);
     for (int a = 0; a < count; ++a)
       for (int l = 0; l < 6; ++l)
         for (int r = 0; r < m; ++r) w->wrench[6 * nodes[a] + l] += G[m * (6 * a + l) + r] * lambda[T->con_row[i] + r];
@@ -234,8 +236,8 @@ void pl_constraint_acceleration_tangent(pl_work *w, double *Eq, double *Ev) {
   const pl_tables *T = w->T;
   memset(Eq, 0, (size_t)T->m * T->nv * sizeof(double));
   memset(Ev, 0, (size_t)T->m * T->nv * sizeof(double));
-  double G[6 * FRAMES * PL_MAX_ROWS], e[PL_MAX_ROWS], g[PL_MAX_ROWS], pose[12 * FRAMES], twist[6 * FRAMES],
-      acceleration[6 * FRAMES], dq[6 * FRAMES * PL_MAX_ROWS], dv[6 * FRAMES * PL_MAX_ROWS], zero[PL_MAX_ROWS] = {0};
+  double *e = w->temporary.e, *G = w->temporary.G, *g = w->temporary.g, *dq = w->temporary.Gq, *dv = w->temporary.Gv;
+  double *pose = w->temporary.pose, *twist = w->temporary.twist, *acceleration = w->temporary.acceleration;
   for (int i = 0; i < T->n_con; ++i) {
     const int *nodes = T->con_nodes + T->con_begin[i], count = T->con_begin[i + 1] - T->con_begin[i];
     const int m = T->con_size[i], row = T->con_row[i];
@@ -246,10 +248,10 @@ void pl_constraint_acceleration_tangent(pl_work *w, double *Eq, double *Ev) {
         acceleration[6 * f + l] = w->A[6 * nodes[f] + l] - w->A[l];
     const double *arg[3] = {pose, twist, w->theta + T->con_theta[i]};
     double *res[3] = {e, G, g};
-    T->con_value[T->con_kind[i]](arg, res, w->kernel_iw, w->kernel_w, 0);
-    const double *arg2[5] = {pose, twist, acceleration, w->theta + T->con_theta[i], zero};
+    pl_call(T->con_value + T->con_kind[i], arg, res, w);
+    const double *arg2[5] = {pose, twist, acceleration, w->theta + T->con_theta[i], w->zero};
     double *res2[3] = {0, dq, dv};
-    T->con_tangent[T->con_kind[i]](arg2, res2, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->con_tangent + T->con_kind[i], arg2, res2, w);
     for (int n = T->conj_begin[i]; n < T->conj_begin[i + 1]; ++n) {
       const int node = T->conj_node[n], el = T->node_elem[node], off = 6 * m * T->conj_frame[n], at = T->node_s[node];
       double gravity[6];

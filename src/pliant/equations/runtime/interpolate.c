@@ -20,7 +20,8 @@ static void rotation_rates(const double *Q, const double *D, const double *DD, d
 void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, double *a) {
   const pl_tables *T = r->w->T;
   const int n = T->nq;
-  double *d0 = r->buffer, *d1 = d0 + n, *dd0 = d1 + n, *dd1 = dd0 + n, *qd = dd1 + n, *qdd = qd + n;
+  double *d0 = r->memory.between.d0, *d1 = r->memory.between.d1, *dd0 = r->memory.between.dd0;
+  double *dd1 = r->memory.between.dd1, *qd = r->memory.between.qd, *qdd = r->memory.between.qdd;
   pl_rates(T, r->q, r->v, d0), pl_rates(T, r->q1, r->v1, d1);
   pl_rates_of_rates(T, r->q, r->v, r->a, dd0), pl_rates_of_rates(T, r->q1, r->v1, r->a1, dd1);
   const double x2 = x * x, x3 = x2 * x, x4 = x3 * x, x5 = x4 * x;
@@ -62,13 +63,13 @@ static int sample(pl_run *r, double h, double x) {
   const pl_tables *T = r->w->T;
   const int n = r->next_sample, nq = T->nq, nv = T->nv, m = T->m;
   double *q = r->sample_q + (size_t)nq * n, *v = r->sample_v + (size_t)nv * n, *a = r->sample_a + (size_t)nv * n;
-  double *lambda = r->sample_lambda + (size_t)m * n, *work = r->sample_work + 2 * n;
+  double *lambda = r->sample_multipliers + (size_t)m * n, *work = r->sample_work + 2 * n;
   const int at_start = x <= 1e-10, at_end = x >= 1 - 1e-10;
   if (at_start || at_end) {
     memcpy(q, at_end ? r->q1 : r->q, nq * sizeof(double));
     memcpy(v, at_end ? r->v1 : r->v, nv * sizeof(double));
     memcpy(a, at_end ? r->a1 : r->a, nv * sizeof(double));
-    memcpy(lambda, at_end ? r->lambda1 : r->lambda, m * sizeof(double));
+    memcpy(lambda, at_end ? r->multipliers1 : r->multipliers, m * sizeof(double));
     memcpy(work, at_end ? r->work1 : r->work, 2 * sizeof(double));
     r->next_sample++;
     return PL_OK;
@@ -78,10 +79,10 @@ static int sample(pl_run *r, double h, double x) {
    * than a straight line, and that does not overshoot */
   if (r->method == PL_GENERALIZED_ALPHA || r->method == PL_SEMI_IMPLICIT)
     for (int i = 0; i < nv; ++i) a[i] = (1 - x) * r->a[i] + x * r->a1[i];
-  for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->lambda[i] + x * r->lambda1[i];
-  int status = pl_project(r->w, pl_time(r, r->sample_t[n]), q, v, r->projection_tolerance);
+  for (int i = 0; i < m; ++i) lambda[i] = (1 - x) * r->multipliers[i] + x * r->multipliers1[i];
+  int status = pl_next_project(r->w, pl_time(r, r->sample_t[n]), q, v, r->projection_tolerance);
   if (!status && r->method == PL_EXPLICIT) { /* not stiff, so the equations themselves answer best */
-    status = pl_forward(r->w, pl_time(r, r->sample_t[n]), q, v, a);
+    status = pl_next_forward(r->w, pl_time(r, r->sample_t[n]), q, v, a);
     memcpy(lambda, r->w->lambda, m * sizeof(double));
   }
   if (status) return status;

@@ -9,10 +9,12 @@
  * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they
  * do not fit any more.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "fronts.h"
 #include "pliant.h"
 
@@ -39,33 +41,42 @@ struct pl_linear {
   int *Lp, *Li, *Up, *Ui, *p, *pinv, *stack, *state, *head;
   double *Lx, *Ux, *diagonal;
   int l_size, u_size;
+  void *block; /* holds all arrays but the factors with general pivots */
 };
 
+static void place(pl_linear *f, pl_memory *m) {
+  const size_t n = f->n;
+  f->order = pl_ints(m, n);
+  f->x = pl_doubles(m, n), f->row_scale = pl_doubles(m, n), f->column_scale = pl_doubles(m, n);
+  if (f->dense) return;
+  f->values = pl_doubles(m, f->colptr[n]), f->right = pl_doubles(m, n), f->residual = pl_doubles(m, n);
+  f->Lp = pl_ints(m, n + 1), f->Up = pl_ints(m, n + 1), f->p = pl_ints(m, n), f->pinv = pl_ints(m, n);
+  f->stack = pl_ints(m, n), f->state = pl_ints(m, n), f->head = pl_ints(m, n), f->diagonal = pl_doubles(m, n);
+}
+
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense) {
+  pl_memory m = {0};
   pl_linear *f = calloc(1, sizeof *f);
+  if (!f) return NULL;
   f->n = n, f->dense = dense, f->colptr = colptr, f->row = row;
-  f->order = malloc((n + 1) * sizeof(int));
-  memcpy(f->order, order, n * sizeof(int));
-  f->x = calloc(n + 1, sizeof(double));
-  f->row_scale = malloc((n + 1) * sizeof(double)), f->column_scale = malloc((n + 1) * sizeof(double));
-  f->fronts = pl_fronts_new(n, colptr, row, f->order, dense);
-  if (dense) return f;
-  f->values = malloc(((size_t)colptr[n] + 1) * sizeof(double));
-  f->right = malloc((n + 1) * sizeof(double)), f->residual = malloc((n + 1) * sizeof(double));
-  f->Lp = calloc(n + 1, sizeof(int)), f->Up = calloc(n + 1, sizeof(int));
-  f->p = malloc((n + 1) * sizeof(int)), f->pinv = malloc((n + 1) * sizeof(int));
-  f->stack = malloc((n + 1) * sizeof(int)), f->state = malloc((n + 1) * sizeof(int));
-  f->head = malloc((n + 1) * sizeof(int)), f->diagonal = malloc((n + 1) * sizeof(double));
+  place(f, &m);
+  f->block = pl_block(&m);
+  if (f->block) {
+    place(f, &m);
+    memcpy(f->order, order, n * sizeof(int));
+    f->fronts = pl_fronts_new(n, colptr, row, f->order, dense);
+  }
+  if (!f->fronts) {
+    pl_linear_free(f);
+    return NULL;
+  }
   return f;
 }
 
 void pl_linear_free(pl_linear *f) {
   if (!f) return;
   pl_fronts_free(f->fronts);
-  free(f->order), free(f->values), free(f->right), free(f->residual);
-  free(f->Lp), free(f->Li), free(f->Lx), free(f->Up), free(f->Ui), free(f->Ux);
-  free(f->p), free(f->pinv), free(f->stack), free(f->state), free(f->head), free(f->diagonal), free(f->x);
-  free(f->row_scale), free(f->column_scale), free(f);
+  free(f->Li), free(f->Lx), free(f->Ui), free(f->Ux), free(f->block), free(f);
 }
 
 /* Scales that bring the largest entry of every row and column near one (Ruiz 2001). */
@@ -128,17 +139,23 @@ static int reach(pl_linear *f, int column, int mark) {
   return top;
 }
 
-static void grow(int **index, double **value, int *size, int need) {
-  if (need <= *size) return;
-  *size = 2 * need;
-  *index = realloc(*index, *size * sizeof(int));
-  *value = realloc(*value, *size * sizeof(double));
+static int grow(int **index, double **value, int *size, int need) {
+  if (need <= *size) return PL_OK;
+  const int larger = need > INT_MAX / 2 ? INT_MAX : 2 * need;
+  int *more_index = realloc(*index, larger * sizeof(int));
+  if (more_index) *index = more_index;
+  double *more_value = realloc(*value, larger * sizeof(double));
+  if (more_value) *value = more_value;
+  if (!more_index || !more_value) return PL_OUT_OF_MEMORY; /* what there was is still there */
+  *size = larger;
+  return PL_OK;
 }
 
 /* Room for factors of this many entries (and a column to spare), so that later factorizations take no memory. */
-void pl_linear_reserve(pl_linear *f, int lower, int upper) {
-  if (f->dense) return;
-  grow(&f->Li, &f->Lx, &f->l_size, lower + f->n), grow(&f->Ui, &f->Ux, &f->u_size, upper + f->n);
+int pl_linear_reserve(pl_linear *f, int lower, int upper) {
+  if (f->dense) return PL_OK;
+  const int status = grow(&f->Li, &f->Lx, &f->l_size, lower + f->n);
+  return status ? status : grow(&f->Ui, &f->Ux, &f->u_size, upper + f->n);
 }
 
 /* x = the scaled column; returns its largest entry. */
@@ -163,7 +180,7 @@ static int sparse_analyse(pl_linear *f, const double *values) {
     /* columns of L not yet closed must look empty to the search */
     f->Lp[k + 1] = l;
     const int top = reach(f, column, k);
-    grow(&f->Li, &f->Lx, &f->l_size, l + n), grow(&f->Ui, &f->Ux, &f->u_size, u + n);
+    if (grow(&f->Li, &f->Lx, &f->l_size, l + n) || grow(&f->Ui, &f->Ux, &f->u_size, u + n)) return PL_OUT_OF_MEMORY;
     const double least = SINGULAR_BELOW * scatter(f, column, values);
     for (int i = top; i < n; ++i) {
       const int r = f->stack[i], j = f->pinv[r];
@@ -232,6 +249,8 @@ static int by_fronts(pl_linear *f, const double *values) {
         f->values[k] = values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
   return PL_OK;
 }
+
+void pl_linear_forget(pl_linear *f) { f->scaled = f->general = 0; }
 
 int pl_linear_factor(pl_linear *f, const double *values) {
   if (f->general && f->analysed) {

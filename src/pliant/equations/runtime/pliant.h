@@ -1,27 +1,14 @@
 /* The compiled half of the engine: constant tables in, equations of motion out.
  *
- * `pl_tables` (generated, one per robot) says how elements hang together; `pl_work` holds everything that changes.
+ * `pl_tables` (one per robot) says how elements hang together, `pl_binding` holds constants and inputs; both are only read.
+ * `pl_work` holds everything that changes.
  * Kernels (generated from CasADi, one per kind of element) are called through the tables' function pointers.
  * Matrices are column-major unless said otherwise; twists, wrenches, inertias: in world axes at the world's origin.
  */
 #ifndef PLIANT_H
 #define PLIANT_H
 
-#include "pl_tables.h"
-
-typedef int (*pl_kernel)(const double **, double **, long long *, double *, int);
-
-/* Status of evaluations and of integrations: the Python side turns them into sentences. */
-enum {
-  PL_OK = 0,
-  PL_SINGULAR = 1,      /* a mass or system matrix could not be factorized */
-  PL_NOT_FINITE = 2,    /* a state became NaN or infinite; `where` is its index in v */
-  PL_NO_CONVERGENCE = 3,/* Newton iterations did not converge at the smallest step */
-  PL_STEP_TOO_SMALL = 4,
-  PL_MAX_STEPS = 5,     /* asked to return after this many steps */
-  PL_SAMPLES_FULL = 6,  /* the sample buffer is full: empty it and call again */
-  PL_PROJECTION = 7     /* the constraints could not be satisfied after a step */
-};
+#include "pl_layout.h"
 
 /* Kept apart so that the compiler may rely on `restrict`, which it forgets when it inlines. */
 #ifdef __GNUC__
@@ -41,15 +28,33 @@ enum {
 
 typedef struct pl_linear pl_linear;
 
+/* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
+ * n numbers in W of an inertia. Functions that call each other use different ones. */
+typedef struct pl_temporary {
+  double *s, *sd;                             /* pl_kinematics: subspace and its rate, 6 x k */
+  double *vq, *av, *aq;                       /* pl_node_tangent: 6 x k */
+  double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
+  double *block;                              /* pl_own_block: k x k */
+  double *y, *rows;                           /* derivatives.c and tree.c: k, and k rows of lanes */
+  double *f, *dq, *dv, *ds;                   /* coordinate forces: k, k x k, k x k, k x s */
+  double *pose, *twist, *acceleration;        /* frames of a force or constraint: 12 F, 6 F, 6 F */
+  double *wrench, *K, *C, *by_signals;        /* frame forces: 6 F, 6 F x 6 F, 6 F x 6 F, 6 F x s */
+  double *e, *g, *G, *Gq, *Gv;                /* constraints: m, m, m x 6 F and derivatives of G A + g */
+  double *span;                               /* columns of a route's span: 3 x (6 x k) */
+  double *tension_by_signal, *tension_by_signal_rate; /* s */
+  double *inertia_q, *rate, *column, *X, *Y_W, *Z; /* inertia.c: 2 n, n, n, 6 x n, n x n, n x n */
+} pl_temporary;
+
 typedef struct pl_work {
   const pl_tables *T;
-  double *theta;   /* constants of all elements; [0..2] gravity */
-  double *held;    /* inputs held by the caller */
-  double *parameters;
+  pl_binding bound;          /* set by pl_bind, as are the pointers up to route_active */
+  const double *theta;       /* constants of all elements; [0..2] gravity */
+  const double *held;        /* inputs held by the caller */
+  const double *parameters;
+  const int *row_active;     /* constraint rows in force (redundant ones are switched off) */
+  const int *cforce_active, *fforce_active, *route_active; /* interactions in force */
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
-  int *row_active; /* constraint rows in force (redundant ones are switched off) */
-  int *cforce_active, *fforce_active, *route_active; /* all on; switched to look at one source of force */
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
@@ -67,22 +72,44 @@ typedef struct pl_work {
   double *Jval;                      /* nnz of the constraint Jacobian */
   double *phi, *phi_rate, *gamma;    /* m */
   double *lambda;                    /* m */
-  double *scratch, *kernel_w;
+  const double *zero;                /* zeros, for nv rates, m multipliers or the frames of a constraint */
+  double *q_new;                     /* nq */
+  double *kernel_w;
   long long *kernel_iw;
   double *kkt, *rhs;
   pl_linear *linear;
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
+  long beginnings;                   /* how often pl_begin was called */
   /* inertia that is not rigid, each in the axes of its frames: poses, M, W and h; see inertia.c */
-  double *inertia_pose, *inertia_M, *inertia_W, *inertia_h, *inertia_columns;
+  double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
+  double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient; /* routed lines; see route.c */
+  pl_temporary temporary;
+  void *memory;             /* the block that holds all arrays */
 } pl_work;
 
+/* Null when there is no memory. Nothing can be evaluated before pl_bind. */
 pl_work *pl_work_new(const pl_tables *);
 void pl_work_free(pl_work *);
+/* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
+ * written to, and must live until the next pl_bind. */
+void pl_bind(pl_work *, const pl_binding *);
+void pl_work_view(pl_work *, pl_view *);
+/* How often the whole system has been evaluated. */
+long pl_evaluations(const pl_work *);
+
+/* virtual_machine.c: `pl_virtual_machine` as a kernel's function evaluates CasADi's function of the kernel's number, with
+ * the address of casadi_c_eval_id set once before. */
+void pl_use_virtual_machine(void *eval_id);
+int pl_virtual_machine(const double **arg, double **res, long long *iw, double *w, int number);
+
+static inline void pl_call(const pl_kernel *kernel, const double **arg, double **res, const pl_work *w) {
+  kernel->call(arg, res, w->kernel_iw, w->kernel_w, kernel->number);
+}
 
 /* signals.c */
 void pl_signals(pl_work *, double t);
@@ -111,8 +138,6 @@ int pl_forward_derivatives(pl_work *, double t, const double *q, const double *v
                            double *da_dv);
 
 /* inertia.c: inertia that is not rigid */
-void pl_inertia_new(pl_work *);
-void pl_inertia_free(pl_work *);
 void pl_inertia_values(pl_work *, const double *q, const double *v);
 void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
@@ -137,13 +162,19 @@ void pl_route_tangent(pl_work *);
 void pl_route_input_tangent(pl_work *, double *r_signal);
 void pl_route_time_tangent(pl_work *, double *r_time);
 
-/* system.c: evaluations of the whole system */
+/* system.c: evaluations of the whole system. They do not depend on what the workspace has evaluated before. */
 void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
 void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
+/* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
+int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
+int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
+int pl_factor(pl_work *);
+/* What is evaluated from here on does not depend on earlier factorizations. */
+void pl_begin(pl_work *);
 void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);
 void pl_rates(const pl_tables *, const double *q, const double *v, double *qdot);
 void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, const double *a, double *qddot);
@@ -151,10 +182,12 @@ void pl_increment(const pl_tables *, const double *q, const double *x, double *q
 void pl_normalize(const pl_tables *, double *q);
 void pl_assemble(pl_work *, double cM, double cC, double cK);
 
-/* linear.c: dense or sparse LU of a matrix with a fixed pattern */
+/* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);
 void pl_linear_free(pl_linear *);
-void pl_linear_reserve(pl_linear *, int lower, int upper);
+int pl_linear_reserve(pl_linear *, int lower, int upper);
+/* Forget the scales and pivots of earlier factorizations, on which the next one would otherwise build. */
+void pl_linear_forget(pl_linear *);
 int pl_linear_factor(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 

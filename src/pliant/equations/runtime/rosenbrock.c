@@ -61,9 +61,10 @@ static int time_derivatives(pl_run *r, double h, double *f, double *g) {
   const pl_tables *T = w->T;
   memset(f, 0, T->nv * sizeof(double)), memset(g, 0, T->m * sizeof(double));
   if (!T->n_signal) return 0;
-  pl_input_tangent(w, r->q, r->v, r->dense);
+  const double *by_signal = r->memory.rosenbrock.by_signal;
+  pl_input_tangent(w, r->q, r->v, r->memory.rosenbrock.by_signal);
   for (int j = 0; j < T->n_signal; ++j)
-    for (int i = 0; i < T->nv; ++i) f[i] += r->dense[(size_t)T->nv * j + i] * w->signal_rate[j];
+    for (int i = 0; i < T->nv; ++i) f[i] += by_signal[(size_t)T->nv * j + i] * w->signal_rate[j];
   pl_route_time_tangent(w, f);
   for (int i = 0; i < T->nv; ++i) f[i] = -f[i];
   int driven = 0;
@@ -80,11 +81,11 @@ static int time_derivatives(pl_run *r, double h, double *f, double *g) {
 }
 
 /* The lower left block: L = s J + Ev kept dense (column-major) for the right-hand sides, L S + Eq into the matrix. */
-static void constraint_block(pl_run *r, double s, double *L, double *Eq) {
+static void constraint_block(pl_run *r, double s) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int m = T->m;
-  double *LS = Eq + (size_t)m * T->nv;
+  double *L = r->memory.rosenbrock.L, *Eq = r->memory.rosenbrock.Eq, *LS = r->memory.rosenbrock.LS;
   pl_constraint_acceleration_tangent(w, Eq, L);
   for (int n = 0; n < T->nnz_j; ++n) L[(size_t)m * T->j_col[n] + T->j_row[n]] += s * w->Jval[n];
   for (size_t n = 0; n < (size_t)m * T->nv; ++n) LS[n] = Eq[n] + s * L[n];
@@ -121,26 +122,29 @@ static void residuals(pl_run *r, double t, const double *q, const double *v, con
 int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
-  const int nq = T->nq, nv = T->nv, m = T->m, n = 3 * nv + m;
-  /* per stage kx, kv, kz, ky */
-  double *k = r->buffer + 7 * (nq + nv + m), *x = k + STAGES * n, *v = x + nv, *z = v + nv, *y = z + nv, *bx = y + m,
-         *bz = bx + nv, *f = bz + nv, *g = f + nv, *force = g + m, *row = force + nv, *q = row + m, *L = r->dense,
-         *J = L + (size_t)3 * m * nv, *rhs = w->rhs;
+  const int nv = T->nv, m = T->m, n = 3 * nv + m;
+  /* x, v, z, y follow each other as kx, kv, kz, ky of every stage do */
+  double *k = r->memory.rosenbrock.k, *x = r->memory.rosenbrock.sum, *v = x + nv, *z = v + nv, *y = z + nv;
+  double *bx = r->memory.rosenbrock.bx, *bz = r->memory.rosenbrock.bz, *f = r->memory.rosenbrock.f;
+  double *g = r->memory.rosenbrock.g, *force = r->memory.rosenbrock.force, *row = r->memory.rosenbrock.row;
+  double *q = r->memory.rosenbrock.q, *blocks = r->memory.rosenbrock.blocks, *rhs = w->rhs;
+  double *J = r->memory.rosenbrock.J;
+  const double *L = r->memory.rosenbrock.L;
   const double s = 1 / (GAMMA * h);
-  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->lambda);
+  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
   pl_assemble(w, s * s, s, 1);
-  turn_blocks(T, r->v, s, x);
-  pl_turn_columns(w, s * s, s, x);
-  if (m) constraint_block(r, s, L, L + (size_t)m * nv);
-  w->factorizations++;
-  if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+  turn_blocks(T, r->v, s, blocks);
+  pl_turn_columns(w, s * s, s, blocks);
+  if (m) constraint_block(r, s);
+  const int status = pl_factor(w);
+  if (status) return status;
   for (int i = 0; i < STAGES; ++i) {
     double *kx = k + n * i, *kv = kx + nv, *kz = kv + nv, *ky = kz + nv;
     memset(x, 0, nv * sizeof(double)), memcpy(v, r->v, nv * sizeof(double)), memcpy(z, r->a, nv * sizeof(double));
-    memcpy(y, r->lambda, m * sizeof(double));
-    for (int j = 0; j < i; ++j) /* x, v, z, y follow each other as kx, kv, kz, ky do */
+    memcpy(y, r->multipliers, m * sizeof(double));
+    for (int j = 0; j < i; ++j)
       for (int l = 0; l < n; ++l) x[l] += A[i][j] * k[n * j + l];
     if (pl_check_finite(r, v)) return PL_NOT_FINITE;
     pl_increment(T, r->q, x, q);
@@ -168,7 +172,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   const double *ex = k + n * (STAGES - 1), *ev = ex + nv;
   for (int l = 0; l < n; ++l) x[l] += ex[l];
   memcpy(r->v1, v, nv * sizeof(double)), memcpy(r->a1, z, nv * sizeof(double));
-  memcpy(r->lambda1, y, m * sizeof(double));
+  memcpy(r->multipliers1, y, m * sizeof(double));
   pl_increment(T, r->q, x, r->q1);
   pl_increment_scale(r, z);
   double sum = 0;

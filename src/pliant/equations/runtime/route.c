@@ -23,7 +23,7 @@ static const double SMALLEST_SQUARE = 1e-24; /* as in interaction/route.py */
 
 typedef struct law {
   double length, rate, tension, scalars[3];
-  double by_length, by_rate, by_signal[PL_MAX_SIGNALS], by_signal_rate[PL_MAX_SIGNALS];
+  double by_length, by_rate, *by_signal, *by_signal_rate;
 } law;
 
 static double *point_at(const pl_work *w, int n) { return w->route_point + PL_ROUTE_POINT * n; }
@@ -54,12 +54,13 @@ static void measure(pl_work *w, int i, law *l) {
 
 static void answer(pl_work *w, int i, law *l, int derivatives) {
   const pl_tables *T = w->T;
+  l->by_signal = w->temporary.tension_by_signal, l->by_signal_rate = w->temporary.tension_by_signal_rate;
   const double *arg[5] = {&l->length, &l->rate, w->theta + T->route_law[i], w->signal + T->route_signal[i],
                           w->signal_rate + T->route_signal[i]};
   double *value[2] = {&l->tension, l->scalars}, *tangent[4] = {&l->by_length, &l->by_rate, l->by_signal,
                                                                l->by_signal_rate};
-  T->route_value[T->route_kind[i]](arg, value, w->kernel_iw, w->kernel_w, 0);
-  if (derivatives) T->route_tangent[T->route_kind[i]](arg, tangent, w->kernel_iw, w->kernel_w, 0);
+  pl_call(T->route_value + T->route_kind[i], arg, value, w);
+  if (derivatives) pl_call(T->route_tangent + T->route_kind[i], arg, tangent, w);
 }
 
 /* Adds a force at a point to a wrench. */
@@ -100,8 +101,8 @@ static void span_tangent(pl_work *w, int n, double tension) {
   const double *x = point_at(w, n), *y = point_at(w, n + 1);
   for (int c = T->rcol_begin[n]; c < T->rcol_begin[n + 1]; ++c) {
     const int col = T->rcol_node[c], ec = T->node_elem[col], kc = T->elem_k[ec], stride = T->elem_stride[ec];
-    double X[3][6 * PL_MAX_K];
-    memset(X, 0, sizeof X);
+    double *X[3] = {w->temporary.span, w->temporary.span + 6 * kc, w->temporary.span + 12 * kc};
+    memset(X[0], 0, 18 * kc * sizeof(double));
     for (int j = 0; j < kc; ++j) {
       const double *S = w->S + T->node_s[col] + 6 * j, scale = tension * T->rcol_sign[c];
       double a[3];
@@ -160,6 +161,7 @@ static void gradients(pl_work *w, int i) {
 void pl_route_tangent(pl_work *w) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
+    if (!w->route_active[i]) continue;
     law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
@@ -188,7 +190,7 @@ void pl_route_tangent(pl_work *w) {
 void pl_route_input_tangent(pl_work *w, double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
-    if (!T->route_signals[i]) continue;
+    if (!T->route_signals[i] || !w->route_active[i]) continue;
     law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
@@ -204,7 +206,7 @@ void pl_route_input_tangent(pl_work *w, double *out) {
 void pl_route_time_tangent(pl_work *w, double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
-    if (!T->route_signals[i]) continue;
+    if (!T->route_signals[i] || !w->route_active[i]) continue;
     law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);

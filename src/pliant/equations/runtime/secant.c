@@ -5,19 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "integrate.h"
 
+static void place(pl_secant *s, pl_memory *m) {
+  s->steps = pl_doubles(m, (size_t)PL_SECANT_DEPTH * s->n), s->weight = pl_doubles(m, s->n);
+}
+
 pl_secant *pl_secant_new(int n) {
+  pl_memory m = {0};
   pl_secant *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
   s->n = n;
-  s->steps = malloc(((size_t)PL_SECANT_DEPTH * n + 1) * sizeof(double));
-  s->weight = malloc(((size_t)n + 1) * sizeof(double));
+  place(s, &m);
+  s->block = pl_block(&m);
+  if (!s->block) {
+    free(s);
+    return NULL;
+  }
+  place(s, &m);
   return s;
 }
 
 void pl_secant_free(pl_secant *s) {
   if (!s) return;
-  free(s->steps), free(s->weight), free(s);
+  free(s->block), free(s);
 }
 
 static double product(const pl_secant *s, const double *a, const double *b) {

@@ -4,7 +4,6 @@
  * Signals s are read at the step's end, so that phi carries the way a prescribed position goes during the step; the last
  * term makes the new velocity fit the new configuration's constraints, and so p / h a multiplier. */
 #include <math.h>
-#include <string.h>
 
 #include "integrate.h"
 
@@ -12,12 +11,11 @@ int pl_step_semi_implicit(pl_run *r, double h, double *error) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv, m = T->m;
-  double *zero = r->buffer + 8 * (T->nq + nv + m), *x = zero + nv, *no_force = x + nv, *rate = no_force + m;
-  memset(zero, 0, nv * sizeof(double)), memset(no_force, 0, m * sizeof(double));
-  pl_linearized(w, pl_time(r, r->t + h), r->q, r->v, zero, no_force);
+  double *x = r->memory.semi_implicit.x, *rate = r->memory.semi_implicit.rate;
+  pl_linearized(w, pl_time(r, r->t + h), r->q, r->v, w->zero, w->zero);
   pl_assemble(w, 1, h, h * h);
-  w->factorizations++;
-  if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+  const int status = pl_factor(w);
+  if (status) return status;
   pl_multiply(T, w->K, r->v, x);
   pl_constraint_product(w, r->v, rate);
   for (int i = 0; i < nv; ++i) w->rhs[i] = -h * (w->rhs[i] + h * x[i]);
@@ -32,7 +30,7 @@ int pl_step_semi_implicit(pl_run *r, double h, double *error) {
     r->v1[i] = r->v[i] + w->rhs[i];
     x[i] = h * r->v1[i];
   }
-  for (int i = 0; i < m; ++i) r->lambda1[i] = w->rhs[nv + i] / h;
+  for (int i = 0; i < m; ++i) r->multipliers1[i] = w->rhs[nv + i] / h;
   pl_increment(T, r->q, x, r->q1);
   *error = 0;
   return PL_OK;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "integrate.h"
 
 #define STAGES 3
@@ -22,28 +23,46 @@ static const double NODE[STAGES] = {GAMMA, 0.5 * (1 + GAMMA), 1};
 
 struct pl_sensitivity {
   int n, next_sample, started;
-  const double *theta, *parameters, *span; /* per parameter: constants and parameters raised and lowered, and by how much */
-  double *X, *V, *FX, *FV;                 /* state and its rate of change, a column of nv per parameter */
+  const double *constants, *parameters, *span; /* per parameter: constants and parameters raised and lowered, the difference */
+  double *X, *V, *FX, *FV;                     /* state and its rate of change, a column of nv per parameter */
   double *sample_X, *sample_V;
-  double *memory;
+  double *KX, *KV;                             /* rates of change of the stages */
+  double *stage_X, *stage_V, *R;               /* state and R of a stage */
+  double *q, *v, *a, *x, *y, *z, *blocks;
+  void *block;
 };
 
+static void place(const pl_tables *T, pl_sensitivity *s, pl_memory *m) {
+  const size_t columns = (size_t)s->n * T->nv, nv = T->nv;
+  s->FX = pl_doubles(m, columns), s->FV = pl_doubles(m, columns);
+  s->KX = pl_doubles(m, STAGES * columns), s->KV = pl_doubles(m, STAGES * columns);
+  s->stage_X = pl_doubles(m, columns), s->stage_V = pl_doubles(m, columns), s->R = pl_doubles(m, columns);
+  s->q = pl_doubles(m, T->nq), s->v = pl_doubles(m, nv), s->a = pl_doubles(m, nv);
+  s->x = pl_doubles(m, nv), s->y = pl_doubles(m, nv), s->z = pl_doubles(m, nv), s->blocks = pl_doubles(m, 9 * (size_t)T->n_quat);
+}
+
 /* Follow n parameters from X and V at the start of the run (which are changed in place); samples: n_sample x n x nv. */
-void pl_run_follow(pl_run *r, int n, const double *theta, const double *parameters, const double *span, double *X,
-                   double *V, double *sample_X, double *sample_V) {
-  const pl_tables *T = r->w->T;
-  const size_t block = (size_t)n * T->nv;
+int pl_run_follow(pl_run *r, int n, const double *constants, const double *parameters, const double *span, double *X,
+                  double *V, double *sample_X, double *sample_V) {
+  pl_memory m = {0};
   pl_sensitivity *s = calloc(1, sizeof *s);
-  s->n = n, s->theta = theta, s->parameters = parameters, s->span = span;
+  if (!s) return PL_OUT_OF_MEMORY;
+  s->n = n, s->constants = constants, s->parameters = parameters, s->span = span;
   s->X = X, s->V = V, s->sample_X = sample_X, s->sample_V = sample_V;
-  s->memory = calloc((2 * STAGES + 5) * block + T->nq + 6 * (size_t)T->nv + 9 * (size_t)T->n_quat + 8, sizeof(double));
-  s->FX = s->memory, s->FV = s->FX + block;
+  place(r->w->T, s, &m);
+  s->block = pl_block(&m);
+  if (!s->block) {
+    free(s);
+    return PL_OUT_OF_MEMORY;
+  }
+  place(r->w->T, s, &m);
   pl_run_unfollow(r);
   r->sensitivity = s;
+  return PL_OK;
 }
 
 void pl_run_unfollow(pl_run *r) {
-  if (r->sensitivity) free(r->sensitivity->memory);
+  if (r->sensitivity) free(r->sensitivity->block);
   free(r->sensitivity);
   r->sensitivity = 0;
 }
@@ -54,18 +73,20 @@ static void by_parameters(const pl_run *r, double t, const double *q, const doub
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const pl_sensitivity *s = r->sensitivity;
-  double *theta = w->theta, *parameters = w->parameters;
+  const pl_binding own = w->bound;
   for (int k = 0; k < s->n; ++k) {
     double *column = R + (size_t)T->nv * k, *into[2] = {column, lowered};
     for (int side = 0; side < 2; ++side) {
-      w->theta = (double *)s->theta + (size_t)(2 * k + side) * T->n_theta;
-      w->parameters = (double *)s->parameters + (size_t)(2 * k + side) * T->n_parameter;
+      pl_binding changed = own;
+      changed.constants = s->constants + (size_t)(2 * k + side) * T->n_theta;
+      changed.parameters = s->parameters + (size_t)(2 * k + side) * T->n_parameter;
+      pl_bind(w, &changed);
       pl_evaluate(w, t, q, v);
       pl_residual(w, v, a, into[side]);
     }
     for (int i = 0; i < T->nv; ++i) column[i] = (column[i] - lowered[i]) / s->span[k];
   }
-  w->theta = theta, w->parameters = parameters;
+  pl_bind(w, &own);
 }
 
 /* out = Gamma x, that is v cross x on rotations, nothing elsewhere */
@@ -88,15 +109,17 @@ static void turn_blocks(const pl_tables *T, const double *v, double s, double *b
 }
 
 /* Rates of change at the very start: dV/dt = -M^-1 (C V + K X + R). */
-static int start(pl_run *r, double *R, double *x, double *y) {
+static int start(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   pl_sensitivity *s = r->sensitivity;
   const int nv = T->nv;
+  double *R = s->R, *x = s->x, *y = s->y;
   by_parameters(r, pl_time(r, r->t), r->q, r->v, r->a, R, x);
-  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->lambda);
+  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
   pl_assemble(w, 1, 0, 0);
-  if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+  const int status = pl_factor(w);
+  if (status) return status;
   for (int k = 0; k < s->n; ++k) {
     double *X = s->X + (size_t)nv * k, *V = s->V + (size_t)nv * k, *FX = s->FX + (size_t)nv * k, *FV = s->FV + (size_t)nv * k;
     turn(T, r->v, X, x);
@@ -133,12 +156,11 @@ int pl_sensitivity_step(pl_run *r, double h) {
   pl_sensitivity *s = r->sensitivity;
   const int nv = T->nv, n = s->n;
   const size_t block = (size_t)n * nv;
-  /* rates of change of the stages, then their states and R */
-  double *KX = s->FV + block, *KV = KX + STAGES * block, *X = KV + STAGES * block, *V = X + block, *R = V + block;
-  double *q = R + block, *v = q + T->nq, *a = v + nv, *x = a + nv, *y = x + nv, *z = y + nv, *blocks = z + nv;
+  double *KX = s->KX, *KV = s->KV, *X = s->stage_X, *V = s->stage_V, *R = s->R;
+  double *q = s->q, *v = s->v, *a = s->a, *x = s->x, *y = s->y, *z = s->z;
   const double c = 1 / (GAMMA * h);
   int status;
-  if (!s->started && (status = start(r, R, x, y))) return status;
+  if (!s->started && (status = start(r))) return status;
   s->started = 1;
   for (int i = 0; i < STAGES; ++i) {
     const double t = pl_time(r, r->t + NODE[i] * h);
@@ -147,11 +169,11 @@ int pl_sensitivity_step(pl_run *r, double h) {
     } else
       pl_interpolate(r, h, NODE[i], q, v, a);
     by_parameters(r, t, q, v, a, R, x);
-    pl_linearized(w, t, q, v, a, r->lambda);
+    pl_linearized(w, t, q, v, a, r->multipliers);
     pl_assemble(w, c * c, c, 1);
-    turn_blocks(T, v, c, blocks);
-    pl_turn_columns(w, c * c, c, blocks);
-    if (pl_linear_factor(w->linear, w->kkt)) return PL_SINGULAR;
+    turn_blocks(T, v, c, s->blocks);
+    pl_turn_columns(w, c * c, c, s->blocks);
+    if ((status = pl_factor(w))) return status;
     for (int k = 0; k < n; ++k) {
       const size_t at = (size_t)nv * k;
       /* what the stages before contribute: X = Xp + h gamma (V - Gamma X), V = Vp + h gamma dV/dt */

@@ -4,9 +4,9 @@
 enum { HELD = 0, EXPRESSION = 1, SERIES = 2 };
 
 /* A series is a piecewise cubic; before and after its range it keeps its end values. */
-static void series(const pl_tables *T, int i, double t, double *y, double *yd, double *ydd) {
-  const int first = T->series_begin[i], count = T->series_begin[i + 1] - first;
-  const double *time = T->series_time + first, *c = T->series_poly + 4 * first;
+static void series(const pl_binding *b, int i, double t, double *y, double *yd, double *ydd) {
+  const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
+  const double *time = b->series_time + first, *c = b->series_poly + 4 * first;
   const int outside = t < time[0] || t > time[count - 1];
   if (t < time[0]) t = time[0];
   if (t > time[count - 1]) t = time[count - 1];
@@ -24,20 +24,21 @@ static void series(const pl_tables *T, int i, double t, double *y, double *yd, d
 
 void pl_signals(pl_work *w, double t) {
   const pl_tables *T = w->T;
+  const pl_binding *b = &w->bound;
   if (!T->n_signal) return;
   if (T->has_input_kernel) {
     const double *arg[2] = {&t, w->parameters};
     double *res[3] = {w->input, w->input_rate, w->input_acceleration};
-    T->input_kernel[0](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->input_kernel, arg, res, w);
   }
   for (int i = 0; i < T->n_input; ++i) {
-    if (T->input_kind[i] == HELD) {
+    if (b->input_kind[i] == HELD) {
       w->input[i] = w->held[i];
       w->input_rate[i] = w->input_acceleration[i] = 0;
-    } else if (T->input_kind[i] == SERIES)
-      series(T, T->input_series[i], t, w->input + i, w->input_rate + i, w->input_acceleration + i);
+    } else if (b->input_kind[i] == SERIES)
+      series(b, b->input_series[i], t, w->input + i, w->input_rate + i, w->input_acceleration + i);
   }
   const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
   double *res[3] = {w->signal, w->signal_rate, w->signal_acceleration};
-  T->signal_kernel[0](arg, res, w->kernel_iw, w->kernel_w, 0);
+  pl_call(T->signal_kernel, arg, res, w);
 }

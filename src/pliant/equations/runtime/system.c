@@ -3,23 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "pliant.h"
 #include "spatial.h"
-
-/* Zeros that start on a cache line, so that wide loads and stores stay within one; the block's own address stands
-   right before them. */
-static double *doubles(size_t n) {
-  char *block = calloc(1, n * sizeof(double) + 192);
-  char *start = block + (64 - (size_t)block % 64) % 64 + 64;
-  memcpy(start - sizeof block, &block, sizeof block);
-  return (double *)start;
-}
-
-static void release(double *x) {
-  char *block;
-  memcpy(&block, (char *)x - sizeof block, sizeof block);
-  free(block);
-}
 
 /* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
 static void measure_paths(pl_work *w) {
@@ -34,57 +20,112 @@ static void measure_paths(pl_work *w) {
   w->path_stride = (longest + 8) / 8 * 8, w->pattern_is_tree = entries == T->nnz;
 }
 
+static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
+
+static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
+  const size_t k = T->max_k, frames = T->max_frames, rows = T->max_rows, signals = T->max_signals, n = T->max_inertia;
+  x->s = pl_doubles(m, 6 * k), x->sd = pl_doubles(m, 6 * k);
+  x->vq = pl_doubles(m, 6 * k), x->av = pl_doubles(m, 6 * k), x->aq = pl_doubles(m, 6 * k);
+  x->P = pl_doubles(m, 6 * k), x->Q = pl_doubles(m, 3 * k), x->W = pl_doubles(m, 6 * k), x->Y = pl_doubles(m, 6 * k);
+  x->block = pl_doubles(m, k * k), x->y = pl_doubles(m, k), x->rows = pl_doubles(m, PL_LANES * k);
+  x->f = pl_doubles(m, k), x->dq = pl_doubles(m, k * k), x->dv = pl_doubles(m, k * k), x->ds = pl_doubles(m, k * signals);
+  x->pose = pl_doubles(m, 12 * frames), x->twist = pl_doubles(m, 6 * frames);
+  x->acceleration = pl_doubles(m, 6 * frames), x->wrench = pl_doubles(m, 6 * frames);
+  x->K = pl_doubles(m, 36 * frames * frames), x->C = pl_doubles(m, 36 * frames * frames);
+  x->by_signals = pl_doubles(m, 6 * frames * signals);
+  x->e = pl_doubles(m, rows), x->g = pl_doubles(m, rows), x->G = pl_doubles(m, 6 * frames * rows);
+  x->Gq = pl_doubles(m, 6 * frames * rows), x->Gv = pl_doubles(m, 6 * frames * rows);
+  x->span = pl_doubles(m, 18 * k);
+  x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
+  if (!T->n_inertia) return;
+  x->inertia_q = pl_doubles(m, 2 * n), x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
+  x->X = pl_doubles(m, 6 * n), x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
+}
+
+static void place(pl_work *w, pl_memory *m) {
+  const pl_tables *T = w->T;
+  const size_t nodes = T->n_node, nv = T->nv, rows = T->m, inputs = T->n_input, signals = T->n_signal;
+  const size_t inertias = T->n_inertia, n = T->max_inertia, columns = n * T->inertia_columns;
+  place_temporary(T, &w->temporary, m);
+  w->signal = pl_doubles(m, signals), w->signal_rate = pl_doubles(m, signals);
+  w->signal_acceleration = pl_doubles(m, signals);
+  w->input = pl_doubles(m, inputs), w->input_rate = pl_doubles(m, inputs), w->input_acceleration = pl_doubles(m, inputs);
+  w->route_point = pl_doubles(m, (size_t)PL_ROUTE_POINT * T->n_route_point), w->route_gradient = pl_doubles(m, 2 * nv);
+  w->route_sum = pl_doubles(m, 12 * nodes);
+  w->R = pl_doubles(m, 9 * nodes), w->p = pl_doubles(m, 3 * nodes);
+  w->V = pl_doubles(m, 6 * nodes), w->A = pl_doubles(m, 6 * nodes);
+  w->R0 = pl_doubles(m, 9 * nodes), w->p0 = pl_doubles(m, 3 * nodes), w->c = pl_doubles(m, 6 * nodes);
+  w->S = pl_doubles(m, T->n_s), w->Sd = pl_doubles(m, T->n_s);
+  w->Vq = pl_doubles(m, T->n_s), w->Av = pl_doubles(m, T->n_s), w->Aq = pl_doubles(m, T->n_s);
+  w->inertia = pl_doubles(m, RIGID * nodes), w->momentum = pl_doubles(m, 6 * nodes), w->bias = pl_doubles(m, 6 * nodes);
+  w->force = pl_doubles(m, 6 * nodes), w->wrench = pl_doubles(m, 6 * nodes), w->tau = pl_doubles(m, nv);
+  w->IA = pl_doubles(m, FULL * nodes), w->pA = pl_doubles(m, COLUMN * nodes);
+  w->U = pl_doubles(m, 6 * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
+  w->B = pl_doubles(m, RATE * nodes), w->path = pl_doubles(m, (size_t)PL_PATH_ROWS * w->path_stride);
+  w->BA = pl_doubles(m, 3 * COLUMN * nodes), w->HB = pl_doubles(m, 3 * nv);
+  w->lanes = pl_doubles(m, 6 * PL_LANES * nodes), w->lanes_eta = pl_doubles(m, 3 * PL_LANES * nodes);
+  w->lanes_a = pl_doubles(m, PL_LANES * nv), w->lanes_node = pl_ints(m, 2 * nodes);
+  w->K = pl_doubles(m, T->nnz), w->C = pl_doubles(m, T->nnz), w->M = pl_doubles(m, T->nnz);
+  w->Jval = pl_doubles(m, T->nnz_j);
+  w->phi = pl_doubles(m, rows), w->phi_rate = pl_doubles(m, rows), w->gamma = pl_doubles(m, rows);
+  w->lambda = pl_doubles(m, rows);
+  w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
+  w->q_new = pl_doubles(m, T->nq);
+  w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
+  w->kkt = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows);
+  if (!inertias) return;
+  w->inertia_pose = pl_doubles(m, 24 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
+  w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
+  w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
+  w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
+  w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
+}
+
 pl_work *pl_work_new(const pl_tables *T) {
+  pl_memory m = {0};
   pl_work *w = calloc(1, sizeof *w);
-  const int nodes = T->n_node, nv = T->nv, m = T->m;
+  if (!w) return NULL;
   w->T = T;
-  w->theta = doubles(T->n_theta), w->held = doubles(T->n_input), w->parameters = doubles(T->n_parameter);
-  w->signal = doubles(T->n_signal), w->signal_rate = doubles(T->n_signal), w->signal_acceleration = doubles(T->n_signal);
-  w->input = doubles(T->n_input), w->input_rate = doubles(T->n_input), w->input_acceleration = doubles(T->n_input);
-  w->row_active = malloc((m + 1) * sizeof(int));
-  w->cforce_active = malloc((T->n_cforce + 1) * sizeof(int)), w->fforce_active = malloc((T->n_fforce + 1) * sizeof(int));
-  w->route_active = malloc((T->n_route + 1) * sizeof(int));
-  for (int i = 0; i < m; ++i) w->row_active[i] = 1;
-  for (int i = 0; i < T->n_cforce; ++i) w->cforce_active[i] = 1;
-  for (int i = 0; i < T->n_fforce; ++i) w->fforce_active[i] = 1;
-  for (int i = 0; i < T->n_route; ++i) w->route_active[i] = 1;
-  w->route_point = doubles(PL_ROUTE_POINT * T->n_route_point), w->route_gradient = doubles(2 * nv);
-  w->route_sum = doubles(12 * nodes);
-  w->R = doubles(9 * nodes), w->p = doubles(3 * nodes), w->V = doubles(6 * nodes), w->A = doubles(6 * nodes);
-  w->R0 = doubles(9 * nodes), w->p0 = doubles(3 * nodes), w->c = doubles(6 * nodes);
-  w->S = doubles(T->n_s), w->Sd = doubles(T->n_s), w->Vq = doubles(T->n_s), w->Av = doubles(T->n_s), w->Aq = doubles(T->n_s);
-  w->inertia = doubles(RIGID * nodes), w->momentum = doubles(6 * nodes), w->bias = doubles(6 * nodes);
-  w->force = doubles(6 * nodes), w->wrench = doubles(6 * nodes), w->tau = doubles(nv);
-  w->IA = doubles(FULL * nodes), w->pA = doubles(COLUMN * nodes), w->U = doubles(6 * nv), w->D = doubles(T->n_d);
-  w->u = doubles(nv), w->B = doubles(RATE * nodes);
-  measure_paths(w), w->path = doubles((size_t)PL_PATH_ROWS * w->path_stride);
-  w->BA = doubles(3 * COLUMN * nodes), w->HB = doubles(3 * nv), w->lanes = doubles((size_t)6 * PL_LANES * nodes);
-  w->lanes_eta = doubles((size_t)3 * PL_LANES * nodes), w->lanes_a = doubles((size_t)PL_LANES * nv);
-  w->lanes_node = calloc(2 * nodes, sizeof(int));
-  w->K = doubles(T->nnz), w->C = doubles(T->nnz), w->M = doubles(T->nnz), w->Jval = doubles(T->nnz_j);
-  w->phi = doubles(m), w->phi_rate = doubles(m), w->gamma = doubles(m), w->lambda = doubles(m);
-  w->scratch = doubles(4 * (nv + m) + 4 * T->nq);
-  w->kernel_w = doubles(T->kernel_w), w->kernel_iw = calloc(T->kernel_iw + 8, sizeof(long long));
-  w->kkt = doubles(T->nnz_kkt), w->rhs = doubles(nv + m);
-  w->linear = pl_linear_new(nv + m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+  measure_paths(w);
+  place(w, &m);
+  w->memory = pl_block(&m);
+  if (w->memory) {
+    place(w, &m);
+    w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+  }
+  if (!w->linear) {
+    pl_work_free(w);
+    return NULL;
+  }
   for (int i = 0; i < 3; ++i) w->R[4 * i] = 1;
-  pl_inertia_new(w);
   return w;
 }
 
 void pl_work_free(pl_work *w) {
-  double *all[] = {w->theta, w->held, w->parameters, w->signal, w->signal_rate, w->signal_acceleration, w->input,
-                   w->input_rate, w->input_acceleration, w->R, w->p, w->V, w->A, w->R0, w->p0, w->c, w->S, w->Sd, w->Vq,
-                   w->Av, w->Aq, w->inertia, w->momentum, w->bias, w->force, w->wrench, w->tau, w->IA, w->pA, w->U, w->D,
-                   w->u, w->B, w->path, w->BA, w->HB, w->lanes, w->lanes_eta, w->lanes_a, w->K, w->C, w->M, w->Jval,
-                   w->phi, w->phi_rate, w->gamma, w->lambda, w->scratch, w->kernel_w, w->kkt, w->rhs,
-                   w->route_point, w->route_sum, w->route_gradient};
-  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) release(all[i]);
-  free(w->row_active), free(w->cforce_active), free(w->fforce_active), free(w->route_active);
-  free(w->kernel_iw), free(w->lanes_node);
-  pl_inertia_free(w);
+  if (!w) return;
   pl_linear_free(w->linear);
-  free(w);
+  free(w->memory), free(w);
+}
+
+void pl_bind(pl_work *w, const pl_binding *b) {
+  w->bound = *b;
+  w->theta = b->constants, w->parameters = b->parameters, w->held = b->held;
+  w->row_active = b->row_active, w->cforce_active = b->coordinate_force_active;
+  w->fforce_active = b->frame_force_active, w->route_active = b->route_active;
+}
+
+void pl_work_view(pl_work *w, pl_view *view) {
+  *view = (pl_view){.R = w->R, .p = w->p, .V = w->V, .A = w->A, .S = w->S, .K = w->K, .C = w->C, .M = w->M,
+                    .Jval = w->Jval, .phi = w->phi, .phi_rate = w->phi_rate, .gamma = w->gamma,
+                    .multipliers = w->lambda, .rhs = w->rhs, .input = w->input, .signal = w->signal,
+                    .signal_rate = w->signal_rate, .signal_acceleration = w->signal_acceleration};
+}
+
+long pl_evaluations(const pl_work *w) { return w->evaluations; }
+
+size_t pl_layout_size(int which) {
+  static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_view), sizeof(pl_run_head)};
+  return which >= 0 && which < 4 ? sizes[which] : 0;
 }
 
 /* Signals, kinematics and forces: what every evaluation starts with. */
@@ -108,32 +149,41 @@ void pl_assemble(pl_work *w, double cM, double cC, double cK) {
   for (int r = 0; r < T->m; ++r) w->kkt[T->kkt_of_diagonal[r]] = w->row_active[r] ? 0 : 1;
 }
 
-static int factor(pl_work *w) {
+void pl_begin(pl_work *w) {
+  pl_linear_forget(w->linear);
+  w->beginnings++;
+}
+
+int pl_factor(pl_work *w) {
   w->factorizations++;
   return pl_linear_factor(w->linear, w->kkt);
 }
 
 /* Accelerations (and multipliers in w->lambda) in the state (q, v) at time t. */
-int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
+int pl_next_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
   const pl_tables *T = w->T;
   /* a diverged state would come out as a singular matrix further down: tell the two apart here */
   for (int i = 0; i < T->nv; ++i)
     if (!isfinite(v[i])) return PL_NOT_FINITE;
   pl_evaluate(w, t, q, v);
   if (!T->m && !T->n_coupled) return pl_articulated(w, v, a);
-  double *zero = w->scratch;
-  memset(zero, 0, T->nv * sizeof(double));
   pl_constraints(w, q, v);
-  pl_residual(w, v, zero, w->rhs);
+  pl_residual(w, v, w->zero, w->rhs);
   pl_mass_matrix(w);
   pl_assemble(w, 1, 0, 0);
-  if (factor(w)) return PL_SINGULAR;
+  const int status = pl_factor(w);
+  if (status) return status;
   for (int i = 0; i < T->nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->gamma[r] : 0;
   pl_linear_solve(w->linear, w->rhs);
   memcpy(a, w->rhs, T->nv * sizeof(double));
   memcpy(w->lambda, w->rhs + T->nv, T->m * sizeof(double));
   return PL_OK;
+}
+
+int pl_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
+  pl_begin(w);
+  return pl_next_forward(w, t, q, v, a);
 }
 
 /* r = M a + h without constraint forces. */
@@ -171,10 +221,9 @@ static double largest_active(const pl_work *w, const double *x) {
 }
 
 /* Nearest state (in the mass metric) that satisfies the constraints and their rates. */
-int pl_project(pl_work *w, double t, double *q, double *v, double tolerance) {
+int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance) {
   const pl_tables *T = w->T;
   if (!T->m) return PL_OK;
-  double *q_new = w->scratch + 2 * (T->nv + T->m);
   double previous = INFINITY;
   for (int iteration = 0;; ++iteration) {
     pl_signals(w, t);
@@ -185,20 +234,26 @@ int pl_project(pl_work *w, double t, double *q, double *v, double tolerance) {
     memset(w->wrench, 0, 6 * T->n_node * sizeof(double));
     pl_mass_matrix(w);
     pl_assemble(w, 1, 0, 0);
-    if (factor(w)) return PL_SINGULAR;
+    const int status = pl_factor(w);
+    if (status) return status;
     if (error <= tolerance && (error < 0.01 * tolerance || error >= previous)) break;
     previous = error;
     memset(w->rhs, 0, T->nv * sizeof(double));
     for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi[r] : 0;
     pl_linear_solve(w->linear, w->rhs);
-    pl_increment(T, q, w->rhs, q_new);
-    memcpy(q, q_new, T->nq * sizeof(double));
+    pl_increment(T, q, w->rhs, w->q_new);
+    memcpy(q, w->q_new, T->nq * sizeof(double));
   }
   memset(w->rhs, 0, T->nv * sizeof(double));
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi_rate[r] : 0;
   pl_linear_solve(w->linear, w->rhs);
   for (int i = 0; i < T->nv; ++i) v[i] += w->rhs[i];
   return PL_OK;
+}
+
+int pl_project(pl_work *w, double t, double *q, double *v, double tolerance) {
+  pl_begin(w);
+  return pl_next_project(w, t, q, v, tolerance);
 }
 
 /* kinetic, potential (gravity and stored), dissipated power, supplied power, largest constraint error */

@@ -33,11 +33,11 @@ void pl_node_tangent(pl_work *w, int e, int g, const double *q, const double *v,
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], b = T->elem_base[e], at = T->node_s[g];
   const double *Vb = w->V + 6 * b, *Ab = w->A + 6 * b, *R0 = w->R0 + 9 * g, *p0 = w->p0 + 3 * g;
-  double vq[6 * PL_MAX_K], av[6 * PL_MAX_K], aq[6 * PL_MAX_K];
+  double *vq = w->temporary.vq, *av = w->temporary.av, *aq = w->temporary.aq;
   if (!T->node_constant[g]) {
     const double *arg[4] = {q + T->elem_q[e], v + T->elem_v[e], a + T->elem_v[e], w->theta + T->node_theta[g] + 12};
     double *res[3] = {vq, av, aq};
-    T->motion_tangent[T->node_kind[g]](arg, res, w->kernel_iw, w->kernel_w, 0);
+    pl_call(T->motion_tangent + T->node_kind[g], arg, res, w);
   }
   for (int j = 0; j < k; ++j) {
     const double *S = w->S + at + 6 * j;
@@ -65,7 +65,7 @@ void pl_own_block(pl_work *w, int e, int g, const double *q, double *block) {
   wrench_to_local(w->R0 + 9 * g, w->p0 + 3 * g, w->force + 6 * g, f);
   const double *arg[3] = {q + T->elem_q[e], w->theta + T->node_theta[g] + 12, f};
   double *res[1] = {block};
-  T->motion_own[T->node_kind[g]](arg, res, w->kernel_iw, w->kernel_w, 0);
+  pl_call(T->motion_own + T->node_kind[g], arg, res, w);
 }
 
 /* The columns of S, Vq (angular part), Av and Aq of all coordinates on a path, component by component. */
@@ -166,14 +166,15 @@ static void spread_above(const pl_tables *T, int e, int i, int depth, const doub
 void pl_mass_matrix(pl_work *w) {
   const pl_tables *T = w->T;
   double *out = w->path + w->path_stride * PATH_RESULTS;
+  double *P = w->temporary.P;
   path p = {0};
   if (!w->pattern_is_tree) memset(w->M, 0, T->nnz * sizeof(double));
   pl_inertias(w);
   pl_composite(T, w->inertia, RIGID);
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e], pos = T->elem_pos[e], stride = T->elem_stride[e];
-    double P[6 * PL_MAX_K] = {0};
     follow(w, &p, e);
+    memset(P, 0, 6 * k * sizeof(double));
     for (int j = 0; j < k; ++j) memset(w->M + pos + stride * j, 0, k * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       const double *S = w->S + T->node_s[g];
@@ -202,6 +203,7 @@ void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
   const pl_tables *T = w->T;
   const int width = w->path_stride;
   double *all[3] = {w->M, w->K, w->C}, *out = w->path + width * PATH_RESULTS;
+  double *P = w->temporary.P, *Q = w->temporary.Q, *W = w->temporary.W, *Y = w->temporary.Y;
   path p = {.rates = 1};
   if (!w->pattern_is_tree)
     for (int n = 0; n < 3; ++n) memset(all[n], 0, T->nnz * sizeof(double));
@@ -210,8 +212,9 @@ void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
   pl_composite(T, w->B, RATE);
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e], pos = T->elem_pos[e], stride = T->elem_stride[e];
-    double P[6 * PL_MAX_K] = {0}, Q[3 * PL_MAX_K] = {0}, W[6 * PL_MAX_K] = {0}, Y[6 * PL_MAX_K] = {0};
     follow(w, &p, e);
+    memset(P, 0, 6 * k * sizeof(double)), memset(Q, 0, 3 * k * sizeof(double));
+    memset(W, 0, 6 * k * sizeof(double)), memset(Y, 0, 6 * k * sizeof(double));
     for (int n = 0; n < 3; ++n)
       for (int j = 0; j < k; ++j) memset(all[n] + pos + stride * j, 0, k * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
@@ -236,7 +239,7 @@ void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
         for (int i = 0; i < k; ++i) w->C[pos + stride * j + i] += dot6(S + 6 * i, x);
       }
       if (!T->node_constant[g]) {
-        double block[PL_MAX_K * PL_MAX_K];
+        double *block = w->temporary.block;
         pl_own_block(w, e, g, q, block);
         for (int j = 0; j < k; ++j)
           for (int i = 0; i < k; ++i) w->K[pos + stride * j + i] += block[k * j + i];

@@ -13,7 +13,7 @@
 void pl_kinematics(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   const double *arg[3];
-  double Rr[9], pr[3], s[6 * PL_MAX_K], sd[6 * PL_MAX_K];
+  double Rr[9], pr[3], *s = w->temporary.s, *sd = w->temporary.sd;
   double *res[4] = {Rr, pr, s, sd};
   for (int e = 0; e < T->n_elem; ++e) {
     const int b = T->elem_base[e], k = T->elem_k[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
@@ -25,7 +25,7 @@ void pl_kinematics(pl_work *w, const double *q, const double *v) {
       double *S = w->S + T->node_s[g], *Sd = w->Sd + T->node_s[g], *V = w->V + 6 * g, *c = w->c + 6 * g;
       arg[0] = qe, arg[1] = ve, arg[2] = placement + 12;
       res[3] = T->node_constant[g] ? 0 : sd;
-      T->motion_kinematics[T->node_kind[g]](arg, res, w->kernel_iw, w->kernel_w, 0);
+      pl_call(T->motion_kinematics + T->node_kind[g], arg, res, w);
       matmul3(Rb, placement, R0);
       rotate3(Rb, placement + 9, p0);
       p0[0] += pb[0], p0[1] += pb[1], p0[2] += pb[2];
@@ -116,8 +116,8 @@ static inline int articulate_single(pl_work *w, int e, int g, int b) {
     double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b;
     const column X = SCALED(U, -inverse), p = SUM(SUM(load(pb), pc), SCALED(X, -u));
     for (int j = 0; j < 6; ++j) {
-      const column sum = SUM(load(IAb + COLUMN * j), load(IA + COLUMN * j)), new = SUM(sum, SCALED(U, ENTRY(X, j)));
-      store(IAb + COLUMN * j, &new);
+      const column sum = SUM(load(IAb + COLUMN * j), load(IA + COLUMN * j)), total = SUM(sum, SCALED(U, ENTRY(X, j)));
+      store(IAb + COLUMN * j, &total);
     }
     store(pb, &p);
   }
@@ -155,7 +155,7 @@ static int articulate(pl_work *w, int e, int b) {
   const int status = pl_cholesky(D, k);
   if (status) return status;
   if (!b) return PL_OK;
-  double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b, y[PL_MAX_K];
+  double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b, *y = w->temporary.y;
   memcpy(y, u, k * sizeof(double));
   pl_cholesky_solve(D, k, y);
   for (int i = 0; i < 6; ++i) {
