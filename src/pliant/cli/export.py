@@ -56,8 +56,8 @@ def export(
         raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
     spec = load_model(model, settings=set, variant=variant, folders=folder)
 
-    from pliant.equations.workspace import EvaluationError
     from pliant.equations.equations import derive
+    from pliant.equations.workspace import EvaluationError
     from pliant.io.export_c import ExportError, export_c
     from pliant.solve.state import AssemblyError
 

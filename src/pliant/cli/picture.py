@@ -26,8 +26,8 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
-    from pliant.equations.workspace import EvaluationError
     from pliant.equations.equations import derive
+    from pliant.equations.workspace import EvaluationError
     from pliant.solve.equilibrium import equilibrium
     from pliant.solve.state import AssemblyError
     from pliant.view.sketch import save, sketch

@@ -151,8 +151,8 @@ class Binding:
         constants = self.constants.copy()
         if not gravity:
             constants[GRAVITY] = 0
-        kept = tuple(np.array(list(x), dtype=np.int32) for x in active)
-        return replace(self, constants=constants, force_active=kept)
+        coordinates, frames, routes = (np.array(list(x), dtype=np.int32) for x in active)
+        return replace(self, constants=constants, force_active=(coordinates, frames, routes))
 
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
@@ -197,8 +197,8 @@ class Binding:
         """Residual, constraints and exact tangents."""
         w = self.program.workspace(self)
         check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(multipliers)))
-        matrices = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
-        return Linearized(w.residual.copy(), *matrices, w.constraint_value.copy(), self._jacobian(w.jacobian))
+        K, C, M = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
+        return Linearized(w.residual.copy(), K, C, M, w.constraint_value.copy(), self._jacobian(w.jacobian))
 
     def constraints(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""

@@ -24,7 +24,6 @@ from pathlib import Path
 import casadi as ca
 
 from pliant.equations.kernel import Kernels
-from pliant.equations.tables import header
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
 FLAGS = ("-std=c11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-w")

@@ -39,19 +39,13 @@ class Core:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._lock = threading.RLock()
-        self._once: dict[str, Any] = {}
+        self._lock = threading.Lock()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """The thing of that name, made by the first call."""
-        try:
-            return self._once[name]
-        except KeyError:
-            with self._lock:
-                if name not in self._once:
-                    self._once[name] = make()
-                return self._once[name]
+    @classmethod
+    def of(cls, model: Model) -> Core:
+        """The one of a model."""
+        return model.once("core", lambda: cls(model))
 
     def recent(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What was made for an equal key before, if that is not long ago, or a new one."""
@@ -69,7 +63,7 @@ class Core:
     @property
     def program(self) -> Program:
         """The compiled equations."""
-        return self.once("program", lambda: Program(self.model.system, self.model.plan))  # type: ignore[no-any-return]
+        return self.model.once("program", lambda: Program(self.model.system, self.model.plan))
 
     def bind(self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float]) -> Binding:
         """The program with these inputs and parameters in place of the model's own."""
@@ -130,7 +124,7 @@ class Core:
     @property
     def parameter_jacobian(self) -> ca.Function:
         """`(q, v, a, t, inputs, parameters) -> d(M a + h)/d(parameters)`."""
-        return self.once("parameter_jacobian", self._parameter_jacobian)
+        return self.model.once("parameter_jacobian", self._parameter_jacobian)
 
     def _parameter_jacobian(self) -> ca.Function:
         model = self.model
@@ -144,7 +138,7 @@ class Core:
     @property
     def signal_jacobian(self) -> ca.Function:
         """`(t, u, du, d2u, parameters) -> d(signals)/d(inputs)`."""
-        return self.once("signal_jacobian", self._signal_jacobian)
+        return self.model.once("signal_jacobian", self._signal_jacobian)
 
     def _signal_jacobian(self) -> ca.Function:
         function = self.model.plan.signals

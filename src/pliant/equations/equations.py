@@ -67,7 +67,7 @@ class Equations:
     """
 
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
-        self._core = Core(model)
+        self._core = Core.of(model)
         self._derive_seconds = derive_seconds
         self._inputs: dict[str, float | TimeSeries] = {}
         self._parameters: dict[str, float] = {}
@@ -118,7 +118,7 @@ class Equations:
             hash(key)
         except TypeError:  # something that is no number, which `_changed` says in words
             return self._changed(inputs, parameters)
-        return self._core.recent(key, lambda: self._changed(inputs, parameters))  # type: ignore[no-any-return]
+        return self._core.recent(key, lambda: self._changed(inputs, parameters))
 
     def _changed(self, inputs: dict[str, Any], parameters: dict[str, Any]) -> Equations:
         self._core.check_structure(parameters)
@@ -149,7 +149,7 @@ class Equations:
         return self._derive_seconds
 
     @property
-    def given_inputs(self) -> dict[str, float | TimeSeries]:
+    def given_inputs(self) -> dict[str, Any]:
         """Inputs that replace the model's own (`at`)."""
         return dict(self._inputs)
 

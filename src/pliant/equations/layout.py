@@ -88,7 +88,7 @@ class Status(IntEnum):
     failure: str
     """Why an evaluation has failed and what to do, in a sentence."""
 
-    def __new__(cls, number: int, meaning: str, failure: str = "") -> Status:
+    def __new__(cls, number: int, meaning: str = "", failure: str = "") -> Status:
         """A status of this number with its two sentences."""
         status = int.__new__(cls, number)
         status._value_ = number

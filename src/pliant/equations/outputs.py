@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -117,30 +116,15 @@ def evaluate_outputs(
 
 def output_function(model: Model) -> ca.Function:
     """`(q, v, a, multipliers, constants, signals, signal rates) ->` one vector per output that is not an energy."""
-    return _output_function(_ById(model))
+    return model.once("output_function", lambda: _output_function(model))
 
 
 def output_jacobians(model: Model) -> ca.Function:
     """Derivatives of all outputs in a row, by q, v, a, multipliers and signals, with the inputs of `output_function`."""
-    return _output_jacobians(_ById(model))
+    return model.once("output_jacobians", lambda: _output_jacobians(model))
 
 
-class _ById:
-    """Makes a model usable as a cache key by identity."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def __hash__(self) -> int:
-        return id(self.model)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.model is self.model
-
-
-@lru_cache(maxsize=16)
-def _output_function(key: _ById) -> ca.Function:
-    model = key.model
+def _output_function(model: Model) -> ca.Function:
     system = model.system
     X = ca.SX
     q, v, a = (X.sym(n, k) for n, k in (("q", system.q_size), ("v", system.v_size), ("a", system.v_size)))
@@ -154,9 +138,8 @@ def _output_function(key: _ById) -> ca.Function:
     return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates], outputs)
 
 
-@lru_cache(maxsize=16)
-def _output_jacobians(key: _ById) -> ca.Function:
-    function = _output_function(key)
+def _output_jacobians(model: Model) -> ca.Function:
+    function = output_function(model)
     x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
     stacked = ca.vertcat(*[ca.vec(part) for part in function.call(x)])
     by = (x[0], x[1], x[2], x[3], x[5])

@@ -117,5 +117,5 @@ def name_tuple(value: Any) -> tuple[str, ...] | None:
 
 def need_equations(value: Any) -> None:
     """Refuse a robot whose equations have not been derived: the name of a model, say."""
-    if not hasattr(value, "bind"):
+    if not hasattr(value, "forward_dynamics"):
         raise ArgumentError(f"an analysis needs equations, not {describe(value)}", "write pliant.derive(robot) first")

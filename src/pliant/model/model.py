@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
 
 import casadi as ca
 import numpy as np
@@ -32,9 +37,9 @@ class FrameEntry:
     constants: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
-    """A robot ready for its equations.
+    """A robot ready for its equations. It is pickled as its spec, and compiled again on the other side.
 
     Attributes:
         spec: the flat robot.
@@ -76,6 +81,29 @@ class Model:
     turn_limits: tuple[TurnLimit, ...] = ()
     rod_elements: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        key = self.once("key", lambda: hashlib.sha256(pickle.dumps((self.spec, self.structural))).hexdigest())
+        _known[key] = self
+        return _restored, (key, self.spec, self.structural)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Something that follows from the model, under a name of its own: made by the first call, in whichever thread."""
+        try:
+            return self._made[name]
+        except KeyError:
+            with self._lock:
+                if name not in self._made:
+                    self._made[name] = make()
+                return self._made[name]
 
     @cached_property
     def q_names(self) -> tuple[str, ...]:
@@ -123,6 +151,18 @@ class Model:
         for line in self.system.linear_constraints:
             names[line.row] = line.name
         return tuple(names)
+
+
+_known: WeakValueDictionary[str, Model] = WeakValueDictionary()
+"""Models that have been pickled or unpickled here: what comes back from another process is what was sent there."""
+
+
+def _restored(key: str, spec: RobotSpec, structural: frozenset[str]) -> Model:
+    """The model that was pickled."""
+    model = _known.get(key)
+    if model is None:
+        model = _known[key] = compile_model(spec, structural)
+    return model
 
 
 def build_tree(flat: RobotSpec) -> Build:

@@ -12,7 +12,6 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import need_equations, number, positive, whole
-from pliant.model.inputs import TimeSeries
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
@@ -49,7 +48,7 @@ class Equilibrium:
     time: float = 0.0
 
     @property
-    def inputs(self) -> dict[str, float | TimeSeries]:
+    def inputs(self) -> dict[str, Any]:
         """Inputs that were given for it."""
         return self.equations.given_inputs
 

@@ -45,7 +45,7 @@ class Now:
     q: np.ndarray
     v: np.ndarray
     equations: Equations
-    inputs: dict[str, float]
+    inputs: dict[str, Any]
     parameters: dict[str, float]
     memory: dict[str, Any] = field(default_factory=dict)
     noise: Mapping[str, np.ndarray] = field(default_factory=dict)
