@@ -53,9 +53,9 @@ def compare(
     json: Json = False,
 ) -> int:
     """Compare rod models with each other or with a recording: accuracy and cost."""
-    from pliant.solve.compare import ARRAYS, Comparison
-    from pliant.solve.compare import compare as run_comparison
-    from pliant.solve.recording import read_recording
+    from pliant.identify.compare import ARRAYS, Comparison
+    from pliant.identify.compare import compare as run_comparison
+    from pliant.identify.recording import read_recording
 
     check_picture(plot)
     check_report(report)
@@ -162,9 +162,9 @@ def fit(
 ) -> int:
     """Find physical parameters so that the model follows a recording."""
     from pliant.equations.equations import derive
-    from pliant.solve.fit import cycles
-    from pliant.solve.fit import fit as run_fit
-    from pliant.solve.recording import plateaus, read_recording
+    from pliant.identify.fit import cycles
+    from pliant.identify.fit import fit as run_fit
+    from pliant.identify.recording import plateaus, read_recording
 
     if against is None:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")

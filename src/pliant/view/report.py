@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
-from pliant.solve.compare import Comparison
+from pliant.identify.compare import Comparison
+from pliant.identify.fit import Fit
 from pliant.solve.equilibrium import Equilibrium
-from pliant.solve.fit import Fit
 from pliant.solve.linear import StateSpace
 from pliant.solve.modal import Modes
 from pliant.solve.packaging import versions
