@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _equations(model: str, settings: Any, variant: str | None, folder: Any, rods: Any) -> Equations:
-    from pliant.equations.equations import derive
+    from pliant.spec.derive import derive
 
     return derive(load_model(model, settings=settings, variant=variant, folders=folder, rods=rods))
 
@@ -310,7 +310,7 @@ def _simulate(
 
 def _controllers(eqs: Equations) -> list[Any]:
     """The model's controllers; what is wrong with their designs is said before a run that may take long."""
-    from pliant.controller import model_controllers
+    from pliant.solve.plant import model_controllers
 
     found = model_controllers(eqs)
     say_warnings(found)

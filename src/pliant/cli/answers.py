@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.common import CommandError, console, print_json, say
+from pliant.language.files import write_whole
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -195,8 +196,6 @@ def write_json(path: str | None, answer: Any) -> None:
     import contextlib
     import io
     from pathlib import Path
-
-    from pliant.io.results import write_whole
 
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):

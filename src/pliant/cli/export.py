@@ -57,9 +57,9 @@ def export(
     spec = load_model(model, settings=set, variant=variant, folders=folder)
 
     from pliant.equations.compiled import EvaluationError
-    from pliant.equations.equations import derive
     from pliant.io.export_c import ExportError, export_c
     from pliant.solve.state import AssemblyError
+    from pliant.spec.derive import derive
 
     try:
         eqs = derive(spec)
@@ -79,8 +79,8 @@ def export(
 def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     """A controller that the model describes, designed."""
     from pliant.control.feedback import StateFeedback
-    from pliant.controller import model_controllers
     from pliant.language.base import nearest
+    from pliant.solve.plant import model_controllers
 
     if name is None:
         return None

@@ -77,9 +77,9 @@ def path(
     json: Json = False,
 ) -> int:
     """Follow poses at rest while a parameter changes; find where they buckle or snap."""
-    from pliant.equations.equations import derive
     from pliant.solve.continuation import continuation
     from pliant.solve.follower import Branch
+    from pliant.spec.derive import derive
 
     check_picture(plot)
     check_report(report)

@@ -27,9 +27,9 @@ def picture(
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
     from pliant.equations.compiled import EvaluationError
-    from pliant.equations.equations import derive
     from pliant.solve.equilibrium import equilibrium
     from pliant.solve.state import AssemblyError
+    from pliant.spec.derive import derive
     from pliant.view.sketch import save, sketch
 
     if at not in ("start", "equilibrium"):

@@ -83,7 +83,7 @@ def compare(
         say(f"pliant: {note}")
     reference = f"{found[-1].rod} model" if against is None else "recording"
     if report is not None:
-        from pliant.equations.equations import derive
+        from pliant.spec.derive import derive
         from pliant.view.report import Compared
 
         save_report(report, derive(spec), [Compared(tuple(found), reference)])
@@ -161,10 +161,10 @@ def fit(
     json: Json = False,
 ) -> int:
     """Find physical parameters so that the model follows a recording."""
-    from pliant.equations.equations import derive
     from pliant.identify.fit import cycles
     from pliant.identify.fit import fit as run_fit
     from pliant.identify.recording import plateaus, read_recording
+    from pliant.spec.derive import derive
 
     if against is None:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")

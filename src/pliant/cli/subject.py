@@ -35,7 +35,7 @@ def open_subject(
     rods: Sequence[str] | None = None,
 ) -> Subject:
     """The model or result of that name; options of models are refused for results, which are what they are."""
-    from pliant.equations.equations import derive
+    from pliant.spec.derive import derive
 
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, settings=settings, variant=variant, folders=folders, rods=rods)

@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from pliant.equations.compile import load_libraries
-from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TablesStruct, build_tables
+from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, Tables, TablesStruct, build_tables
+from pliant.model.inputs import InputPlan
 from pliant.model.system import System
 
 SINGULAR = 1

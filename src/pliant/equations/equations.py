@@ -1,13 +1,11 @@
-"""`derive(robot) -> Equations`: the equations of motion as functions a person can call."""
+"""The equations of motion as functions a person can call."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import casadi as ca
@@ -15,16 +13,18 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
+from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
-from pliant.language.arguments import ArgumentError, choice, mapping, number, vector
-from pliant.language.words import describe, suggestion
+from pliant.equations.printing import equations_latex, equations_text
+from pliant.language.arguments import ArgumentError, mapping, number, vector
+from pliant.language.display import shown
+from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
 from pliant.model.limits import check_limits, declared_bounds
-from pliant.model.model import SI_HINT, Model, compile_model
-from pliant.spec.robot import RobotSpec
+from pliant.model.model import SI_HINT, Model
 
 RANK_TOLERANCE = 1e-9
 
@@ -93,9 +93,7 @@ class Equations:
         )
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import equations_html
-
-        return equations_html(self)
+        return str(shown("Equations.html", self))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -144,7 +142,7 @@ class Equations:
             except NoCompiler as reason:
                 if self.engine_name == "compiled":
                     raise
-                _say_once(f"{reason}: running interpreted, which is slower but the same model")
+                say_once(f"{reason}: running interpreted, which is slower but the same model")
         return InterpretedEngine(self.model.system, self.model.plan)
 
     def bind(
@@ -399,20 +397,14 @@ class Equations:
         mass_matrix (q, p); constraints (t, q, v, u, p) -> value, rate; energy (t, q, v, u, p) -> kinetic, potential;
         rates (q, v) -> dq/dt; frame:NAME (q, p) -> rotation matrix, position.
         """
-        from pliant.equations.casadi_functions import casadi_function
-
         return casadi_function(self.model, name)
 
     def text(self) -> str:
         """The equations of a small system in plain text."""
-        from pliant.equations.printing import equations_text
-
         return equations_text(self.model)
 
     def latex(self) -> str:
         """The equations of a small system in LaTeX."""
-        from pliant.equations.printing import equations_latex
-
         return equations_latex(self.model)
 
     # -- checks ------------------------------------------------------------------------------------------------------
@@ -439,27 +431,8 @@ def independent_rows(engine: Engine, t: float, q: np.ndarray, v: np.ndarray) -> 
 _said: set[str] = set()
 
 
-def _say_once(message: str) -> None:
+def say_once(message: str) -> None:
+    """Warn of this, but not again."""
     if message not in _said:
         _said.add(message)
         warnings.warn(message, stacklevel=3)
-
-
-def derive(robot: RobotSpec | str | Path, *, engine: EngineName = "auto") -> Equations:
-    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot.
-
-    `engine`: compiled C where a compiler is found (`auto`), `compiled` to insist on it, `interpreted` to do without.
-    """
-    from pliant.spec import flatten, load, structural_parameters
-
-    choice("engine", engine, ("auto", "compiled", "interpreted"))
-    if not isinstance(robot, RobotSpec | str | Path):
-        raise ArgumentError(
-            f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"
-        )
-    start = time.perf_counter()
-    spec = robot if isinstance(robot, RobotSpec) else load(robot)
-    model = compile_model(flatten(spec), structural_parameters(spec))
-    for note in model.notes:
-        _say_once(note)
-    return Equations(model, engine=engine, derive_seconds=time.perf_counter() - start)

@@ -13,7 +13,8 @@ import scipy.sparse.linalg as spla
 
 from pliant.equations.compiled import MESSAGES, SINGULAR, EvaluationError, Linearized
 from pliant.equations.symbolic import symbolic_system
-from pliant.equations.tables import InputPlan
+from pliant.geometry import so3
+from pliant.model.inputs import InputPlan
 from pliant.model.system import System
 
 # Systems up to this size are solved densely.
@@ -285,8 +286,6 @@ class InterpretedEngine:
 
     def increment(self, q: np.ndarray, x: np.ndarray) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        from pliant.geometry import so3
-
         quaternions = self.system.quaternions()
         plain_q = np.setdiff1d(np.arange(self.nq), [a + k for a, _ in quaternions for k in range(4)])
         plain_v = np.setdiff1d(np.arange(self.nv), [b + k for _, b in quaternions for k in range(3)])

@@ -34,6 +34,7 @@ from pliant.equations.pattern import (
     system_pattern,
 )
 from pliant.equations.route_tables import fill_route_tables
+from pliant.model.inputs import InputPlan
 from pliant.model.system import Inert, System
 
 COUNTS = (
@@ -88,35 +89,6 @@ class TablesStruct(ctypes.Structure):
         + [(name, ctypes.c_void_p) for name in NUMBERS]
         + [(name, ctypes.c_void_p) for name in KERNELS]
     )
-
-
-@dataclass(frozen=True)
-class TimeSeries:
-    """A recorded or interpolated input as a piecewise cubic: `time` n, `poly` n x 4 (constant term first)."""
-
-    time: np.ndarray
-    poly: np.ndarray
-
-
-@dataclass(frozen=True)
-class InputPlan:
-    """How inputs become signals.
-
-    Attributes:
-        kinds: per input 0 held by the caller, 1 expression of time, 2 series.
-        series: per input the index of its series, or -1.
-        table: the series.
-        inputs: `(t, parameters) -> u, du/dt, d2u/dt2`, or None when no input is an expression.
-        signals: `(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals.
-        parameter_count: numbers in `parameters`.
-    """
-
-    kinds: tuple[int, ...] = ()
-    series: tuple[int, ...] = ()
-    table: tuple[TimeSeries, ...] = ()
-    inputs: ca.Function | None = None
-    signals: ca.Function | None = None
-    parameter_count: int = 0
 
 
 @dataclass(frozen=True)

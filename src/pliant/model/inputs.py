@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from pliant.equations.tables import InputPlan, TimeSeries
 from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
 from pliant.input.series import read_series
 from pliant.language.environment import Environment, to_node
@@ -18,6 +17,35 @@ from pliant.language.source import Source
 from pliant.model.signals import SignalTable, switch_times
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class TimeSeries:
+    """A recorded or interpolated input as a piecewise cubic: `time` n, `poly` n x 4 (constant term first)."""
+
+    time: np.ndarray
+    poly: np.ndarray
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """How inputs become signals.
+
+    Attributes:
+        kinds: per input 0 held by the caller, 1 expression of time, 2 series.
+        series: per input the index of its series, or -1.
+        table: the series.
+        inputs: `(t, parameters) -> u, du/dt, d2u/dt2`, or None when no input is an expression.
+        signals: `(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals.
+        parameter_count: numbers in `parameters`.
+    """
+
+    kinds: tuple[int, ...] = ()
+    series: tuple[int, ...] = ()
+    table: tuple[TimeSeries, ...] = ()
+    inputs: ca.Function | None = None
+    signals: ca.Function | None = None
+    parameter_count: int = 0
 
 
 @dataclass(frozen=True)

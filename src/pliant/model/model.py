@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from pliant.equations.tables import InputPlan
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
 from pliant.language.words import suggestion
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, CoordinateEntry, TurnLimit
-from pliant.model.inputs import plan_inputs
+from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
-from pliant.spec.robot import RobotSpec
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.equations.equations import Engine, Equations
-from pliant.equations.tables import TimeSeries
-from pliant.model.inputs import SERIES
+from pliant.model.inputs import SERIES, TimeSeries
 
 SAMPLES_PER_RUN = 4001
 

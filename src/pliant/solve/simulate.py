@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from pliant.controller import model_controllers
 from pliant.equations.compiled import EvaluationError
 from pliant.equations.equations import Engine, Equations, Values
 from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
@@ -19,6 +18,7 @@ from pliant.solve.automatic import choose_method
 from pliant.solve.integrator import ExplicitRungeKutta, Method, Status, chosen_method, make_run
 from pliant.solve.pace import Pace, fastest
 from pliant.solve.packaging import package
+from pliant.solve.plant import model_controllers
 from pliant.solve.prescribed import with_prescribed_accelerations
 from pliant.solve.record import InForce, Motion
 from pliant.solve.reduced import simulate_reduced

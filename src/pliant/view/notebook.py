@@ -25,7 +25,7 @@ MOST_ROWS = 12
 
 def spec_html(spec: RobotSpec) -> str:
     """The tables of a robot, and the robot at its start."""
-    from pliant.equations.equations import derive
+    from pliant.spec.derive import derive
     from pliant.view import tables
 
     def clips() -> list[Clip]:
@@ -56,7 +56,7 @@ def modes_html(found: Modes) -> str:
 
 def result_html(run: Result) -> str:
     """A run: what happened, and how it moved."""
-    from pliant.equations.equations import derive
+    from pliant.spec.derive import derive
     from pliant.spec.reader import load_text
 
     def clips() -> list[Clip]:

@@ -14,6 +14,7 @@ import numpy as np
 from pliant._version import __version__
 from pliant.identify.compare import Comparison
 from pliant.identify.fit import Fit
+from pliant.language.files import write_whole
 from pliant.solve.equilibrium import Equilibrium
 from pliant.solve.linear import StateSpace
 from pliant.solve.modal import Modes
@@ -49,8 +50,6 @@ class Compared:
 
 def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequence[Any]) -> None:
     """Write the page about a robot and what was found (see `report`), whole or not at all."""
-    from pliant.io.results import write_whole
-
     write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.files import write_whole
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
@@ -82,8 +83,6 @@ def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarra
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write the figure of these axes to a .png, .svg or .pdf file (all or nothing) and close it."""
     import matplotlib.pyplot as plt
-
-    from pliant.io.results import write_whole
 
     target = Path(path)
     content = io.BytesIO()
