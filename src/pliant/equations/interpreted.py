@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -239,8 +240,6 @@ class InterpretedEngine:
 
     def force_by_source(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of every interaction, added up by source."""
-        from dataclasses import replace
-
         zero = np.zeros(self.nv)
         gravity = self.theta[0:3].copy()
         out: dict[str, np.ndarray] = {}

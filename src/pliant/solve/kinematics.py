@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
+from scipy.spatial.transform import Rotation
 
 from pliant.equations.equations import Engine, Equations, UnknownName, Values
 from pliant.equations.frames import FrameMotion
@@ -285,8 +286,6 @@ class _Search:
 
 
 def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    from scipy.spatial.transform import Rotation
-
     return np.asarray(Rotation.from_matrix(R).as_rotvec())
 
 

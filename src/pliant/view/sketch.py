@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.language.files import write_whole
+from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
@@ -71,8 +72,6 @@ def front_view(*scenes: Scene) -> Camera:
 def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
     """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
     if q is None:
-        from pliant.solve.state import assemble
-
         start, rates = eqs.initial_state(parameters)
         return assemble(eqs, eqs.bind(None, parameters), 0.0, start, rates).q
     for attribute in ("final", "state", "q"):

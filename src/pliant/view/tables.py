@@ -9,6 +9,11 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from pliant.joint.coordinate import Coordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
@@ -304,10 +309,6 @@ def _written(value: Any) -> str:
 
 def print_tables(spec: RobotSpec, console: Console) -> None:
     """Print the tables on a console."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     shown = overview(spec)
     console.print(Text(printable(shown.title), style="bold"))
     if shown.description:
@@ -354,8 +355,6 @@ def _size(waiting: list[tuple[Branch, str, str]]) -> int:
 
 def text(spec: RobotSpec) -> str:
     """The tables as plain text."""
-    from rich.console import Console
-
     out = StringIO()
     print_tables(spec, Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
     return out.getvalue().rstrip("\n")

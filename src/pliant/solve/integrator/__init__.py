@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.compiled_run import CompiledRun
 from pliant.language.arguments import ArgumentError, choice
 from pliant.language.words import describe, suggestion
 from pliant.solve.integrator.base import Method
@@ -94,9 +96,6 @@ def chosen_method(
 
 def make_run(engine: Engine, method: Method) -> CompiledRun | PythonRun:
     """A run of the engine by the method: in C where the engine is compiled, in Python otherwise."""
-    from pliant.equations.compiled import CompiledEngine
-    from pliant.equations.compiled_run import CompiledRun
-
     if isinstance(engine, CompiledEngine):
         return CompiledRun(engine, method.code, method.coefficients)
     return PythonRun(engine, method)
