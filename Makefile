@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test lint types clean
+.PHONY: install demo test lint types layers clean
 
 install: $(VENV)/.installed
 
@@ -35,8 +35,12 @@ lint: install
 types: install
 	$(BIN)/mypy
 
+# which folder may import from which: the contracts are in pyproject.toml
+layers: install
+	$(BIN)/lint-imports
+
 # two workers on two cores: linear algebra that starts threads of its own only gets in their way
-test: lint types
+test: lint types layers
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 clean:

@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import pliant
-from pliant.solve.compare import DEFAULT_METHOD
-from pliant.solve.recording import Recording, drive, read_recording
+from pliant.identify.compare import DEFAULT_METHOD
+from pliant.identify.recording import Recording, drive, read_recording
 from pliant.spec.rod_switch import with_rod_model
 
 RECORDED = ("eba:3", "ebr:3", "rom:3", "srl:3", "fe:3")

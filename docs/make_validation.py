@@ -26,9 +26,9 @@ from validation_sleeve import sleeve
 
 import pliant
 from pliant import plot
-from pliant.solve.compare import compare
-from pliant.solve.fit import cycles, fit
-from pliant.solve.recording import drive, read_recording
+from pliant.identify.compare import compare
+from pliant.identify.fit import cycles, fit
+from pliant.identify.recording import drive, read_recording
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.plot.style import COLOURS, style
 

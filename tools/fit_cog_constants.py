@@ -18,7 +18,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from pliant.io.results import write_whole
+from pliant.language.files import write_whole
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod.arc import arc_mass
 from pliant.rod.cog import CONSTANTS_FILE, lumped_factors

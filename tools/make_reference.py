@@ -17,8 +17,8 @@ from pydantic_core import PydanticUndefined
 
 from pliant.body import body
 from pliant.contact import ContactBase, points
-from pliant.controller import lqr
-from pliant.controller.base import InputLimit
+from pliant.control import lqr_control
+from pliant.control.base import InputLimit
 from pliant.input import inputs
 from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
@@ -34,9 +34,10 @@ from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
 from pliant.spec import analyses, attach
+from pliant.spec.data import default_kinds, tells_kind, to_data
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
-from pliant.spec.writer import default_kinds, flow, tells_kind, to_data
+from pliant.spec.writer import flow
 from pliant.tendon import TendonBase, through
 from reference_text import EXAMPLES, INTRODUCTION, PROSE
 
@@ -130,14 +131,14 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         (
             *kinds(RobotSpec, "control")[1].values(),
             InputLimit,
-            lqr.HeldPose,
-            lqr.InputValue,
-            lqr.CoordinateValue,
-            lqr.CoordinateWeight,
-            lqr.OutputWeight,
-            lqr.InputWeight,
-            lqr.Sensor,
-            lqr.Disturbance,
+            lqr_control.HeldPose,
+            lqr_control.InputValue,
+            lqr_control.CoordinateValue,
+            lqr_control.CoordinateWeight,
+            lqr_control.OutputWeight,
+            lqr_control.InputWeight,
+            lqr_control.Sensor,
+            lqr_control.Disturbance,
         ),
     ),
     (
@@ -220,7 +221,7 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
         text = " ".join((field.description or "").split()).replace("|", "\\|")
         if tells_kind(name, field):
             text = "Says which kind it is."
-        required = tells_kind(name, field) and part not in default_kinds()
+        required = tells_kind(name, field) and part not in default_kinds(RobotSpec)
         default = "required" if required else _default(field)
         rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")
     return rows
@@ -233,11 +234,11 @@ def _default(field: FieldInfo) -> str:
     if value is None or value == "" or (isinstance(value, (dict, tuple)) and not value):
         return ""
     if isinstance(value, tuple) and len(set(map(str, value))) == 1:
-        return f"`{flow(to_data(value[0]))}` each"
+        return f"`{flow(to_data(value[0], RobotSpec))}` each"
     if isinstance(value, Part):
-        shown = to_data(value)
+        shown = to_data(value, RobotSpec)
         return f"`{shown}`" if isinstance(shown, str) else ""
-    return f"`{flow(to_data(value))}`"
+    return f"`{flow(to_data(value, RobotSpec))}`"
 
 
 def _words(hint: Any) -> str:

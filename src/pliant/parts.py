@@ -6,18 +6,21 @@ from pliant.body.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInerti
 from pliant.constraint.frames import Frames
 from pliant.contact import CapsuleContact, CylinderContact, PlaneContact
 from pliant.contact.points import FrameContactPoint, MeshContactPoints
-from pliant.controller import ConstraintController, LqrController, PidController, StaticsController
-from pliant.controller.base import InputLimit
-from pliant.controller.lqr import (
+from pliant.control.base import InputLimit
+from pliant.control.constraint import ConstraintControlSpec
+from pliant.control.lqr_control import (
     CoordinateValue,
     CoordinateWeight,
     Disturbance,
     HeldPose,
     InputValue,
     InputWeight,
+    LqrControlSpec,
     OutputWeight,
     Sensor,
 )
+from pliant.control.pid import PidControlSpec
+from pliant.control.statics import StaticControlSpec
 from pliant.external_load import Distributed, Wrench
 from pliant.input.inputs import (
     Piece,
@@ -122,7 +125,7 @@ __all__ = [
     "Chamber",
     "Circle",
     "Cog",
-    "ConstraintController",
+    "ConstraintControlSpec",
     "ConstraintOutput",
     "ContactOutput",
     "CoordinateOutput",
@@ -166,7 +169,7 @@ __all__ = [
     "LinearizeAnalysis",
     "LinearizeSettings",
     "LinkOutput",
-    "LqrController",
+    "LqrControlSpec",
     "Material",
     "Membrane",
     "MeshContactPoints",
@@ -178,7 +181,7 @@ __all__ = [
     "OutputWeight",
     "ParallelStretch",
     "Parameter",
-    "PidController",
+    "PidControlSpec",
     "Piece",
     "PiecewiseInput",
     "Placement",
@@ -220,7 +223,7 @@ __all__ = [
     "Sphere",
     "Spherical",
     "Srl",
-    "StaticsController",
+    "StaticControlSpec",
     "Station",
     "Step",
     "StepInput",

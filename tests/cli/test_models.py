@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from pliant.cli import run
+from pliant.cli import COMMANDS, run
 from pliant.language.source import bundled
 
 
@@ -149,3 +151,9 @@ def test_a_closed_pipe_is_no_fault() -> None:
     command = f"{sys.executable} -m pliant schema | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_the_list_of_commands_says_what_the_commands_say_of_themselves() -> None:
+    for name, (module, summary) in COMMANDS.items():
+        function = getattr(import_module(f"pliant.cli.{module}"), name)
+        assert inspect.cleandoc(function.__doc__).partition("\n\n")[0].replace("\n", " ") == summary

@@ -15,12 +15,12 @@ import pytest
 from pliant.constraint.frames import frame_constraint
 from pliant.equations.compiled import CompiledEngine
 from pliant.equations.interpreted import InterpretedEngine
-from pliant.equations.tables import InputPlan, TimeSeries
 from pliant.external_load.wrench import WRENCH
 from pliant.geometry import so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
+from pliant.model.inputs import InputPlan, TimeSeries
 from pliant.model.system import System, SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.tendon.elastic import elastic_line

@@ -143,7 +143,7 @@ def run_together(script: str, count: int) -> list[str]:
 MODEL = """
 import numpy as np
 from pliant.equations.compiled import CompiledEngine
-from pliant.equations.tables import InputPlan
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.geometry import se3
 from pliant.motion import SCREW

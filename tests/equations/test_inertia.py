@@ -14,8 +14,8 @@ from inertia_cases import BETWEEN, RIGID, between_constants, moving_constants, m
 from pliant.equations.compiled import CompiledEngine
 from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.interpreted import InterpretedEngine
-from pliant.equations.tables import InputPlan
 from pliant.geometry import se3, so3
+from pliant.model.inputs import InputPlan
 from pliant.model.system import MASS_SIZE, Inert, System, SystemBuilder
 from pliant.motion import ROTATION
 from pliant.motion.base import Vector

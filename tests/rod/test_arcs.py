@@ -12,9 +12,9 @@ import pytest
 from fit_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.equations.compiled import CompiledEngine
-from pliant.equations.tables import InputPlan
 from pliant.geometry import se3
 from pliant.language.faults import SpecError
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
 from pliant.motion.arc_coordinates import ArcCoordinates

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.spec import Environment, coordinate_table, flatten, load, load_text, structural_parameters
+from pliant.spec import coordinate_table, flatten, load, load_text, structural_parameters
 
 CHAIN = """\
 pliant: 1

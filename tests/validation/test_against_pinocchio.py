@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from pliant.equations.compiled import CompiledEngine
-from pliant.equations.tables import InputPlan
 from pliant.geometry import so3
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION, Motion
 

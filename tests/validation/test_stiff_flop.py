@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from pliant import derive, equilibrium, load
-from pliant.solve.compare import compare
-from pliant.solve.fit import cycles, fit
-from pliant.solve.recording import RecordingError, drive, plateaus, read_recording
+from pliant.identify.compare import compare
+from pliant.identify.fit import cycles, fit
+from pliant.identify.recording import RecordingError, drive, plateaus, read_recording
 from pliant.spec.rod_switch import with_rod_model
 
 FOLDER = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[3] / "shared" / "data"))

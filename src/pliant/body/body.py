@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.language.base import ByKey, ByType, Framed, Part, Problem, fault, positive
@@ -273,6 +274,4 @@ def _inertia_problems(principal: list[float], place: Path) -> Iterator[Problem]:
 
 
 def _eigenvalues(matrix: list[list[float]]) -> list[float]:
-    import numpy as np
-
     return [float(moment) for moment in np.linalg.eigvalsh(np.array(matrix))]

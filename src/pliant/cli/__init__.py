@@ -1,4 +1,4 @@
-"""The command line: thin commands around the package, each of them in one of the modules listed here."""
+"""The command line: thin commands around the package, each a function in one of the modules listed here."""
 
 from __future__ import annotations
 
@@ -9,18 +9,35 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-COMMAND_MODULES = (
-    "pliant.cli.models",
-    "pliant.cli.mesh",
-    "pliant.cli.analyses",
-    "pliant.cli.path",
-    "pliant.cli.recordings",
-    "pliant.cli.export",
-    "pliant.cli.picture",
-    "pliant.cli.view",
-    "pliant.cli.film",
-)
-"""Modules with commands, in the order of the help. Each has `register(app)` and imports heavy things late."""
+import typer
+from typer.core import TyperGroup
+
+from pliant._version import __version__
+from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
+from pliant.cli.usage import empty_argument, usage_failure
+from pliant.language.faults import SpecError
+
+COMMANDS = {
+    "check": ("models", "Check a model and list everything that is wrong with it."),
+    "show": ("models", "Show a robot as tables."),
+    "models": ("models", "List the bundled robots."),
+    "schema": ("models", "Print the JSON Schema of the language."),
+    "mesh": ("mesh", "Read a mesh file and say what is in it: nodes, edges, size, and what was merged."),
+    "equilibrium": ("analyses", "Find a pose at rest, and say whether it is stable."),
+    "modes": ("analyses", "Natural frequencies, damping ratios and mode shapes."),
+    "linearize": ("analyses", "A, B, C, D about a state, on independent coordinates."),
+    "simulate": ("analyses", "Simulate the motion from the start, and save or print it."),
+    "run": ("analyses", "Do the analyses that the model lists, in order."),
+    "equations": ("analyses", "Print the equations of motion of a small robot."),
+    "path": ("path", "Follow poses at rest while a parameter changes; find where they buckle or snap."),
+    "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
+    "fit": ("recordings", "Find physical parameters so that the model follows a recording."),
+    "export": ("export", "Export a robot as standalone C, or a motion as glTF."),
+    "picture": ("picture", "Draw a robot: planar ones face-on, others from above."),
+    "view": ("view", "Show a robot or a result on a live page, on this machine only."),
+    "film": ("film", "Make a film of a saved result, without a display."),
+}
+"""Commands in the order of the help: the module of this folder that has the function of that name, and what it does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,12 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command: 0 if all went well, 2 if the user has to change something; never a traceback."""
-    import typer
-
-    from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
-    from pliant.cli.usage import empty_argument, usage_failure
-    from pliant.language.faults import SpecError
-
     warnings.showwarning = _show_warning
     if empty := empty_argument(arguments):
         report(empty, arguments)
@@ -80,13 +91,27 @@ def _show_warning(message: Any, *place: Any, **more: Any) -> None:
     print(f"pliant: {message}", file=sys.stderr)
 
 
+class Commands(TyperGroup):
+    """Commands that are known by name and summary, and imported when they are called.
+
+    A command's module imports at its top all that it works with, which takes a second or two; `pliant --help`, `--version` and a
+    mistyped command do not wait for that.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was called, with its options in place of the entry in the list."""
+        name, _, rest = super().resolve_command(ctx, args)
+        assert name is not None, "an unknown command is refused above"
+        module = import_module(f"pliant.cli.{COMMANDS[name][0]}")
+        one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        one.command(name)(getattr(module, name))
+        return name, typer.main.get_command(one), rest
+
+
 def application() -> Any:
     """The application with all commands."""
-    import typer
-
-    from pliant._version import __version__
-
     app = typer.Typer(
+        cls=Commands,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -102,6 +127,10 @@ def application() -> Any:
             print(f"pliant {__version__}")
             raise typer.Exit
 
-    for module in COMMAND_MODULES:
-        import_module(module).register(app)
+    for name, (_, summary) in COMMANDS.items():
+        app.command(name, help=summary)(_entry)
     return app
+
+
+def _entry() -> None:
+    """Stands for a command in the list of them."""

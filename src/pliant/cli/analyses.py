@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from rich.table import Table
 
 from pliant.cli.answers import (
     answering,
@@ -12,6 +14,7 @@ from pliant.cli.answers import (
     print_equilibrium,
     print_result,
     result_json,
+    say_warnings,
     write_json,
 )
 from pliant.cli.common import (
@@ -25,13 +28,21 @@ from pliant.cli.common import (
     Set,
     Variant,
     console,
-    load_model,
     print_json,
     say,
-    say_warnings,
 )
+from pliant.cli.listed_analyses import run_analyses
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.cli.subject import load_model, state_at
+from pliant.io.results import write_csv
+from pliant.solve import equilibrium as solver
+from pliant.solve import linear, modal
+from pliant.solve.integrator import chosen_method
+from pliant.solve.plant import model_controllers
+from pliant.solve.saving import At, Every
+from pliant.solve.simulate import simulate as run_simulation
+from pliant.spec.derive import derive
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -48,19 +59,7 @@ Answer = Annotated[str | None, typer.Option("--out", help="File to write the ans
 AtState = Annotated[str, typer.Option("--at-state", help="equilibrium or start.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("equilibrium")(equilibrium)
-    app.command("modes")(modes)
-    app.command("linearize")(linearize)
-    app.command("simulate")(simulate)
-    app.command("run")(run)
-    app.command("equations")(equations)
-
-
 def _equations(model: str, settings: Any, variant: str | None, folder: Any, rods: Any) -> Equations:
-    from pliant.equations.equations import derive
-
     return derive(load_model(model, settings=settings, variant=variant, folders=folder, rods=rods))
 
 
@@ -80,8 +79,6 @@ def equilibrium(
     json: Json = False,
 ) -> int:
     """Find a pose at rest, and say whether it is stable."""
-    from pliant.solve import equilibrium as solver
-
     check_report(report)
     if starts == 1 and seed is not None:
         raise CommandError("--seed is that of random starts", "add --starts 20")
@@ -111,20 +108,6 @@ def equilibrium(
     return 0 if best.status == "converged" else 2
 
 
-def state_at(eqs: Equations, at: str, warn: bool = True) -> Any:
-    """The state that modes and linearize work about."""
-    from pliant.solve.equilibrium import equilibrium as find
-
-    if at == "start":
-        return None
-    if at != "equilibrium":
-        raise CommandError(f"unknown state '{at}'", "write --at-state equilibrium or --at-state start")
-    found = find(eqs)
-    if found.status != "converged":
-        raise CommandError(found.message, "use --at-state start to work about the initial pose")
-    return found.state
-
-
 def modes(
     model: Model,
     set: Set = None,
@@ -138,8 +121,6 @@ def modes(
     json: Json = False,
 ) -> int:
     """Natural frequencies, damping ratios and mode shapes."""
-    from pliant.solve import modal
-
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     found = answering(lambda: modal.modes(eqs, at=state_at(eqs, at_state), count=count))
@@ -160,8 +141,6 @@ def modes(
     if json:
         print_json(answer)
         return 0
-    from rich.table import Table
-
     table = Table("mode", "frequency [Hz]", "damping ratio", "moves most", box=None)
     for k, (frequency, ratio) in enumerate(zip(found.frequencies, found.damping_ratios, strict=True)):
         shape = abs(found.shapes[:, k])
@@ -186,8 +165,6 @@ def linearize(
     json: Json = False,
 ) -> int:
     """A, B, C, D about a state, on independent coordinates."""
-    from pliant.solve import linear
-
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     chosen = tuple(independent.split(",")) if independent else None
@@ -205,8 +182,6 @@ def linearize(
         print_json(answer)
         return 0
     out_console = console()
-    import numpy as np
-
     for name in "ABCD":
         out_console.print(f"{name} =", markup=False)
         out_console.print(np.array2string(getattr(found, name), precision=6, suppress_small=True), markup=False)
@@ -237,8 +212,6 @@ def simulate(
     json: Json = False,
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
-    from pliant.solve.saving import At, Every
-
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     times = _times(at)
@@ -275,10 +248,6 @@ def _simulate(
     atol: float | None, start: str, formulation: str, independent: str | None, out: str | None,
     control: bool = True,
 ) -> Any:  # fmt: skip
-    from pliant.io.results import write_csv
-    from pliant.solve.integrator import chosen_method
-    from pliant.solve.simulate import simulate as run_simulation
-
     if start not in ("initial", "equilibrium"):
         raise CommandError(f"unknown start '{start}'", "write --start initial or --start equilibrium")
     if formulation not in ("multipliers", "reduced"):
@@ -310,8 +279,6 @@ def _simulate(
 
 def _controllers(eqs: Equations) -> list[Any]:
     """The model's controllers; what is wrong with their designs is said before a run that may take long."""
-    from pliant.controller import model_controllers
-
     found = model_controllers(eqs)
     say_warnings(found)
     return found
@@ -323,8 +290,6 @@ def run(
     report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Do the analyses that the model lists, in order."""
-    from pliant.cli.listed_analyses import run_analyses
-
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
     return int(answering(lambda: run_analyses(model, eqs, out, json, report)))

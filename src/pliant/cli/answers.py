@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
+from rich.table import Table
+
 from pliant.cli.common import CommandError, console, print_json, say
+from pliant.control.limits import named
+from pliant.equations.core import UnknownName
+from pliant.equations.libraries import CompileError
+from pliant.equations.printing import TooLarge
+from pliant.equations.workspace import EvaluationError
+from pliant.io.results import ResultFileError
+from pliant.language.arguments import ArgumentError
+from pliant.language.files import write_whole
+from pliant.solve.independent import PartitionError
+from pliant.solve.state import AssemblyError
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -16,15 +33,6 @@ MOST_ROWS = 24
 
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
-    from pliant.equations.equations import UnknownName
-    from pliant.equations.libraries import CompileError
-    from pliant.equations.printing import TooLarge
-    from pliant.equations.workspace import EvaluationError
-    from pliant.io.results import ResultFileError
-    from pliant.language.arguments import ArgumentError
-    from pliant.solve.independent import PartitionError
-    from pliant.solve.state import AssemblyError
-
     expected = (
         AssemblyError,
         CompileError,
@@ -79,8 +87,6 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
 
 
 def print_equilibrium(found: Any) -> None:
-    from rich.table import Table
-
     out = console()
     out.print(found.message)
     table = Table("coordinate", "value", title_justify="left", box=None)
@@ -149,9 +155,6 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
 
 
 def print_result(result: Any, out: str | None) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     printer = console()
     printer.print(f"{result.message} ({result.status})", markup=False)
     printer.print(f"method: {result.method}", markup=False)
@@ -192,12 +195,6 @@ def write_json(path: str | None, answer: Any) -> None:
     """Write an answer to a file, all or nothing."""
     if path is None:
         return
-    import contextlib
-    import io
-    from pathlib import Path
-
-    from pliant.io.results import write_whole
-
     buffer = io.StringIO()
     with contextlib.redirect_stdout(buffer):
         print_json(answer)
@@ -206,3 +203,10 @@ def write_json(path: str | None, answer: Any) -> None:
     except OSError as reason:
         raise CommandError(f"cannot write {path}: {reason.strerror}") from None
     say(f"saved to {path}")
+
+
+def say_warnings(controllers: Sequence[object]) -> None:
+    """What is wrong with the designs of controllers, for people."""
+    for controller in controllers:
+        for text in getattr(controller, "warnings", ()):
+            console(stderr=True).print(f"{named(controller)}: {text}", markup=False)

@@ -1,4 +1,4 @@
-"""What the commands share: options, loading a model, and output for people or for programs.
+"""What the commands share: options, and output for people or for programs. It is needed before any command: nothing heavy here.
 
 A command that is asked for `--json` prints exactly one JSON object on stdout, also when it fails; everything
 else goes to stderr. Faults are raised as SpecError or CommandError and printed in one place.
@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pliant.language.faults import Fault, SpecError
+from pliant.language.faults import Fault
+from pliant.language.words import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from pliant.spec.robot import RobotSpec
 
 Model: TypeAlias = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file, or the name of a bundled robot; MODEL@VARIANT.")
@@ -67,55 +66,6 @@ class Failure:
     model: str = ""
 
 
-def load_model(
-    model: str,
-    *,
-    settings: Sequence[str] | None,
-    variant: str | None,
-    folders: Sequence[str] | None,
-    rods: Sequence[str] | None = None,
-) -> RobotSpec:
-    """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
-    from pliant.language.arguments import ArgumentError
-    from pliant.language.source import SET_FILE
-    from pliant.spec.reader import load
-
-    given = read_settings(settings)
-    try:
-        spec = load(model, variant=variant, set=given, folders=folders or ())
-    except SpecError as error:
-        if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
-            raise SpecError(error.faults, "--set") from None  # the file is not to blame
-        raise
-    for choice in rods or ():
-        from pliant.spec.rod_switch import with_rod_model
-
-        name, equals, kind = choice.partition("=")
-        if not equals or not name.strip() or not kind.strip():
-            raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=eba:10")
-        try:
-            spec = with_rod_model(spec, name.strip(), kind.strip())
-        except ArgumentError as reason:
-            raise CommandError(f"--rod {choice}: {reason.message}", reason.hint) from None
-    return spec
-
-
-def read_settings(
-    settings: Sequence[str] | None, option: str = "--set", example: str = '"length=30 cm"'
-) -> dict[str, float | str]:
-    """`NAME=VALUE` options as a mapping; a value is a number, a number with a unit, or =expression."""
-    found: dict[str, float | str] = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise CommandError(f"cannot read {option} {setting!r}", f"write {option} {example}")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            found[name.strip()] = value.strip()
-    return found
-
-
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout; numbers that JSON does not know become null."""
     json.dump(_plain(data), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
@@ -132,15 +82,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def say_warnings(controllers: Sequence[object]) -> None:
-    """What is wrong with the designs of controllers, for people."""
-    from pliant.control.limits import named
-
-    for controller in controllers:
-        for text in getattr(controller, "warnings", ()):
-            console(stderr=True).print(f"{named(controller)}: {text}", markup=False)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -181,8 +122,6 @@ def report(failure: Failure, arguments: Sequence[str]) -> None:
 def print_faults(faults: Sequence[Fault], model: str) -> None:
     """Print the faults of a model for people, on stderr."""
     from rich.text import Text
-
-    from pliant.language.words import printable
 
     out = console(stderr=True)
     number = len(faults)

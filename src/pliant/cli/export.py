@@ -6,16 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Set, Variant, load_model, print_json, say_warnings
+from pliant.cli.answers import answering, say_warnings
+from pliant.cli.common import CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.subject import load_model, open_subject
+from pliant.control.feedback import StateFeedback
+from pliant.equations.workspace import EvaluationError
+from pliant.io.export_c import ExportError, export_c
+from pliant.language.base import nearest
+from pliant.solve.plant import model_controllers
+from pliant.solve.state import AssemblyError
+from pliant.spec.derive import derive
+from pliant.view.clips import Clip, run_clip, start_clip
+from pliant.view.gltf import export_gltf
+from pliant.view.stage import make_stage
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback
     from pliant.equations.equations import Equations
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export")(export)
 
 
 def export(
@@ -56,11 +63,6 @@ def export(
         raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
     spec = load_model(model, settings=set, variant=variant, folders=folder)
 
-    from pliant.equations.equations import derive
-    from pliant.equations.workspace import EvaluationError
-    from pliant.io.export_c import ExportError, export_c
-    from pliant.solve.state import AssemblyError
-
     try:
         eqs = derive(spec)
         files = export_c(eqs.model, c, method=method, step=dt, force=force, controller=_designed(eqs, controller))
@@ -78,10 +80,6 @@ def export(
 
 def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     """A controller that the model describes, designed."""
-    from pliant.control.feedback import StateFeedback
-    from pliant.controller import model_controllers
-    from pliant.language.base import nearest
-
     if name is None:
         return None
     described = eqs.model.spec.control
@@ -102,12 +100,6 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
 def _export_gltf(
     model: str, file: str, set: list[str] | None, variant: str | None, folder: list[str] | None, json: bool
 ) -> int:
-    from pliant.cli.answers import answering
-    from pliant.cli.subject import open_subject
-    from pliant.view.clips import Clip, run_clip, start_clip
-    from pliant.view.gltf import export_gltf
-    from pliant.view.stage import make_stage
-
     if not file.endswith(".glb"):
         raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
     subject = open_subject(model, settings=set, variant=variant, folders=folder)

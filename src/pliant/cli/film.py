@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from pliant.cli.common import CommandError, Json, print_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("film")(film)
+from pliant.cli.subject import RESULT_ENDING, open_subject
+from pliant.view.film import FilmError
+from pliant.view.film import film as make_film
 
 
 def film(
@@ -25,10 +23,6 @@ def film(
     json: Json = False,
 ) -> int:
     """Make a film of a saved result, without a display."""
-    from pliant.cli.subject import RESULT_ENDING, open_subject
-    from pliant.view.film import FilmError
-    from pliant.view.film import film as make_film
-
     if not result.endswith(RESULT_ENDING):
         raise CommandError(
             f"'{result}' is not a result", f"save one: pliant simulate {result} --save-every 0.02 --out run.nc"

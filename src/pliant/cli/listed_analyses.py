@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.analyses import state_at
 from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, result_json
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
+from pliant.cli.subject import state_at
 from pliant.equations.equations import Equations
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import chosen_method

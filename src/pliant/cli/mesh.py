@@ -7,13 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.common import CommandError, Json, print_json
+from pliant.mesh.formats import MeshProblem, read_mesh
 
 PIECES = " (lines that cross have no node there without --split)"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("mesh")(mesh)
 
 
 def mesh(
@@ -30,8 +26,6 @@ def mesh(
     json: Json = False,
 ) -> int:
     """Read a mesh file and say what is in it: nodes, edges, size, and what was merged."""
-    from pliant.mesh.formats import MeshProblem, read_mesh
-
     try:
         found = read_mesh(file, tolerance=tolerance, unit=unit, split=split)
     except MeshProblem as problem:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from pliant.cli.common import (
     CommandError,
@@ -16,23 +17,20 @@ from pliant.cli.common import (
     Set,
     Variant,
     console,
-    load_model,
     print_faults,
     print_json,
-    read_settings,
     say,
 )
+from pliant.cli.subject import load_model, read_settings
+from pliant.spec import reader
+from pliant.spec.json_schema import json_schema
+from pliant.spec.reader import bundled_robots
+from pliant.view.mesh_picture import draw_meshes, mesh_rows
+from pliant.view.sketch import save
+from pliant.view.tables import overview, print_tables
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("check")(check)
-    app.command("show")(show)
-    app.command("models")(models)
-    app.command("schema")(schema)
 
 
 def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder = None, json: Json = False) -> int:
@@ -40,8 +38,6 @@ def check(model: Model, set: Set = None, variant: Variant = None, folder: Folder
 
     Each fault comes with its file and line, its place in the model, and what to do about it.
     """
-    from pliant.spec import reader
-
     faults = reader.check(model, variant=variant, set=read_settings(set), folders=folder or ())
     status = "faults" if faults else "ok"
     if json:
@@ -71,8 +67,6 @@ def show(
 
     Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
     """
-    from pliant.view.tables import overview, print_tables
-
     spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
     if mesh is not None:
         return _show_meshes(model, spec, mesh, json)
@@ -99,9 +93,6 @@ def show(
 
 def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
     """The picture of the meshes, and a table of what was read."""
-    from pliant.view.mesh_picture import draw_meshes, mesh_rows
-    from pliant.view.sketch import save
-
     rows = mesh_rows(spec)
     try:
         save(draw_meshes(spec).axes[0], picture)
@@ -122,8 +113,6 @@ def _show_meshes(model: str, spec: RobotSpec, picture: str, json: bool) -> int:
 
 def _print_mesh(row: dict[str, Any]) -> None:
     """What was read of a mesh, and what its sets are."""
-    from rich.table import Table
-
     table = Table("", "", box=None, show_header=False)
     table.add_row("mesh", f"{row['mesh']} ({row['type']})")
     table.add_row("nodes", f"{row['nodes']}, of which {row['held']} held")
@@ -147,8 +136,6 @@ def _print_mesh(row: dict[str, Any]) -> None:
 
 def models(json: Json = False) -> int:
     """List the bundled robots."""
-    from pliant.spec.reader import bundled_robots
-
     robots = bundled_robots()
     if json:
         print_json({"model": None, "status": "ok", "models": [asdict(robot) for robot in robots]})
@@ -164,8 +151,6 @@ def schema() -> int:
 
     Editors use it for completion and checks while typing.
     """
-    from pliant.spec.json_schema import json_schema
-
     data: dict[str, Any] = json_schema()
     print_json(data)
     return 0

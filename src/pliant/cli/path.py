@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from pliant.cli.answers import answering, check_picture, drawing, number_text
 from pliant.cli.common import (
@@ -16,23 +18,26 @@ from pliant.cli.common import (
     Set,
     Variant,
     console,
-    load_model,
     print_json,
-    read_settings,
     say,
 )
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.cli.subject import load_model, read_settings
+from pliant.io.results import load_path
+from pliant.language.base import nearest
+from pliant.language.environment import Environment
+from pliant.language.faults import SpecError
+from pliant.solve.continuation import continuation
+from pliant.solve.follower import Branch
+from pliant.spec.derive import derive
+from pliant.spec.flattening import flatten
+from pliant.view.plot import save
 
 if TYPE_CHECKING:
     from pliant.solve.path import Path, PathPoint
     from pliant.spec.robot import RobotSpec
 
 MOST_OUTPUTS = 5
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("path")(path)
 
 
 def path(
@@ -77,10 +82,6 @@ def path(
     json: Json = False,
 ) -> int:
     """Follow poses at rest while a parameter changes; find where they buckle or snap."""
-    from pliant.equations.equations import derive
-    from pliant.solve.continuation import continuation
-    from pliant.solve.follower import Branch
-
     check_picture(plot)
     check_report(report)
     if out is not None and not out.endswith(".nc"):
@@ -127,13 +128,7 @@ def _goal(
     spec: RobotSpec, model: str, parameter: str, to: str, settings: Any, variant: str | None, folder: Any
 ) -> float:
     """The value to go to [SI], read and checked as a setting of that parameter is."""
-    from pliant.language.environment import Environment
-    from pliant.language.faults import SpecError
-    from pliant.spec.flattening import flatten
-
     if parameter not in Environment(flatten(spec)).names:
-        from pliant.language.base import nearest
-
         match = nearest(parameter, Environment(flatten(spec)).names)
         raise CommandError(
             f"unknown parameter '{parameter}'", f"did you mean '{match}'?" if match else "see pliant show"
@@ -157,8 +152,6 @@ def _numbers(settings: list[str] | None, option: str) -> dict[str, float]:
 def _start(file: str | None, point: int) -> PathPoint | None:
     if file is None:
         return None
-    from pliant.io.results import load_path
-
     try:
         return load_path(file).point(point)
     except IndexError as reason:
@@ -166,8 +159,6 @@ def _start(file: str | None, point: int) -> PathPoint | None:
 
 
 def _draw(found: Path, axes: str | None, file: str) -> None:
-    from pliant.view.plot import save
-
     chosen = [name.strip() for name in axes.split(",")] if axes else [None, None]
     if len(chosen) != 2:
         raise CommandError(f"cannot read --axes '{axes}'", "write --axes deflection,force")
@@ -224,9 +215,6 @@ def path_json(model: str, found: Path) -> dict[str, Any]:
 
 def print_path(found: Path) -> None:
     """A path for people: what happened, and a table of its ends and special points."""
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
     out.print(f"{found.message} ({found.status})", markup=False)
     names = [n for n in found.output_names if found[n].ndim == 1] or [

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, load_model, print_json
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("picture")(picture)
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json
+from pliant.cli.subject import load_model
+from pliant.equations.workspace import EvaluationError
+from pliant.solve.equilibrium import equilibrium
+from pliant.solve.state import AssemblyError
+from pliant.spec.derive import derive
+from pliant.view.sketch import save, sketch
 
 
 def picture(
@@ -26,12 +27,6 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
-    from pliant.equations.equations import derive
-    from pliant.equations.workspace import EvaluationError
-    from pliant.solve.equilibrium import equilibrium
-    from pliant.solve.state import AssemblyError
-    from pliant.view.sketch import save, sketch
-
     if at not in ("start", "equilibrium"):
         raise CommandError(f"unknown pose '{at}'", "write --at start or --at equilibrium")
     eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))

@@ -6,10 +6,21 @@ from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from pliant.cli.answers import answering, check_picture, drawing, write_json
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, load_model, print_json, say
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, print_json, say
 from pliant.cli.reporting import Report, check_report, save_report
+from pliant.cli.subject import load_model
+from pliant.identify.compare import ARRAYS, Comparison
+from pliant.identify.compare import compare as run_comparison
+from pliant.identify.fit import cycles
+from pliant.identify.fit import fit as run_fit
+from pliant.identify.recording import plateaus, read_recording
+from pliant.spec.derive import derive
+from pliant.view import plot as draw
+from pliant.view.report import Compared
 
 Against = Annotated[
     str | None, typer.Option("--against", metavar="FILE", help="Recording: CSV with columns t_s, p1_Pa, x_m, ...")
@@ -24,12 +35,6 @@ StaticAt = Annotated[
     str | None, typer.Option("--static-at", help="Times of the states at rest that are compared, by comma [s].")
 ]
 Out = Annotated[str | None, typer.Option("--out", help="JSON file to write.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("compare")(compare)
-    app.command("fit")(fit)
 
 
 def compare(
@@ -53,10 +58,6 @@ def compare(
     json: Json = False,
 ) -> int:
     """Compare rod models with each other or with a recording: accuracy and cost."""
-    from pliant.solve.compare import ARRAYS, Comparison
-    from pliant.solve.compare import compare as run_comparison
-    from pliant.solve.recording import read_recording
-
     check_picture(plot)
     check_report(report)
     if against is None and columns is not None:
@@ -83,13 +84,8 @@ def compare(
         say(f"pliant: {note}")
     reference = f"{found[-1].rod} model" if against is None else "recording"
     if report is not None:
-        from pliant.equations.equations import derive
-        from pliant.view.report import Compared
-
         save_report(report, derive(spec), [Compared(tuple(found), reference)])
     if plot is not None:
-        from pliant.view import plot as draw
-
         drawing(lambda: draw.save(draw.compare(found, reference=reference), plot), plot)
     names = [f.name for f in fields(Comparison) if f.name not in ARRAYS]
     answer = {
@@ -103,9 +99,6 @@ def compare(
     if json:
         print_json(answer)
         return 0
-    from rich.table import Table
-    from rich.text import Text
-
     # two short lines per head, so that the table fits a terminal of 80 columns
     heads = "rod,;states,;derive,s;compile,s;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
@@ -161,11 +154,6 @@ def fit(
     json: Json = False,
 ) -> int:
     """Find physical parameters so that the model follows a recording."""
-    from pliant.equations.equations import derive
-    from pliant.solve.fit import cycles
-    from pliant.solve.fit import fit as run_fit
-    from pliant.solve.recording import plateaus, read_recording
-
     if against is None:
         raise CommandError("there is nothing to fit to", "give a recording with --against FILE")
     check_report(report)
@@ -206,8 +194,6 @@ def fit(
 
 
 def _print_fit(found: Any) -> None:
-    from rich.table import Table
-
     table = Table("parameter", "before", "found (SI)", "95 % interval", box=None)
     for name, value in found.parameters.items():
         low, high = found.intervals[name]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pliant.cli.common import CommandError, say
+from pliant.view.report import write_report
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -33,8 +34,6 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> No
     """Write the page, if one was asked for."""
     if file is None:
         return
-    from pliant.view.report import write_report
-
     try:
         write_report(file, eqs, findings)
     except OSError as reason:

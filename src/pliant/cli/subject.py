@@ -1,13 +1,21 @@
-"""What `view` and `film` show: a model, or a saved result, which holds its model."""
+"""What a command works on: a model, a state of it, or a saved result, which holds its model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pliant.cli.answers import answering
-from pliant.cli.common import CommandError, load_model
+from pliant.cli.common import CommandError
+from pliant.io.results import load_result
+from pliant.language.arguments import ArgumentError
+from pliant.language.faults import SpecError
+from pliant.language.source import SET_FILE
+from pliant.solve.equilibrium import equilibrium
+from pliant.spec.derive import derive
+from pliant.spec.reader import load, load_text
+from pliant.spec.rod_switch import with_rod_model
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -15,6 +23,61 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 RESULT_ENDING = ".nc"
+
+
+def load_model(
+    model: str,
+    *,
+    settings: Sequence[str] | None,
+    variant: str | None,
+    folders: Sequence[str] | None,
+    rods: Sequence[str] | None = None,
+) -> RobotSpec:
+    """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
+    given = read_settings(settings)
+    try:
+        spec = load(model, variant=variant, set=given, folders=folders or ())
+    except SpecError as error:
+        if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
+            raise SpecError(error.faults, "--set") from None  # the file is not to blame
+        raise
+    for choice in rods or ():
+        name, equals, kind = choice.partition("=")
+        if not equals or not name.strip() or not kind.strip():
+            raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=eba:10")
+        try:
+            spec = with_rod_model(spec, name.strip(), kind.strip())
+        except ArgumentError as reason:
+            raise CommandError(f"--rod {choice}: {reason.message}", reason.hint) from None
+    return spec
+
+
+def read_settings(
+    settings: Sequence[str] | None, option: str = "--set", example: str = '"length=30 cm"'
+) -> dict[str, float | str]:
+    """`NAME=VALUE` options as a mapping; a value is a number, a number with a unit, or =expression."""
+    found: dict[str, float | str] = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise CommandError(f"cannot read {option} {setting!r}", f"write {option} {example}")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def state_at(eqs: Equations, at: str, warn: bool = True) -> Any:
+    """The state that modes and linearize work about."""
+    if at == "start":
+        return None
+    if at != "equilibrium":
+        raise CommandError(f"unknown state '{at}'", "write --at-state equilibrium or --at-state start")
+    found = equilibrium(eqs)
+    if found.status != "converged":
+        raise CommandError(found.message, "use --at-state start to work about the initial pose")
+    return found.state
 
 
 @dataclass(frozen=True)
@@ -35,14 +98,9 @@ def open_subject(
     rods: Sequence[str] | None = None,
 ) -> Subject:
     """The model or result of that name; options of models are refused for results, which are what they are."""
-    from pliant.equations.equations import derive
-
     if not what.endswith(RESULT_ENDING):
         spec = load_model(what, settings=settings, variant=variant, folders=folders, rods=rods)
         return Subject(spec, derive(spec))
-    from pliant.io.results import load_result
-    from pliant.spec.reader import load_text
-
     if settings or variant or folders or rods:
         raise CommandError(
             f"{what} is a result and holds its own model", "leave out --set, --variant, --folder and --rod"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
+import webbrowser
 from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
 
 from pliant.cli.common import CommandError, Folder, Json, Rod, Set, Variant, print_json, say
+from pliant.cli.subject import open_subject
+from pliant.view.live.page import LivePage
+from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
 
 DEFAULT_PORT = 8080
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("view")(view)
 
 
 def view(
@@ -33,9 +32,6 @@ def view(
     json: Json = False,
 ) -> int:
     """Show a robot or a result on a live page, on this machine only."""
-    from pliant.cli.subject import open_subject
-    from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
-
     try:
         check_host(host)
         chosen = free_port(port)
@@ -53,8 +49,6 @@ def view(
         raise CommandError(
             f"{model} holds no saved time", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"
         )
-    from pliant.view.live.page import LivePage
-
     with redirect_stdout(sys.stderr):  # the server has words of its own
         server = start_server(chosen, subject.spec.name or "robot")
         page = LivePage(server, subject.spec, subject.equations, subject.run)
@@ -66,8 +60,6 @@ def view(
         f"{url} shows {subject.spec.name or 'the robot'}; Ctrl-C ends it. From elsewhere: {tunnel_advice(server.get_port())}"
     )
     if browser:
-        import webbrowser
-
         webbrowser.open(url)
     try:
         page.loop()

@@ -1,22 +1,35 @@
-"""Control: from the equations to a loop that holds. Designs are functions, controllers plain objects."""
+"""Control: from the equations to a loop that holds. Designs are functions, controllers plain objects.
+
+A controller that a model file can name has its part of the language beside it. A new one is one more file and one more name in
+`Control`.
+"""
+
+from typing import Annotated, TypeAlias
 
 from pliant.control.closed_loop import ClosedLoop, closed_loop
-from pliant.control.constraint import ConstraintControl
+from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Allocation, Limits, OutOfReach, allocate
 from pliant.control.lqr import Regulator, lqr
+from pliant.control.lqr_control import LqrControlSpec
 from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
-from pliant.control.pid import Pid, PidControl, UnderActuated
+from pliant.control.pid import Pid, PidControl, PidControlSpec, UnderActuated
 from pliant.control.predictive import Predictive, StepTimes
 from pliant.control.reduction import Reduction, Spillover, reduce
 from pliant.control.slow import plan_slow
-from pliant.control.statics import StaticControl, rest_with
+from pliant.control.statics import StaticControl, StaticControlSpec, rest_with
 from pliant.control.task import Coordinates, FramePosition, Path, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
+from pliant.language.base import ByType
+
+Control: TypeAlias = Annotated[
+    LqrControlSpec | PidControlSpec | ConstraintControlSpec | StaticControlSpec, ByType("controller")
+]
+"""A controller in a model file."""
 
 __all__ = [
     "Allocation",

@@ -6,18 +6,23 @@ solved for the inputs in place of constraint forces. With plain coordinates as t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Path, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.language.base import Problem, positive
+from pliant.language.scalar import AngularSpeed, Scalar, Time
 from pliant.solve.linear import StateSpace
+from pliant.solve.plant import Plant
 from pliant.solve.state import State
 from pliant.solve.watch import Now
 
@@ -174,3 +179,47 @@ class ConstraintControl:
                 f"samples (missed up to {100 * self._worst:.0f} %)"
             )
         return notes
+
+
+class ConstraintControlSpec(TaskController):
+    """Prescribes the acceleration of a frame or of coordinates, that of the path plus feedback of the error, and solves
+    the equations of motion for the inputs. With coordinates it is the computed-torque method."""
+
+    type: Literal["constraint"] = "constraint"
+    settling: Time
+    """Time constant of errors [s]; they die out without swinging."""
+    integral: Literal["on", "off"] = "off"
+    """Whether errors that stay are integrated away."""
+    damping: AngularSpeed = 0
+    """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  torque: {value: 0 N*m, input: true}
+bodies:
+  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], shape: {type: slender_rod, length: 1 m, axis: x}}
+joints:
+  hinge: {type: revolute, child: arm, axis: y, angle: {input: =torque}}
+control:
+  wave:
+    type: constraint
+    coordinates: hinge
+    path: =0.5*sin(2*pi*t/2 s)
+    settling: 50 ms
+    sample_time: 2 ms
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """As for all that follow paths; settling takes time."""
+        yield from super().problems(value)
+        yield from positive(self, value, "settling")
+
+    def build(self, plant: Plant, name: str) -> ConstraintControl:
+        """The controller."""
+        number = plant.number
+        return ConstraintControl(
+            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral == "on"),
+            sample_time=number(self.sample_time), inputs=self.inputs, limits=self.input_limits(plant), damping=number(self.damping),
+            least_squares=self.least_squares == "on", parameters=plant.parameters, delay=number(self.delay), name=name,
+        )  # fmt: skip

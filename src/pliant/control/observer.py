@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its parts are imported on first use: scipy.signal takes half a second
 import scipy.linalg as la
-import scipy.signal as signal
 
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.lqr import Linear, Weights, plant_states, state_weights, weight_matrix
@@ -84,9 +84,9 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
         A = linear.A[:n, :n]
         shown = linear.C[:, :n] @ A
         gain = np.zeros((len(linear.A), len(shown)))
-        gain[:n] = signal.place_poles(A.T, shown.T, wanted).gain_matrix.T
+        gain[:n] = scipy.signal.place_poles(A.T, shown.T, wanted).gain_matrix.T
         return Observer(gain, None, linear, la.eigvals(A - gain[:n] @ shown))
-    gain = signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
+    gain = scipy.signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
     return Observer(gain, None, linear, la.eigvals(linear.A - gain @ linear.C))
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from pliant.control.base import TaskController
 from pliant.control.inverse_dynamics import inverse_dynamics
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.task import Path, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.language.scalar import AngularSpeed, Number, Time
 from pliant.solve.equilibrium import Equilibrium, equilibrium
+from pliant.solve.plant import Plant
 from pliant.solve.stability import judge
 from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Now
@@ -383,3 +386,48 @@ class StaticControl:
                 f"{self._shortfalls.samples} samples (by up to {self._far:.3g} m or rad{at})"
             )
         return notes
+
+
+class StaticControlSpec(TaskController):
+    """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
+    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs."""
+
+    type: Literal["statics"] = "statics"
+    proportional: Number = 0
+    """Share of the error that is answered at once [-]."""
+    integral: AngularSpeed = 2
+    """Rate at which errors are integrated away [1/s]."""
+    derivative: Time = 0
+    """Answer to the error's rate [s]."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  pull: {value: 0 N, input: true}
+sections:
+  wire: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: wire, material: rubber, damping: [0, 0, 0, 1e-5, 1e-5, 1e-5], model: {kind: ebr, elements: 3}}
+tendons:
+  flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
+control:
+  bend:
+    type: statics
+    frame: arm.tip
+    components: x
+    path: 3 cm
+    sample_time: 50 ms
+    limits: [{input: pull, lower: 0 N, upper: 5 N}]
+"""
+
+    def build(self, plant: Plant, name: str) -> StaticControl:
+        """The controller."""
+        number = plant.number
+        return StaticControl(
+            plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
+            proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
+            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            parameters=plant.parameters, delay=number(self.delay), name=name,
+        )  # fmt: skip

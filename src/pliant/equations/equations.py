@@ -1,12 +1,10 @@
-"""`derive(robot) -> Equations`: the equations of motion as functions a person can call."""
+"""The equations of motion as functions a person can call."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -18,12 +16,12 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, UnknownName
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
-from pliant.language.arguments import ArgumentError, mapping, number, vector
-from pliant.language.words import describe
+from pliant.equations.printing import equations_latex, equations_text
+from pliant.language.arguments import mapping, number, vector
+from pliant.language.display import shown
 from pliant.model.inputs import TimeSeries
 from pliant.model.limits import check_limits, declared_bounds
-from pliant.model.model import SI_HINT, Model, compile_model
-from pliant.spec.robot import RobotSpec
+from pliant.model.model import SI_HINT, Model
 
 RANK_TOLERANCE = 1e-9
 
@@ -85,9 +83,7 @@ class Equations:
         )
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import equations_html
-
-        return equations_html(self)
+        return str(shown("Equations.html", self))
 
     def __copy__(self) -> Equations:
         return self
@@ -378,14 +374,10 @@ class Equations:
 
     def text(self) -> str:
         """The equations of a small system in plain text."""
-        from pliant.equations.printing import equations_text
-
         return equations_text(self.model)
 
     def latex(self) -> str:
         """The equations of a small system in LaTeX."""
-        from pliant.equations.printing import equations_latex
-
         return equations_latex(self.model)
 
     # -- checks --------------------------------------------------------------------------------------------------------
@@ -428,23 +420,8 @@ def with_independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarr
 _said: set[str] = set()
 
 
-def _say_once(message: str) -> None:
+def say_once(message: str) -> None:
+    """Warn of this, but not again."""
     if message not in _said:
         _said.add(message)
         warnings.warn(message, stacklevel=3)
-
-
-def derive(robot: RobotSpec | str | Path) -> Equations:
-    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot."""
-    from pliant.spec import flatten, load, structural_parameters
-
-    if not isinstance(robot, RobotSpec | str | Path):
-        raise ArgumentError(
-            f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"
-        )
-    start = time.perf_counter()
-    spec = robot if isinstance(robot, RobotSpec) else load(robot)
-    model = compile_model(flatten(spec), structural_parameters(spec))
-    for note in model.notes:
-        _say_once(note)
-    return Equations(model, derive_seconds=time.perf_counter() - start)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from pliant.equations.libraries import runtime_library
-
 from pliant.equations.layout import STRUCTURES
+from pliant.equations.libraries import runtime_library
 
 _P, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
 

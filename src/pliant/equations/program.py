@@ -8,10 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pliant.equations.libraries import load_kernels
 
 from pliant.equations.interface import runtime
 from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, KernelStruct, TablesStruct
+from pliant.equations.libraries import load_kernels
 from pliant.equations.tables import Tables, build_tables
 from pliant.equations.workspace import Workspace
 from pliant.model.inputs import InputPlan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pliant.equations.libraries import kernel_source
 
 LINE = 110
+TEMPLATES = Path(__file__).parent / "templates"
 KERNEL_ARGUMENTS = "const double **, double **, long long *, double *, int"
 
 # Headers of C and of common systems: a file of the same name in the search path would hide them.
@@ -28,6 +30,23 @@ _BUILD = (
 )
 _RESERVED = frozenset(f"{_HEADERS} {_BUILD}".split())
 MAX_NAME = 40
+
+
+class ExportError(RuntimeError):
+    """A robot that cannot be exported, or a folder that cannot be written to; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}; {hint}" if hint else message)
+        self.message, self.hint = message, hint
+
+
+def filled(template: str, words: Mapping[str, str]) -> str:
+    """A template with its words put in and the robot's own prefix on all names."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    name = words["name"]
+    text = re.sub(r"\b(robot|ROBOT)_", lambda m: f"{name if m[1] == 'robot' else name.upper()}_", text)
+    # last, so that nothing in a title or a name is taken for the template's own
+    return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
 
 
 def robot_identifier(title: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.io import c_text
-from pliant.io.export_c import ExportError, filled
+from pliant.io.c_text import ExportError, filled
 
 NO_BOUND = 1e300
 """Stands for a bound that there is not."""

@@ -13,17 +13,21 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 import scipy.sparse as sp
 
 from pliant._version import __version__
+from pliant.control.feedback import StateFeedback
+from pliant.equations.equations import Equations
 from pliant.equations.libraries import runtime_sources
-from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TimeSeries, build_tables
+from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, Tables, build_tables
 from pliant.io import c_text
-from pliant.model.inputs import SERIES
+from pliant.io.c_text import ExportError, filled
+from pliant.io.controller_c import controller_files
+from pliant.language.files import write_whole
+from pliant.model.inputs import SERIES, InputPlan, TimeSeries
 from pliant.model.model import Model
 from pliant.solve.integrator import (
     ExplicitRungeKutta,
@@ -33,20 +37,9 @@ from pliant.solve.integrator import (
     Rosenbrock,
     SemiImplicit,
 )
+from pliant.solve.state import assemble
 
-if TYPE_CHECKING:
-    from pliant.control.feedback import StateFeedback
-
-TEMPLATES = Path(__file__).parent / "templates"
 RUNTIME = "runtime"
-
-
-class ExportError(RuntimeError):
-    """A robot that cannot be exported, or a folder that cannot be written to; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message}; {hint}" if hint else message)
-        self.message, self.hint = message, hint
 
 
 METHODS: Mapping[str, type[Method]] = {
@@ -80,8 +73,6 @@ def export_c(
     _check_folder(target, force=force)
     beside = {}
     if controller is not None:
-        from pliant.io.controller_c import controller_files
-
         beside = controller_files(controller)
     return _write(target, c_files(model, method=method, step=step, beside=beside))
 
@@ -152,15 +143,6 @@ def _with_followed_positions(model: Model) -> InputPlan:
         kinds[item.input], which[item.input] = SERIES, len(table)
         table.append(TimeSeries(np.array([0.0, 1.0]), np.zeros((2, 4))))
     return replace(plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
-
-
-def filled(template: str, words: Mapping[str, str]) -> str:
-    """A template with its words put in and the robot's own prefix on all names."""
-    text = (TEMPLATES / template).read_text(encoding="utf-8")
-    name = words["name"]
-    text = re.sub(r"\b(robot|ROBOT)_", lambda m: f"{name if m[1] == 'robot' else name.upper()}_", text)
-    # last, so that nothing in a title or a name is taken for the template's own
-    return re.sub(r"@(\w+)@", lambda m: words[m[1]], text)
 
 
 def _contents(name: str, beside: Mapping[str, str]) -> str:
@@ -313,9 +295,6 @@ def _assembled_start(model: Model) -> _Start:
     q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(model.parameter_vector()))
     if not model.system.rows:
         return _Start(q, np.zeros(0, dtype=int))
-    from pliant.equations.equations import Equations
-    from pliant.solve.state import assemble
-
     equations = Equations(model)
     bound = equations.binding
     assembled = assemble(equations, bound, 0.0, q, v)
@@ -406,14 +385,7 @@ def _write_each(folder: Path, files: Mapping[str, str]) -> None:
     for file, text in files.items():
         path = folder / file
         path.parent.mkdir(exist_ok=True)
-        temporary = _beside(path)
-        try:
-            with open(temporary, "x", encoding="utf-8", newline="\n") as out:
-                out.write(text)
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_whole(path, text.encode())
 
 
 def _beside(path: Path) -> Path:

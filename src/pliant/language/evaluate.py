@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+import casadi as ca
+import numpy as np
+
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
 from pliant.language.syntax import (
@@ -145,8 +148,6 @@ _NUMBERS: dict[str, Callable[..., Any]] = {
 
 
 def _casadi_functions() -> Mapping[str, Callable[..., Any]]:
-    import casadi as ca
-
     def fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         def folded(first: Any, *others: Any) -> Any:
             for other in others:
@@ -169,8 +170,6 @@ def _casadi_functions() -> Mapping[str, Callable[..., Any]]:
 
 
 def _array_functions() -> Mapping[str, Callable[..., Any]]:
-    import numpy as np
-
     renamed = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
     return {
         **{name: getattr(np, name) for name in _SAME_NAME if name not in renamed},

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from pliant.language.environment import parameter_dimensions, to_node
 from pliant.language.expected import wrong_dimension
-from pliant.language.faults import Fault
+from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.parameter import Parameter
-from pliant.language.source import SET_FILE
+from pliant.language.source import SET_FILE, Source
 from pliant.language.syntax import ExpressionError
-from pliant.language.tree import Tree
+from pliant.language.tree import Tree, from_plain, merge
+from pliant.language.words import describe, suggestion
 
 
 def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]:
@@ -42,3 +44,32 @@ def setting_faults(tree: Tree, values: Mapping[str, float | str]) -> list[Fault]
         if problem:
             faults.append(Fault(*problem, path=f"parameters.{name}.value", file=SET_FILE))
     return faults
+
+
+def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
+    """The model with other values of parameters; `left/length` is one of the model attached as `left`."""
+    tree = source.tree or Tree({})
+    faults: list[Fault] = setting_faults(tree, values) if values else []
+    for name, value in values.items():
+        prefix, slash, rest = name.partition("/")
+        section = tree.value.get("attach" if slash else "parameters")
+        known = section.value if section is not None and isinstance(section.value, dict) else {}
+        if prefix not in known:
+            what = "attached model" if slash else "parameter"
+            names = ", ".join(map(str, known)) or "none"
+            hint = suggestion(prefix, map(str, known), f"known: {names}")
+            faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
+            continue
+        new = from_plain(value, Place(SET_FILE, None))
+        old = known[prefix]
+        change: Tree
+        if slash:
+            change = Tree({"attach": Tree({prefix: Tree({"parameters": Tree({rest: new})})})})
+        elif isinstance(old.value, dict):
+            change = Tree({"parameters": Tree({prefix: Tree({"value": new})})})
+        else:
+            change = Tree({"parameters": Tree({prefix: new})})
+        tree = merge(tree, change)
+    if faults:
+        raise SpecError(faults, source.file)
+    return replace(source, tree=tree)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
-from pliant.language.tree import MAX_BYTES, Tree, from_plain, merge, parse_yaml
+from pliant.language.tree import MAX_BYTES, Tree, merge, parse_yaml
 from pliant.language.words import Path, describe, nearest, suggestion
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
@@ -204,34 +204,3 @@ def with_variant(source: Source, variant: str | None) -> Source:
             message = f"a variant cannot change `{key}`"
             raise SpecError([source.fault(("variants", variant, key), message, "remove it")], source.file)
     return replace(source, tree=merge(rest, change))
-
-
-def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
-    """The model with other values of parameters; `left/length` is one of the model attached as `left`."""
-    from pliant.language.settings import setting_faults
-
-    tree = source.tree or Tree({})
-    faults: list[Fault] = setting_faults(tree, values) if values else []
-    for name, value in values.items():
-        prefix, slash, rest = name.partition("/")
-        section = tree.value.get("attach" if slash else "parameters")
-        known = section.value if section is not None and isinstance(section.value, dict) else {}
-        if prefix not in known:
-            what = "attached model" if slash else "parameter"
-            names = ", ".join(map(str, known)) or "none"
-            hint = suggestion(prefix, map(str, known), f"known: {names}")
-            faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
-            continue
-        new = from_plain(value, Place(SET_FILE, None))
-        old = known[prefix]
-        change: Tree
-        if slash:
-            change = Tree({"attach": Tree({prefix: Tree({"parameters": Tree({rest: new})})})})
-        elif isinstance(old.value, dict):
-            change = Tree({"parameters": Tree({prefix: Tree({"value": new})})})
-        else:
-            change = Tree({"parameters": Tree({prefix: new})})
-        tree = merge(tree, change)
-    if faults:
-        raise SpecError(faults, source.file)
-    return replace(source, tree=tree)

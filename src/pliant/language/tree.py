@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.words import Path, describe
 
@@ -103,9 +106,6 @@ def parse_yaml(text: str, file: str) -> Tree:
     if len(text) > MAX_BYTES:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
         raise SpecError([Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)])
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     builder = _Builder(file)
     try:
         for event in YAML(typ="safe", pure=True).parse(text):

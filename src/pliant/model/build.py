@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -28,7 +28,9 @@ from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Motion, Quaternion
-from pliant.spec.robot import RobotSpec
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
 
 
 class Build:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import casadi as ca
@@ -23,7 +23,9 @@ from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
 from pliant.model.system import System
-from pliant.spec.robot import RobotSpec
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
 
 SI_HINT = "a value in SI units, without a unit"
 """How values are given in Python."""
@@ -42,7 +44,8 @@ class Model:
     """A robot ready for its equations. It is pickled as its spec, and compiled again on the other side.
 
     Attributes:
-        spec: the flat robot.
+        spec: the flat robot, as it was written.
+        compiled: the robot that was compiled: `spec` with what follows from it filled in.
         system: the mechanical system.
         plan: how inputs become signals.
         coordinates: named coordinates in the order of q.
@@ -63,6 +66,7 @@ class Model:
     """
 
     spec: RobotSpec
+    compiled: RobotSpec
     system: System
     plan: InputPlan
     coordinates: tuple[CoordinateEntry, ...]
@@ -91,9 +95,9 @@ class Model:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        key = self.once("key", lambda: hashlib.sha256(pickle.dumps((self.spec, self.structural))).hexdigest())
+        key = self.once("key", lambda: hashlib.sha256(pickle.dumps((self.compiled, self.structural))).hexdigest())
         _known[key] = self
-        return _restored, (key, self.spec, self.structural)
+        return _restored, (key, self.compiled, self.structural, self.spec)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Something that follows from the model, under a name of its own: made by the first call, in whichever thread."""
@@ -157,11 +161,11 @@ _known: WeakValueDictionary[str, Model] = WeakValueDictionary()
 """Models that have been pickled or unpickled here: what comes back from another process is what was sent there."""
 
 
-def _restored(key: str, spec: RobotSpec, structural: frozenset[str]) -> Model:
+def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written: RobotSpec) -> Model:
     """The model that was pickled."""
     model = _known.get(key)
     if model is None:
-        model = _known[key] = compile_model(spec, structural)
+        model = _known[key] = compile_model(compiled, structural, written=written)
     return model
 
 
@@ -181,8 +185,14 @@ def build_tree(flat: RobotSpec) -> Build:
     return build
 
 
-def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> Model:
-    """The model of a flat, checked robot; `structural` parameters are those that its number of parts was made with."""
+def compile_model(
+    flat: RobotSpec, structural: frozenset[str] = frozenset(), *, written: RobotSpec | None = None
+) -> Model:
+    """The model of a flat, checked robot.
+
+    structural: parameters that its number of parts was made with. written: the robot as the user wrote it, where something that
+    follows from it has been filled in.
+    """
     build = build_tree(flat)
     for name, link in flat.links.items():
         link.apply(build, name)
@@ -200,7 +210,8 @@ def compile_model(flat: RobotSpec, structural: frozenset[str] = frozenset()) -> 
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
     return Model(
-        spec=flat,
+        spec=written or flat,
+        compiled=flat,
         system=system,
         plan=plan,
         coordinates=tuple(build.coordinates.values()),

@@ -17,7 +17,6 @@ from pliant.language.scalar import Frequency, Number, Scalar, Time
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.properties import RodProperties
-    from pliant.rod.rod import Rod
 
 Mode = Annotated[int, Field(ge=1, le=50, strict=True)]
 
@@ -67,39 +66,14 @@ class Rayleigh(Part):
             if not value(given) > 0:
                 yield ("frequencies", k), f"a frequency is above zero, but this is {value(given):g}", ""
 
-    def factors(self, build: Build, rod: Rod, name: str) -> tuple[Any, Any]:
+    def factors(self, build: Build) -> tuple[Any, Any]:
         """alpha [1/s] and beta [s]."""
         if self.ratio is None:
             return tuple(0.0 if x is None else build.value(x) for x in (self.alpha, self.beta))  # type: ignore[return-value]
-        if self.frequencies is not None:
-            first, second = (2 * ca.pi * build.value(x) for x in self.frequencies)
-        else:
-            assert self.modes is not None, "checked when the model was read"
-            found = _clamped_frequencies(build, rod, name, max(self.modes))
-            first, second = (2 * ca.pi * found[k - 1] for k in self.modes)
+        assert self.frequencies is not None, "worked out from the modes before the robot is built"
+        first, second = (2 * ca.pi * build.value(x) for x in self.frequencies)
         ratio = build.value(self.ratio)
         return 2 * ratio * first * second / (first + second), 2 * ratio / (first + second)
-
-
-def _clamped_frequencies(build: Build, rod: Rod, name: str, count: int) -> list[float]:
-    """Frequencies [Hz] of the rod by itself, clamped at its base."""
-    from pliant.equations.equations import Equations
-    from pliant.language.parameter import World
-    from pliant.model.model import compile_model
-    from pliant.solve.modal import modes
-
-    alone = rod.model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
-    kept = ("pliant", "name", "parameters", "materials", "sections", "source")
-    robot = build.robot
-    emptied = {key: type(robot).model_fields[key].get_default(call_default_factory=True)
-               for key in type(robot).model_fields if key not in kept}  # fmt: skip
-    emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
-    found = modes(Equations(compile_model(robot.model_copy(update=emptied))), count=count).frequencies
-    if len(found) < count:
-        raise ValueError(
-            f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
-        )
-    return [float(x) for x in found]
 
 
 def add_drag(build: Build, rod: RodProperties) -> None:

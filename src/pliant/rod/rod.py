@@ -155,7 +155,7 @@ joints:
         build.start_coordinates(name, self.initial, self.rates)
         properties = rod_properties(self, name, build)
         if self.rayleigh is not None:
-            alpha, beta = self.rayleigh.factors(build, self, name)
+            alpha, beta = self.rayleigh.factors(build)
             properties = replace(properties, mass_damping=alpha, stiffness_damping=beta)
         self.model.apply(build, properties)
         if properties.has_drag and not self.model.has_own_drag:

@@ -12,6 +12,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import need_equations, number, positive, whole
+from pliant.language.display import shown
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
@@ -93,9 +94,7 @@ class Equilibrium:
         return f"Equilibrium ({self.status}, stable: {self.stable}, residual {self.residual:.2g}): {values}"
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import equilibrium_html
-
-        return equilibrium_html(self)
+        return str(shown("Equilibrium.html", self))
 
 
 def brought_along(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
+from scipy.spatial.transform import Rotation
 
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
@@ -287,8 +288,6 @@ class _Search:
 
 
 def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    from scipy.spatial.transform import Rotation
-
     return np.asarray(Rotation.from_matrix(R).as_rotvec())
 
 

@@ -13,6 +13,7 @@ import scipy.sparse.linalg as spla
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, need_equations, whole
+from pliant.language.display import shown
 from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import null_space
 from pliant.solve.state import State, assemble, given_state
@@ -50,9 +51,7 @@ class Modes:
         return "\n".join(["Modes", *rows, *self.warnings])
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import modes_html
-
-        return modes_html(self)
+        return str(shown("Modes.html", self))
 
 
 def modes(

@@ -16,7 +16,6 @@ from pliant.solve.pushed import pushed_tendons
 from pliant.solve.record import Motion, Since, record
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.turns import turns_near_limit
-from pliant.spec import dump
 
 
 def package(
@@ -50,7 +49,7 @@ def _attributes(
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
-        "model_text": dump(eqs.model.spec),
+        "model_text": eqs.model.spec.to_yaml(),
         "status": status,
         "message": message,
         "method": method,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.language.arguments import ArgumentError
+from pliant.language.display import shown
+from pliant.language.words import nearest
+from pliant.solve.disk import PATH_FORMAT, save_dataset
 from pliant.solve.result import Timing
 from pliant.solve.state import State
 
@@ -141,8 +143,6 @@ class Path:
             return np.asarray(data["q"].values[:, coordinates.index(name)])
         if name in frames:
             return np.asarray(data["frame_position"].values[:, frames.index(name)])
-        from pliant.language.base import nearest
-
         names = [*self.output_names, *coordinates, *frames]
         match = nearest(name, names)
         hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
@@ -165,34 +165,7 @@ class Path:
         `x`: by default the first output with one component (or the first coordinate). `y`: by default the parameter.
         `name`: of this path in the legend, where several are drawn on the same axes.
         """
-        from pliant.view.plot import path as draw
-        from pliant.view.plot.style import PREFIXES, label, prefixed
-
-        lines = [n for n in self.output_names if self[n].ndim == 1]
-        x = x or (lines[0] if lines else str(self.dataset["coordinate"].values[0]))
-        y = y or self.parameter
-        columns: list[np.ndarray] = []
-        labels: list[str] = []
-        for quantity in (x, y):
-            values = self[quantity]
-            if values.ndim != 1:
-                raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
-            unit, factor = prefixed(self.unit(quantity), values)
-            if ax is not None:  # in the unit that the axis has already
-                shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
-                unit, factor = next(
-                    ((f"{word}{self.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
-                     if shown.endswith(f"[{word}{self.unit(quantity)}]")), (self.unit(quantity), 1.0)
-                )  # fmt: skip
-            columns.append(values * factor)
-            labels.append(label(quantity.replace("_", " "), unit))
-        flags = [{1: True, 0: False}.get(int(k)) for k in self.dataset["stable"].values]
-        marks: dict[str, list[int]] = {}
-        for special in self.special:
-            marks.setdefault(special.kind, []).append(special.index)
-            # a special point ends a piece of line that is judged; drawn as a piece of its own it would be invisible
-            flags[special.index] = flags[special.index - 1] if special.index else flags[1]
-        return draw(columns[0], columns[1], flags, marks=marks, labels=(labels[0], labels[1]), name=name, ax=ax)
+        return shown("Path.plot", self, x, y, name=name, ax=ax)
 
     def point(self, index: int) -> PathPoint:
         """A point by number (negative ones count from the end), for `continuation(start=...)` and other analyses."""
@@ -222,9 +195,7 @@ class Path:
 
     def save(self, path: Any) -> None:
         """Write as netCDF (all or nothing); `load_path` reads it."""
-        from pliant.io.results import save_path
-
-        save_path(self, path)
+        save_dataset(self.dataset, path, PATH_FORMAT)
 
 
 def leading(direction: np.ndarray) -> int:

@@ -15,7 +15,6 @@ from pliant.solve.loading import ModelLoading
 from pliant.solve.packaging import versions
 from pliant.solve.path import KINDS, Path
 from pliant.solve.result import Timing
-from pliant.spec import dump
 
 
 @dataclass
@@ -60,7 +59,7 @@ def record_path(
     dimension = eqs.model.environment.dimension(loading.name)
     attributes = {
         "model": eqs.model.spec.name or "robot",
-        "model_text": dump(eqs.model.spec),
+        "model_text": eqs.model.spec.to_yaml(),
         "parameter": loading.name,
         "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.display import shown
+from pliant.language.words import nearest
+from pliant.solve.disk import FORMAT, save_dataset
+from pliant.solve.state import State
+
 if TYPE_CHECKING:
     import xarray
-
-    from pliant.solve.state import State
 
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
 
@@ -138,8 +141,6 @@ class Result:
     @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
-        from pliant.solve.state import State
-
         return State(self.q[-1], self.v[-1], float(self.time[-1]), np.asarray(self.dataset["multiplier"].values[-1]))
 
     def __getitem__(self, name: str) -> Any:
@@ -165,8 +166,6 @@ class Result:
             rate = np.asarray(data["v"].sel(rate=name).values) if known else nan
             acceleration = np.asarray(data["a"].sel(rate=name).values) if known else nan
             return CoordinateTrack(self.time, value, rate, acceleration)
-        from pliant.language.base import nearest
-
         names = [*self.output_names, *self.frame_names, *coordinates]
         match = nearest(name, names)
         hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
@@ -180,15 +179,11 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import result_html
-
-        return result_html(self)
+        return str(shown("Result.html", self))
 
     def save(self, path: Any) -> None:
         """Write as netCDF (all or nothing)."""
-        from pliant.io.results import save_result
-
-        save_result(self, path)
+        save_dataset(self.dataset, path, FORMAT)
 
 
 def make_dataset(

@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from pliant.controller import model_controllers
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.layout import Status
@@ -23,6 +22,7 @@ from pliant.solve.automatic import choose_method
 from pliant.solve.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
 from pliant.solve.pace import Pace, fastest
 from pliant.solve.packaging import package
+from pliant.solve.plant import model_controllers
 from pliant.solve.prescribed import prescribed_positions
 from pliant.solve.record import Motion, Since
 from pliant.solve.reduced import simulate_reduced

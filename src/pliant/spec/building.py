@@ -15,6 +15,7 @@ from pliant.language.source import Source, with_includes
 from pliant.language.tree import Tree, from_plain
 from pliant.language.words import Path, describe
 from pliant.spec.defaults import apply_defaults
+from pliant.spec.meaning import check_meaning
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
@@ -65,8 +66,6 @@ def build(cls: type[Spec], data: Any, handler: Callable[[Any], Spec], source: So
     if spec is not None:
         spec._source = source
         if whole:
-            from pliant.spec.meaning import check_meaning
-
             faults += check_meaning(spec, broken)
     if faults or spec is None:
         raise SpecError(sorted_faults(faults), source.file)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pliant.controller.base import ControllerBase, TaskController
-from pliant.controller.lqr import HeldPose, LqrController
-from pliant.controller.pid import PidController
+from pliant.control.base import ControllerBase, TaskController
+from pliant.control.lqr_control import HeldPose, LqrControlSpec
+from pliant.control.pid import PidControlSpec
 from pliant.joint.coordinate import LengthCoordinate, Orientation
 from pliant.language.dimension import ACCELERATION, FORCE, LENGTH, NUMBER, RATE, SPEED, TIME, TORQUE, Dimension
 from pliant.language.scalar import Scalar
@@ -63,20 +63,20 @@ def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path
         parts = [lengths.get(x) for x in controller.coordinates] or [LENGTH] * len(controller.components)
         for index, (value, part) in enumerate(zip(controller.path, parts, strict=False)):
             yield ("path", index), value, part
-        if isinstance(controller, PidController):
+        if isinstance(controller, PidControlSpec):
             for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
                 gains = getattr(controller, field)
                 for index, gain in enumerate(gains):
                     units = set(parts) if len(gains) == 1 else {parts[index] if index < len(parts) else None}
                     unit = units.pop() if len(units) == 1 else None
                     yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
-    if isinstance(controller, LqrController):
+    if isinstance(controller, LqrControlSpec):
         for index, sensor in enumerate(controller.sensors):
             output = checked.flat.outputs.get(sensor.output)
             yield ("sensors", index, "noise"), sensor.noise, None if output is None else _measured(output, lengths)
         for index, disturbance in enumerate(controller.disturbances):
             yield ("disturbances", index, "deviation"), disturbance.deviation, of_input(disturbance.input)
-    if isinstance(controller, LqrController) and isinstance(controller.about, HeldPose):
+    if isinstance(controller, LqrControlSpec) and isinstance(controller.about, HeldPose):
         about = controller.about
         for index, given in enumerate(about.inputs):
             yield ("about", "inputs", index, "value"), given.value, of_input(given.input)

@@ -10,6 +10,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
 from pliant.language.words import Path, describe, suggestion
+from pliant.spec.data import to_data
 
 
 def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Problem]]:
@@ -59,9 +60,7 @@ def _unknown(key: object, known: Any) -> tuple[str, str]:
 def _entry(model: type[BaseModel], collection: str, section: Tree, entry: Tree) -> Tree:
     """One entry with its defaults under it."""
     if isinstance(entry.value, Part):
-        from pliant.spec.writer import to_data
-
-        entry = from_plain(to_data(entry.value), entry.place)
+        entry = from_plain(to_data(entry.value, model), entry.place)
     choice, parts = kinds(model, collection)
     if not isinstance(entry.value, dict) and choice is None and (short := parts[""].short_form):
         entry = Tree({short: entry}, entry.place)

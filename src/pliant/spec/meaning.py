@@ -19,6 +19,7 @@ from pliant.language.walk import Leaf, leaves, parts
 from pliant.language.words import Path
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
+from pliant.spec.structure import structure_problems
 
 if TYPE_CHECKING:
     from pliant.spec.building import Broken
@@ -30,8 +31,6 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
 
     What depends on things that were left out because they could not be read (`broken`) is not reported.
     """
-    from pliant.spec.structure import structure_problems
-
     flat = flatten_all(spec)
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
     checked.parameters()

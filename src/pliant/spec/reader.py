@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, SpecError
+from pliant.language.settings import with_parameters
 from pliant.language.source import (
     MODEL_FOLDER,
     Source,
     bundled,
     locate,
     read_source,
-    with_parameters,
     with_variant,
 )
 from pliant.language.tree import parse_yaml

@@ -10,11 +10,12 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 from pliant.body.body import Body
 from pliant.constraint import Constraint
 from pliant.contact import Contact
-from pliant.controller import Control
+from pliant.control import Control
 from pliant.external_load import Load
 from pliant.input.inputs import Input
 from pliant.joint import Joint
 from pliant.language.base import OneOrList, Part
+from pliant.language.display import shown
 from pliant.language.names import Name
 from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
@@ -25,6 +26,8 @@ from pliant.rod.rod import Rod
 from pliant.section.material import Material, Section
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
+from pliant.spec.building import build
+from pliant.spec.writer import dump
 from pliant.tendon import Tendon
 
 
@@ -103,6 +106,10 @@ class RobotSpec(Part):
         copy._source = source
         return copy
 
+    def to_yaml(self) -> str:
+        """The model as text that loads to an equal one."""
+        return dump(self)
+
     def replace(self, **changes: Any) -> Self:
         """The model with other values of some of its keys, checked again."""
         data = {name: getattr(self, name) for name in self.model_fields_set} | changes
@@ -111,8 +118,6 @@ class RobotSpec(Part):
     @model_validator(mode="wrap")
     @classmethod
     def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        from pliant.spec.building import build
-
         if isinstance(data, cls):
             return data
         source, whole = info.context or (Source(), True)
@@ -122,11 +127,7 @@ class RobotSpec(Part):
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __str__(self) -> str:
-        from pliant.view.tables import text
-
-        return text(self)
+        return str(shown("RobotSpec.text", self))
 
     def _repr_html_(self) -> str:
-        from pliant.view.notebook import spec_html
-
-        return spec_html(self)
+        return str(shown("RobotSpec.html", self))

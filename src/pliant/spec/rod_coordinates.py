@@ -11,6 +11,7 @@ from pliant.language.names import Reference
 from pliant.language.units import parse_unit
 from pliant.language.walk import leaves
 from pliant.language.words import suggestion
+from pliant.model.build import Build
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
@@ -35,15 +36,13 @@ class RodCoordinate:
 
 def rod_coordinates(flat: RobotSpec, rods: Iterable[str] | None = None) -> list[RodCoordinate]:
     """All coordinates of the rods (or of the named ones) of a flat model, in order; what they are made of must be sound."""
-    from pliant.model.build import Build
-
     found = []
     for name in flat.rods if rods is None else rods:
         rod, build = flat.rods[name], Build(flat)
         for tendon in flat.tendons.values():
             tendon.reserve(build)  # sections may stand at eyelets
-        # on the world, and starting as its shape says, its coordinates have the same names
-        rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}}).apply(build, name)
+        # on the world, starting as its shape says and without damping, its coordinates have the same names
+        rod.model_copy(update={"parent": "world", "initial": {}, "rates": {}, "rayleigh": None}).apply(build, name)
         found += [RodCoordinate(c.name, name, c.is_rotation, c.unit) for c in build.coordinates.values()]
     return found
 

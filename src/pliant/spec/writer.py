@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
-from functools import cache
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, get_origin
+from typing import TYPE_CHECKING, Any
 
-from pydantic.fields import FieldInfo
-
-from pliant.language.base import Part
-from pliant.language.collection import kinds, with_defaults
+from pliant.language.collection import with_defaults
+from pliant.language.files import write_whole
 from pliant.language.tree import WHOLE
+from pliant.spec.data import to_data
 from pliant.spec.defaults import defaults_for
 
 if TYPE_CHECKING:
@@ -25,7 +22,7 @@ WIDTH = 100
 
 def dump(spec: RobotSpec) -> str:
     """The spec as YAML text."""
-    data = {"pliant": spec.pliant, **to_data(spec)}
+    data = {"pliant": spec.pliant, **to_data(spec, type(spec))}
     for collection in with_defaults(type(spec)):
         for name, entry in data.get(collection, {}).items():
             default = defaults_for(type(spec), collection, data.get("defaults", {}), entry)
@@ -35,61 +32,7 @@ def dump(spec: RobotSpec) -> str:
 
 def save(spec: RobotSpec, path: str | os.PathLike[str]) -> None:
     """Write the spec to a file, whole or not at all: a crash leaves the old file as it was."""
-    target = FilePath(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dump(spec))
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(name, target.stat().st_mode)
-        else:
-            os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        FilePath(name).unlink(missing_ok=True)
-        raise
-
-
-def to_data(value: Any) -> Any:
-    """A part as plain data in its shortest form: only what was said, short forms where they suffice."""
-    if isinstance(value, Part):
-        return _part_data(value)
-    if isinstance(value, dict):
-        return {key: to_data(child) for key, child in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [to_data(child) for child in value]
-    return value
-
-
-def _part_data(part: Part) -> Any:
-    written: dict[str, Any] = {}
-    # The kind comes first: it tells the reader what the other keys mean.
-    fields = sorted(type(part).model_fields.items(), key=lambda item: not tells_kind(*item))
-    for name, field in fields:
-        if name in part.model_fields_set or (tells_kind(name, field) and type(part) not in default_kinds()):
-            value = getattr(part, name)
-            if name in ("rotation", "initial") and isinstance(value, tuple) and len(value) == 1:
-                value = value[0]
-            written[name] = to_data(value)
-    if part.short_form and set(written) == {part.short_form} and not isinstance(written[part.short_form], dict):
-        return written[part.short_form]
-    return part.empty_word if part.empty_word and not written else written
-
-
-def tells_kind(name: str, field: FieldInfo) -> bool:
-    """Whether a field tells the kind of its part, as `type` does; it is written even where nobody set it."""
-    return name in ("type", "shape", "kind") and get_origin(field.annotation) is Literal
-
-
-@cache
-def default_kinds() -> frozenset[type[Part]]:
-    """Parts that an entry without a kind stands for."""
-    from pliant.spec.robot import RobotSpec
-
-    choices = [kinds(RobotSpec, collection) for collection in with_defaults(RobotSpec)]
-    return frozenset(parts[choice.default] for choice, parts in choices if choice and choice.default)
+    write_whole(FilePath(path), dump(spec).encode())
 
 
 def _without(default: dict[str, Any], entry: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.solve.state import AssemblyError, assemble
 from pliant.view.marks import Scene
 from pliant.view.scene import SceneMaker
 
@@ -105,8 +106,6 @@ def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
 
 def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
     """The initial pose, moved onto its constraints."""
-    from pliant.solve.state import assemble
-
     q, v = eqs.initial_state()
     return Clip(name, np.zeros(1), (SceneMaker(eqs).at(assemble(eqs, eqs.binding, 0.0, q, v).q),))
 
@@ -142,8 +141,6 @@ def mode_positions(
     eqs: Equations, found: Modes, mode: int, *, parameters: Values | None = None, inputs: Values | None = None
 ) -> list[np.ndarray]:
     """Positions q over one period of a mode, drawn large enough to be seen; closed loops stay closed."""
-    from pliant.solve.state import AssemblyError, assemble
-
     bound = eqs.at(inputs=inputs, parameters=parameters).binding
     rest, shape = found.state.q, found.shapes[:, mode]
     amplitude = _amplitude(bound.node_poses(rest)[1], bound.node_twists(rest, shape))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.view.page import picture
+from pliant.view.plot.style import axes, style
+from pliant.view.sketch import sketch
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 def figure_html(draw: Callable[[], Any], words: str) -> str:
     """What a function draws, as an image with `words` for people who cannot see it."""
-    from pliant.view.plot.style import style
-
     with style():
         return _image(draw(), words)
 
@@ -36,15 +36,11 @@ def _image(axes: Any, words: str) -> str:
 
 def sketch_html(eqs: Equations, pose: Any, words: str) -> str:
     """The drawing of a robot, as an image."""
-    from pliant.view.sketch import sketch
-
     return _image(sketch(eqs, pose, parameters=getattr(pose, "parameters", None)), words)
 
 
 def constraint_error(run: Result) -> Any:
     """Axes with the largest constraint error over time."""
-    from pliant.view.plot.style import axes
-
     ax = axes(None)
     ax.semilogy(run.time, np.maximum(run.constraint_error, 1e-17))
     ax.set_xlabel("time [s]")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.language.files import write_whole
 from pliant.view.clips import run_scenes
 from pliant.view.sketch import Drawing, front_view
 
@@ -61,8 +62,6 @@ def film(
     moments = run.time[0] + np.linspace(0, span, count)
     chosen = [int(np.argmin(np.abs(run.time - t))) for t in moments]
     pictures = _pictures(eqs, run, chosen, dots_per_inch, progress)
-    from pliant.io.results import write_whole
-
     write = _mp4 if target.suffix == ".mp4" else _gif
     write_whole(target, write(pictures, frames_per_second))
     return count

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.io.results import write_whole
+from pliant.language.files import write_whole
 from pliant.view.shapes import unit_shape
 from pliant.view.stage import CONTACT_OPACITY, Stage, quaternion_between
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from pliant.view.rod_curve import RodCurve
+from pliant.view.surfaces import SurfaceMark, middle, reached
 
 Pose = tuple[np.ndarray, np.ndarray]
 
@@ -92,28 +93,6 @@ class MeshMark:
 
 
 @dataclass(frozen=True)
-class SurfaceMark:
-    """The surface of a contact, of which planes and cylinders have no end.
-
-    Attributes:
-        name: the contact's name.
-        form: what it is.
-        place: a point of the plane, or of the axis; the middle of a capsule [m].
-        axis: the plane's normal, or the direction of the axis.
-        radius: of cylinders and capsules [m]; half_length: of a capsule's axis [m].
-        moves: whether it is fixed to something other than the world.
-    """
-
-    name: str
-    form: Literal["plane", "cylinder", "capsule"]
-    place: np.ndarray
-    axis: np.ndarray
-    radius: float = 0.0
-    half_length: float = 0.0
-    moves: bool = False
-
-
-@dataclass(frozen=True)
 class LoadMark:
     """An external load: where it acts [m], its force [N] and moment [N m] now, in world axes."""
 
@@ -143,8 +122,6 @@ class Scene:
 
     def plane_points(self) -> np.ndarray:
         """Points that have to lie in one plane for the mechanism to be planar, whatever its bodies' widths (n x 3)."""
-        from pliant.view.surfaces import middle
-
         points = self._parts()
         center = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return np.concatenate([points] + [middle(surface, center)[None] for surface in self.surfaces])
@@ -160,8 +137,6 @@ class Scene:
 
     def outline_points(self) -> np.ndarray:
         """Points of everything, bodies with their corners, and of surfaces what belongs to the picture (n x 3)."""
-        from pliant.view.surfaces import reached
-
         points = np.concatenate([self._parts()] + [outline(s) for s in self.solids])
         return np.concatenate([points] + [reached(surface, points) for surface in self.surfaces])
 

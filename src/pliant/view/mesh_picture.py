@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.environment import Environment
 from pliant.spec.flattening import flatten
 from pliant.view.camera import Camera, choose_camera
 from pliant.view.colours import AXES
@@ -63,8 +64,6 @@ def draw_meshes(spec: RobotSpec) -> Any:
 
 
 def _places(flat: RobotSpec, mesh: MeshBase) -> np.ndarray:
-    from pliant.language.environment import Environment
-
     size = np.array([float(x) for x in mesh.drawing.size(Environment(flat).value)])
     return np.asarray(mesh.lattice.shares * size)
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pliant.language.faults import SpecError
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.view import tables
 from pliant.view.clips import Clip, mode_clips, pose_clip, run_clip, start_clip
 from pliant.view.page import frame, page, table, text
 from pliant.view.player import player
@@ -25,8 +28,6 @@ MOST_ROWS = 12
 
 def spec_html(spec: RobotSpec) -> str:
     """The tables of a robot, and the robot at its start."""
-    from pliant.equations.equations import derive
-    from pliant.view import tables
 
     def clips() -> list[Clip]:
         return [_start(derive(spec))]
@@ -55,8 +56,6 @@ def modes_html(found: Modes) -> str:
 
 def result_html(run: Result) -> str:
     """A run: what happened, and how it moved."""
-    from pliant.equations.equations import derive
-    from pliant.spec.reader import load_text
 
     def clips() -> list[Clip]:
         eqs = derive(load_text(run.dataset.attrs["model_text"]))

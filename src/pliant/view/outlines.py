@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 TEETH = 6
 
@@ -46,8 +47,6 @@ def arrow(start: np.ndarray, end: np.ndarray, half_width: float) -> np.ndarray:
 
 def hull(points: np.ndarray) -> np.ndarray:
     """The convex outline of points (n x 2)."""
-    from scipy.spatial import ConvexHull, QhullError
-
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except QhullError:

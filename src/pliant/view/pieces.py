@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, lighter, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, SurfaceMark, TendonMark
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
 from pliant.view.rod_curve import RodCurve
-from pliant.view.surfaces import MARGIN, axis_ends, middle, sides
+from pliant.view.surfaces import MARGIN, SurfaceMark, axis_ends, middle, sides
 
 COILS, PER_COIL = 7, 8
 DASHES = 9

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant._version import __version__
-from pliant.solve.compare import Comparison
+from pliant.identify.compare import Comparison
+from pliant.identify.fit import Fit
+from pliant.language.files import write_whole
 from pliant.solve.equilibrium import Equilibrium
-from pliant.solve.fit import Fit
 from pliant.solve.linear import StateSpace
 from pliant.solve.modal import Modes
 from pliant.solve.packaging import versions
 from pliant.solve.path import Path
 from pliant.solve.result import Result
 from pliant.spec.writer import dump
+from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
-from pliant.view.figures import figure_html, sketch_html
+from pliant.view.figures import constraint_error, figure_html, sketch_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
 from pliant.view.tables import overview, tree_lines
@@ -49,8 +51,6 @@ class Compared:
 
 def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequence[Any]) -> None:
     """Write the page about a robot and what was found (see `report`), whole or not at all."""
-    from pliant.io.results import write_whole
-
     write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 
 
@@ -189,9 +189,6 @@ def _left_out(played: int, count: int, what: str) -> str:
 
 
 def _motion_figures(run: Result) -> Iterator[str]:
-    from pliant.view import plot
-    from pliant.view.figures import constraint_error
-
     names = list(run.output_names) or [str(name) for name in run.dataset["coordinate"].values]
     for name in names[:MOST_PLOTS]:
         yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
@@ -203,8 +200,6 @@ def _motion_figures(run: Result) -> Iterator[str]:
 
 
 def _comparison(eqs: Equations, found: Compared, name: str) -> str:
-    from pliant.view import plot
-
     head = (
         "rod",
         "states",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.spatial.transform import Rotation as Turn
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
@@ -27,9 +28,10 @@ from pliant.language.placement import (
 )
 from pliant.link import Axial
 from pliant.link.axial import REST_AT
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SurfaceMark, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
+from pliant.view.surfaces import SurfaceMark
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -227,8 +229,6 @@ class SceneMaker:
         return np.asarray(vector / np.linalg.norm(vector))
 
     def rotation(self, item: Rotation) -> np.ndarray:
-        from scipy.spatial.transform import Rotation as Turn
-
         if isinstance(item, AxisRotation):
             turn = Turn.from_rotvec(self.direction(item.axis) * self.value(item.angle))
         elif isinstance(item, VectorRotation):

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.language.files import write_whole
+from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
@@ -70,8 +72,6 @@ def front_view(*scenes: Scene) -> Camera:
 def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
     """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
     if q is None:
-        from pliant.solve.state import assemble
-
         start, rates = eqs.initial_state(parameters)
         return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start, rates).q
     for attribute in ("final", "state", "q"):
@@ -82,8 +82,6 @@ def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarra
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write the figure of these axes to a .png, .svg or .pdf file (all or nothing) and close it."""
     import matplotlib.pyplot as plt
-
-    from pliant.io.results import write_whole
 
     target = Path(path)
     content = io.BytesIO()

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
 from pliant.view import outlines
 from pliant.view.camera import Camera
-from pliant.view.marks import SurfaceMark
 
 FAR = 10.0
 """Surfaces farther from the robot than this many times its size do not make the picture larger."""
 MARGIN = 0.65
 """Half the length of the piece that is shown of an endless surface, as a share of what it is shown with."""
+
+
+@dataclass(frozen=True)
+class SurfaceMark:
+    """The surface of a contact, of which planes and cylinders have no end.
+
+    Attributes:
+        name: the contact's name.
+        form: what it is.
+        place: a point of the plane, or of the axis; the middle of a capsule [m].
+        axis: the plane's normal, or the direction of the axis.
+        radius: of cylinders and capsules [m]; half_length: of a capsule's axis [m].
+        moves: whether it is fixed to something other than the world.
+    """
+
+    name: str
+    form: Literal["plane", "cylinder", "capsule"]
+    place: np.ndarray
+    axis: np.ndarray
+    radius: float = 0.0
+    half_length: float = 0.0
+    moves: bool = False
 
 
 def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

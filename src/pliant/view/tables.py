@@ -9,21 +9,28 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from pliant.joint.coordinate import Coordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
 from pliant.language.words import printable
+from pliant.model.model import build_tree
+from pliant.spec.data import to_data
 from pliant.spec.flattening import WORLD, flatten
 from pliant.spec.listing import CoordinateEntry, coordinate_table
+from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_coordinates import RodCoordinate, rod_coordinates
-from pliant.spec.writer import flow, to_data
+from pliant.spec.writer import flow
 from pliant.tendon.through import FramePoint
+from pliant.view.mass import mass_budget
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from pliant.spec.robot import RobotSpec
 
 WIDTH = 110
 MANY = 6
@@ -141,7 +148,9 @@ def _tendons(flat: RobotSpec) -> Sheet:
             item.frame if isinstance(item, FramePoint) else f"{item.rod} ({item.count()} eyelets)"
             for item in tendon.through
         ]
-        said = {k: v for k, v in to_data(tendon).items() if k not in ("type", "through", "count", "description")}
+        said = {
+            k: v for k, v in to_data(tendon, RobotSpec).items() if k not in ("type", "through", "count", "description")
+        }
         drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in said.items())
         rows.append((name, tendon.type, ", ".join(through), drive))
     return Sheet("tendons", ("name", "type", "through", ""), shorten(rows))
@@ -155,7 +164,7 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
     rows = []
     for entry in coordinates:
         coordinate = entry.coordinate
-        shown = to_data(coordinate)
+        shown = to_data(coordinate, RobotSpec)
         given = shown if isinstance(shown, dict) else {}
         kind = "rotation" if isinstance(coordinate, Orientation) else _kind(coordinate)
         start = given.pop("initial", 0 if kind != "rotation" else "none")
@@ -186,7 +195,7 @@ def _kind(coordinate: Coordinate) -> str:
 def _others(flat: RobotSpec, collection: str) -> Sheet:
     rows = []
     for name, thing in getattr(flat, collection).items():
-        data = to_data(thing)
+        data = to_data(thing, RobotSpec)
         if isinstance(data, dict):
             data.pop("count", None)
             data = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in data.items())
@@ -195,7 +204,7 @@ def _others(flat: RobotSpec, collection: str) -> Sheet:
 
 
 def _analyses(flat: RobotSpec) -> Sheet:
-    pairs = [pair for analysis in flat.analyses for pair in to_data(analysis).items()]
+    pairs = [pair for analysis in flat.analyses for pair in to_data(analysis, RobotSpec).items()]
     rows = tuple((str(index), name, flow(settings, quotes=False)) for index, (name, settings) in enumerate(pairs, 1))
     return Sheet("analyses", ("", "name", "settings"), rows)
 
@@ -203,10 +212,7 @@ def _analyses(flat: RobotSpec) -> Sheet:
 def _totals(
     flat: RobotSpec, environment: Environment, coordinates: list[CoordinateEntry], of_rods: list[RodCoordinate]
 ) -> dict[str, str]:
-    from pliant.model.model import build_tree
-    from pliant.view.mass import mass_budget
-
-    build = build_tree(flat)
+    build = build_tree(_undamped(flat))
     mass = mass_budget(build)
     free = sum(_freedom(entry.coordinate) for entry in coordinates)
     free += sum(3 if entry.is_rotation else 1 for entry in of_rods)
@@ -230,6 +236,12 @@ def _totals(
         totals["degrees of freedom"] = f"{max(free - rows, 0)}, if the constraints are independent"
     totals["gravity"] = f"[{gravity}] m/s^2"
     return totals
+
+
+def _undamped(flat: RobotSpec) -> RobotSpec:
+    """The robot without Rayleigh damping, which weighs nothing and would have to be worked out from the modes of its rods."""
+    rods = {name: rod.model_copy(update={"rayleigh": None}) for name, rod in flat.rods.items()}
+    return flat.model_copy(update={"rods": rods})
 
 
 def _freedom(coordinate: Coordinate | Orientation) -> int:
@@ -292,15 +304,11 @@ def shorten(rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _written(value: Any) -> str:
-    return flow(to_data(value), quotes=False)
+    return flow(to_data(value, RobotSpec), quotes=False)
 
 
 def print_tables(spec: RobotSpec, console: Console) -> None:
     """Print the tables on a console."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     shown = overview(spec)
     console.print(Text(printable(shown.title), style="bold"))
     if shown.description:
@@ -347,8 +355,6 @@ def _size(waiting: list[tuple[Branch, str, str]]) -> int:
 
 def text(spec: RobotSpec) -> str:
     """The tables as plain text."""
-    from rich.console import Console
-
     out = StringIO()
     print_tables(spec, Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
     return out.getvalue().rstrip("\n")

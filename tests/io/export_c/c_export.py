@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant.equations.equations import Equations, derive
+from pliant.equations.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS, export_c
 from pliant.solve.simulate import Every, simulate
 from pliant.spec import load_text
+from pliant.spec.derive import derive
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")

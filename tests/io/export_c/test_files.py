@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from c_export import FOUR_BAR, Export
 
 from pliant.cli import run as run_command
-from pliant.equations.equations import derive
 from pliant.io.export_c import ExportError, export_c
 from pliant.solve.state import AssemblyError
 from pliant.spec import load_text
+from pliant.spec.derive import derive
 
 
 def test_no_file_names_a_place_on_this_machine(flier: Export) -> None:
@@ -39,10 +40,8 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_export_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pliant.io.export_c as module
-
     model = derive(load_text(FOUR_BAR)).model
-    replace, count = module.os.replace, 0
+    replace, count = os.replace, 0
 
     def fail_later(source: Path, target: Path) -> None:
         nonlocal count
@@ -51,7 +50,7 @@ def test_an_export_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
             raise OSError(28, "No space left on device", str(target))
         replace(source, target)
 
-    monkeypatch.setattr(module.os, "replace", fail_later)
+    monkeypatch.setattr(os, "replace", fail_later)
     with pytest.raises(ExportError, match="No space left"):
         export_c(model, tmp_path / "new" / "folder")
     assert list((tmp_path / "new").iterdir()) == []

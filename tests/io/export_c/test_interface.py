@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, reference
 
-from pliant.equations.equations import derive
 from pliant.solve.integrator import SemiImplicit
 from pliant.solve.simulate import simulate
 from pliant.spec import load_text
+from pliant.spec.derive import derive
 
 EVALUATE = """
 #include <stdio.h>

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.equations.equations import Equations, Values, derive
+from pliant.equations.equations import Equations, Values
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
+from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.clips import mode_positions, run_scenes

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.view.plot.style import COLOURS, DASHES, GREY, key, label, prefixed, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.compare import Comparison
+    from pliant.identify.compare import Comparison
 
 FACES, HATCHES = (COLOURS[1], "#BBD7EA"), ("", "////")
 SHOWN_PATHS = len(COLOURS)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pliant.view.plot.style import COLOURS, axes, key, styled
+from pliant.language.arguments import ArgumentError
+from pliant.solve.path import Path
+from pliant.view.plot.style import COLOURS, PREFIXES, axes, key, label, prefixed, styled
 
 MARKERS = {"limit": "^", "bifurcation": "D", "start": "o", "end": "s"}
 OTHER_MARKER = "X"
@@ -65,3 +67,32 @@ def path(
         ax.set_ylabel(labels[1])
     key(ax)
     return ax
+
+
+def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any) -> Any:
+    """One quantity of a path over another (`Path.plot`)."""
+    lines = [n for n in found.output_names if found[n].ndim == 1]
+    x = x or (lines[0] if lines else str(found.dataset["coordinate"].values[0]))
+    y = y or found.parameter
+    columns: list[np.ndarray] = []
+    labels: list[str] = []
+    for quantity in (x, y):
+        values = found[quantity]
+        if values.ndim != 1:
+            raise ArgumentError(f"'{quantity}' has {values.shape[1]} components; name an output with one")
+        unit, factor = prefixed(found.unit(quantity), values)
+        if ax is not None:  # in the unit that the axis has already
+            shown = (ax.get_xlabel, ax.get_ylabel)[len(columns)]()
+            unit, factor = next(
+                ((f"{word}{found.unit(quantity)}", 1.0 / size) for size, word in PREFIXES
+                 if shown.endswith(f"[{word}{found.unit(quantity)}]")), (found.unit(quantity), 1.0)
+            )  # fmt: skip
+        columns.append(values * factor)
+        labels.append(label(quantity.replace("_", " "), unit))
+    flags = [{1: True, 0: False}.get(int(k)) for k in found.dataset["stable"].values]
+    marks: dict[str, list[int]] = {}
+    for special in found.special:
+        marks.setdefault(special.kind, []).append(special.index)
+        # a special point ends a piece of line that is judged; drawn as a piece of its own it would be invisible
+        flags[special.index] = flags[special.index - 1] if special.index else flags[1]
+    return path(columns[0], columns[1], flags, marks=marks, labels=(labels[0], labels[1]), name=name, ax=ax)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.solve.modal import Modes
+from pliant.solve.result import Result
 from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
+from pliant.view.scene import make_scene
+from pliant.view.sketch import positions_of
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -54,10 +58,6 @@ def shape(
 
 
 def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
-    from pliant.solve.modal import Modes
-    from pliant.solve.result import Result
-    from pliant.view.sketch import positions_of
-
     if isinstance(poses, Mapping):
         return {str(words): positions_of(eqs, item, parameters) for words, item in poses.items()}
     if isinstance(poses, Modes):
@@ -89,8 +89,6 @@ def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> 
 
 def _lines(eqs: Equations, q: np.ndarray, parameters: Values | None) -> list[np.ndarray]:
     """Lines (n x 3) [m]: rods first, then arms and axes of bodies, then links; a body without extent is a point."""
-    from pliant.view.scene import make_scene
-
     scene = make_scene(eqs, q, parameters)
     lines = [rod.points for rod in scene.rods]
     for solid in scene.solids:

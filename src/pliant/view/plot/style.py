@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from pliant.view.sketch import save as write
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -130,7 +132,5 @@ def key(ax: Any) -> None:
 
 def save(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write the figure of these axes (or of an array of them) to a .pdf, .svg or .png file, whole or not at all; closes it."""
-    from pliant.view.sketch import save as write
-
     with style():
         write(np.ravel(np.asarray(ax, dtype=object))[0], Path(path))

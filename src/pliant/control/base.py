@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
 from pydantic import Field
 
+from pliant.control.limits import Limits
+from pliant.control.task import Coordinates, FramePosition, Path, Task
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.scalar import AnySignal, Scalar, Time, Value
-
-if TYPE_CHECKING:
-    from pliant.control.limits import Limits
-    from pliant.control.task import Path, Task
-    from pliant.equations.equations import Equations
-    from pliant.language.environment import Environment
-    from pliant.solve.sampled import Controller
+from pliant.solve.plant import Plant
+from pliant.solve.sampled import Controller
 
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
-
-
-@dataclass(frozen=True)
-class Plant:
-    """What a controller is built for: equations, and the parameters in force."""
-
-    equations: Equations
-    environment: Environment
-    parameters: dict[str, float]
-
-    def number(self, scalar: Scalar) -> float:
-        """The value of a field [SI units]."""
-        return float(self.environment.value(scalar))
 
 
 class InputLimit(Part):
@@ -87,7 +70,6 @@ class ControllerBase(Part):
 
     def input_limits(self, plant: Plant) -> Limits:
         """The limits in numbers."""
-        from pliant.control.limits import Limits
 
         def table(which: str) -> dict[str, float]:
             values = ((x.input, getattr(x, which)) for x in self.limits)
@@ -129,16 +111,12 @@ class TaskController(ControllerBase):
 
     def task(self) -> Task:
         """What follows the path."""
-        from pliant.control.task import Coordinates, FramePosition
-
         if self.frame is None:
             return Coordinates(self.coordinates)
         return FramePosition(self.frame, self.components)
 
     def followed(self, plant: Plant) -> Path:
         """The path with its derivatives, from the expressions."""
-        from pliant.control.task import Path
-
         t = ca.SX.sym("t")
         value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in self.path])
         rate = ca.jacobian(value, t)

@@ -8,8 +8,8 @@ import pytest
 from pliant import Every, derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.equations.equations import UnknownName
-from pliant.solve.fit import cycles, fit
-from pliant.solve.recording import Recording, read_recording
+from pliant.identify.fit import cycles, fit
+from pliant.identify.recording import Recording, read_recording
 
 ROBOT = """
 pliant: 1

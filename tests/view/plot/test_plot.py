@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 import pliant
 from pliant import plot
 from pliant.cli import run as command
-from pliant.solve.compare import compare
+from pliant.identify.compare import compare
 from pliant.view.plot.style import COLOURS, DASHES, prefixed
 
 CARTS = """

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from pliant.controller.base import ControllerBase, Plant
+from pliant.control.base import ControllerBase
+from pliant.control.closed_loop import closed_loop
+from pliant.control.discrete import discretize
+from pliant.control.feedback import StateFeedback
+from pliant.control.limits import Limits
+from pliant.control.lqr import Weights, lqr, weight_matrix
+from pliant.control.observer import Observer, kalman
+from pliant.control.reduction import reduce
+from pliant.control.statics import rest_with
+from pliant.control.task import Coordinates, FramePosition, Task
 from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, positive
 from pliant.language.names import CoordinateName, FrameName, InputName, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
-
-if TYPE_CHECKING:
-    from pliant.control.feedback import StateFeedback
-    from pliant.control.limits import Limits
-    from pliant.control.lqr import Weights
-    from pliant.control.observer import Observer
-    from pliant.control.task import Task
-    from pliant.solve.equilibrium import Equilibrium
-    from pliant.solve.linear import StateSpace
-
+from pliant.solve.equilibrium import Equilibrium, equilibrium
+from pliant.solve.linear import StateSpace, linearize
+from pliant.solve.plant import Plant
 
 REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""
@@ -134,10 +136,6 @@ class HeldPose(Part):
 
     def find(self, plant: Plant, use: tuple[str, ...] | None, limits: Limits) -> Equilibrium:
         """The pose, with its inputs."""
-        from pliant.control.statics import rest_with
-        from pliant.control.task import Coordinates, FramePosition
-        from pliant.solve.equilibrium import equilibrium
-
         eqs, number = plant.equations, plant.number
         near = {x.coordinate: number(x.value) for x in (*self.near, *self.coordinates)}
         start = eqs.position_vector(near, eqs.initial_state(plant.parameters)[0])
@@ -155,7 +153,7 @@ class HeldPose(Part):
         )
 
 
-class LqrController(ControllerBase):
+class LqrControlSpec(ControllerBase):
     """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
 
     type: Literal["lqr"] = "lqr"
@@ -224,14 +222,6 @@ control:
 
     def build(self, plant: Plant, name: str) -> StateFeedback:
         """Linearize, reduce, discretize, design."""
-        from pliant.control.closed_loop import closed_loop
-        from pliant.control.discrete import discretize
-        from pliant.control.feedback import StateFeedback
-        from pliant.control.lqr import lqr, weight_matrix
-        from pliant.control.reduction import reduce
-        from pliant.solve.equilibrium import equilibrium
-        from pliant.solve.linear import linearize
-
         eqs, number = plant.equations, plant.number
         at, inputs = None, None
         if self.about != "start":
@@ -276,9 +266,6 @@ control:
         return controller
 
     def _observer(self, plant: Plant, linear: StateSpace, noise: dict[str, float]) -> Observer:
-        from pliant.control.discrete import discretize
-        from pliant.control.observer import kalman
-
         seen = linear.select(None, tuple(noise))
         sampled = discretize(seen, plant.number(self.sample_time), delay=plant.number(self.delay))
         spread = dict.fromkeys(seen.inputs, 1.0)

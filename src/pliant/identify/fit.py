@@ -12,12 +12,12 @@ from scipy.stats import t as student
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.solve.compare import DEFAULT_METHOD
+from pliant.identify.compare import DEFAULT_METHOD
+from pliant.identify.recording import Recording, RecordingError, drive
+from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 from pliant.solve.equilibrium import equilibrium
 from pliant.solve.integrator import Method
-from pliant.solve.recording import Recording, RecordingError, drive
 from pliant.solve.saving import At
-from pliant.solve.sensitivity import output_sensitivity, rest_sensitivity, why_not
 from pliant.solve.simulate import simulate
 
 # Without exact derivatives parameters are varied by this share of their value: far above the error of a simulation, far below

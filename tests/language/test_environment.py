@@ -6,8 +6,9 @@ import casadi as ca
 import pytest
 
 from pliant.language import dimension as dim
+from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.spec import Environment, flatten, load_text
+from pliant.spec import flatten, load_text
 
 TEXT = """\
 pliant: 1

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import At, Rosenbrock, derive, equilibrium, load_text, simulate
-from pliant.solve.recording import Recording, drive
-from pliant.solve.sensitivity import output_sensitivity, rest_sensitivity, why_not
+from pliant.identify.recording import Recording, drive
+from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 
 TIGHT = Rosenbrock(rtol=1e-9, atol=1e-11)
 

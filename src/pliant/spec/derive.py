@@ -1,0 +1,31 @@
+"""`derive(robot) -> Equations`: from a robot, or the name of one, to its equations of motion."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pliant.equations.equations import Equations, say_once
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import describe
+from pliant.model.model import compile_model
+from pliant.spec.flattening import flatten, structural_parameters
+from pliant.spec.reader import load
+from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_frequencies import with_rod_frequencies
+
+
+def derive(robot: RobotSpec | str | Path) -> Equations:
+    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot.
+    """
+    if not isinstance(robot, RobotSpec | str | Path):
+        raise ArgumentError(
+            f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"
+        )
+    start = time.perf_counter()
+    spec = robot if isinstance(robot, RobotSpec) else load(robot)
+    flat = flatten(spec)
+    model = compile_model(with_rod_frequencies(flat), structural_parameters(spec), written=flat)
+    for note in model.notes:
+        say_once(note)
+    return Equations(model, derive_seconds=time.perf_counter() - start)

@@ -1,0 +1,41 @@
+"""Rayleigh damping by the numbers of modes: the frequencies of these modes, of each such rod by itself."""
+
+from __future__ import annotations
+
+from pliant.equations.equations import Equations
+from pliant.language.parameter import World
+from pliant.model.model import compile_model
+from pliant.rod.rod import Rod
+from pliant.solve.modal import modes
+from pliant.spec.robot import RobotSpec
+
+
+def with_rod_frequencies(flat: RobotSpec) -> RobotSpec:
+    """The flat robot with frequencies in place of the modes that Rayleigh damping is given at."""
+    rods = {name: _with_frequencies(flat, name, rod) for name, rod in flat.rods.items() if rod.rayleigh is not None}
+    return flat.model_copy(update={"rods": {**flat.rods, **rods}}) if rods else flat
+
+
+def _with_frequencies(flat: RobotSpec, name: str, rod: Rod) -> Rod:
+    rayleigh = rod.rayleigh
+    if rayleigh is None or rayleigh.modes is None:
+        return rod
+    first, second = rayleigh.modes
+    found = clamped_frequencies(flat, name, max(first, second))
+    given = {"modes": None, "frequencies": (found[first - 1], found[second - 1])}
+    return rod.model_copy(update={"rayleigh": rayleigh.model_copy(update=given)})
+
+
+def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
+    """Frequencies [Hz] of a rod by itself, clamped at its base."""
+    alone = flat.rods[name].model_copy(update={"rayleigh": None, "parent": "world", "chambers": {}})
+    kept = ("pliant", "name", "parameters", "materials", "sections", "source")
+    emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
+               for key in type(flat).model_fields if key not in kept}  # fmt: skip
+    emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
+    found = modes(Equations(compile_model(flat.model_copy(update=emptied))), count=count).frequencies
+    if len(found) < count:
+        raise ValueError(
+            f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
+        )
+    return [float(x) for x in found]
