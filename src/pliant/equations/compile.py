@@ -24,7 +24,7 @@ from pathlib import Path
 import casadi as ca
 
 from pliant.equations.kernel import Kernels
-from pliant.equations.tables import header
+from pliant.equations.layout import header
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
 FLAGS = ("-std=c11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-w")
@@ -155,14 +155,14 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     return str(generator.dump())
 
 
-def runtime_sources(maxima: Mapping[str, int]) -> dict[str, str]:
+def runtime_sources() -> dict[str, str]:
     """The runtime's C files with the generated header."""
     sources = {p.name: p.read_text(encoding="utf-8") for p in sorted(RUNTIME_FOLDER.glob("*.[ch]"))}
-    sources["pl_tables.h"] = header(dict(maxima))
+    sources["pl_layout.h"] = header()
     return sources
 
 
-def load_libraries(kernels: Sequence[Kernels], maxima: Mapping[str, int]) -> tuple[ctypes.CDLL, dict[str, int]]:
+def load_libraries(kernels: Sequence[Kernels]) -> tuple[ctypes.CDLL, dict[str, int]]:
     """The runtime and the addresses of all kernels' functions, compiled where the cache lacks them."""
 
     def kernel(k: Kernels) -> Path:
@@ -172,7 +172,7 @@ def load_libraries(kernels: Sequence[Kernels], maxima: Mapping[str, int]) -> tup
         return build_library(k.name, {"kernels.c": text}, ["kernels.c"], flags)
 
     def runtime() -> Path:
-        sources = runtime_sources(maxima)
+        sources = runtime_sources()
         return build_library("runtime", sources, [f for f in sources if f.endswith(".c")], FLAGS)
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:

@@ -12,18 +12,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from pliant.equations.compile import load_libraries
-from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, InputPlan, Tables, TablesStruct, build_tables
+from pliant.equations.layout import (
+    COUNTS,
+    INTEGERS,
+    KERNELS,
+    STRUCTURES,
+    BindingStruct,
+    KernelStruct,
+    Status,
+    TablesStruct,
+    ViewStruct,
+)
+from pliant.equations.tables import InputPlan, Tables, build_tables
 from pliant.model.system import System
 
-SINGULAR = 1
-NOT_FINITE = 2
-MESSAGES = {
-    SINGULAR: "the mass matrix is singular in this state: some coordinate moves no mass, or constraints contradict "
-    "each other. Give the bodies mass and inertia, or remove the superfluous coordinate or constraint.",
-    NOT_FINITE: "the state holds a number that is not finite. Check initial values, parameters and inputs.",
-    7: "the constraints cannot be satisfied from this state: the loop does not close. "
-    "Check lengths and initial values.",
-}
+SINGULAR = Status.SINGULAR
+MESSAGES = {status: status.failure for status in Status}
 
 
 class EvaluationError(RuntimeError):
@@ -57,28 +61,53 @@ class CompiledEngine:
         self.tables: Tables = build_tables(system, plan)
         self.table_seconds = time.perf_counter() - start
         start = time.perf_counter()
-        self.library, self._addresses = load_libraries(self.tables.libraries, self.tables.maxima)
+        self.library, self._addresses = load_libraries(self.tables.libraries)
         self.compile_seconds = time.perf_counter() - start
         self._struct = self._fill()
         self._declare()
         self._work = self.library.pl_work_new(ctypes.byref(self._struct))
-        self._head = ctypes.cast(self._work, ctypes.POINTER(_WorkHead)).contents
+        if not self._work:
+            raise MemoryError("no memory for the equations")
+        self._head = ViewStruct()
+        self.library.pl_work_view(self._work, ctypes.byref(self._head))
         counts = self.tables.counts
         self.nq, self.nv, self.m = counts["nq"], counts["nv"], counts["m"]
-        self.theta = self._view(self._head.theta, counts["n_theta"])
-        self.held = self._view(self._head.held, counts["n_input"])
-        self.input_kind = self.tables.integers["input_kind"]
-        self.parameters = self._view(self._head.parameters, counts["n_parameter"])
-        self.row_active = self._int_view(self._head.row_active, self.m)
+        self._bind(plan)
         self._q, self._v = _Argument("q", self.nq), _Argument("v", self.nv)
         self._a, self._multipliers = _Argument("a", self.nv), _Argument("multipliers", self.m)
         self._result = _Argument("result", self.nv)
-        self._lambda = self._view(self._head.lambda_, self.m)
+        self._lambda = self._view(self._head.multipliers, self.m)
         self._jacobian_slots = _slots(self.tables, self.m, self.nv)
 
     def __del__(self) -> None:
         if getattr(self, "_work", None):
             self.library.pl_work_free(self._work)
+
+    def _bind(self, plan: InputPlan) -> None:
+        counts = self.tables.counts
+        self.theta, self.held = np.zeros(counts["n_theta"]), np.zeros(counts["n_input"])
+        self.parameters = np.zeros(counts["n_parameter"])
+        self.input_kind = np.array(plan.kinds, dtype=np.int32)
+        self.row_active = np.ones(self.m, dtype=np.int32)
+        self._active = [np.ones(counts[x], dtype=np.int32) for x in ("n_cforce", "n_fforce", "n_route")]
+        series = [s.time for s in plan.table], [s.poly.ravel() for s in plan.table]
+        arrays = {
+            "constants": self.theta,
+            "parameters": self.parameters,
+            "held": self.held,
+            "series_time": np.concatenate([np.zeros(0), *series[0]]),
+            "series_poly": np.concatenate([np.zeros(0), *series[1]]),
+            "input_kind": self.input_kind,
+            "input_series": np.array(plan.series, dtype=np.int32),
+            "series_begin": np.cumsum([0, *map(len, series[0])], dtype=np.int32),
+            "row_active": self.row_active,
+            "coordinate_force_active": self._active[0],
+            "frame_force_active": self._active[1],
+            "route_active": self._active[2],
+        }
+        self._bound = arrays
+        self._binding = BindingStruct(**{name: array.ctypes.data for name, array in arrays.items()})
+        self.library.pl_bind(self._work, ctypes.byref(self._binding))
 
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
@@ -87,20 +116,23 @@ class CompiledEngine:
             setattr(struct, name, self.tables.counts[name])
         for name in INTEGERS:
             setattr(struct, name, self.tables.integers[name].ctypes.data)
-        for name in NUMBERS:
-            setattr(struct, name, self.tables.numbers[name].ctypes.data)
         for name in KERNELS:
             functions = self.tables.kernels[name]
-            addresses = (ctypes.c_void_p * max(1, len(functions)))(*[self._addresses[f.name()] for f in functions])
-            self._keep.append(addresses)
-            setattr(struct, name, ctypes.addressof(addresses))
+            kernels = (KernelStruct * max(1, len(functions)))(*[(self._addresses[f.name()], 0) for f in functions])
+            self._keep.append(kernels)
+            setattr(struct, name, ctypes.addressof(kernels))
         return struct
 
     def _declare(self) -> None:
         lib = self.library
         p: Any = ctypes.c_void_p
         d: Any = ctypes.c_double
+        lib.pl_layout_size.restype = ctypes.c_size_t
+        assert all(lib.pl_layout_size(i) == ctypes.sizeof(s) for i, s in enumerate(STRUCTURES))
         lib.pl_work_new.restype = p
+        lib.pl_evaluations.restype, lib.pl_evaluations.argtypes = ctypes.c_long, [p]
+        lib.pl_factorizations.restype, lib.pl_factorizations.argtypes = ctypes.c_long, [p]
+        lib.pl_bind.argtypes = lib.pl_work_view.argtypes = [p, p]
         lib.pl_work_free.argtypes = [p]
         for name, arguments in {
             "pl_forward": [p, d, p, p, p],
@@ -132,18 +164,18 @@ class CompiledEngine:
             return np.zeros(0)
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,))
 
-    def _int_view(self, address: int | None, size: int) -> np.ndarray:
-        if not size or address is None:
-            return np.zeros(0, dtype=np.int32)
-        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int)), (size,))
-
     def _raise(self, status: int) -> NoReturn:
         raise EvaluationError(MESSAGES.get(status, f"the evaluation failed with status {status}"))
 
     @property
     def evaluations(self) -> int:
         """How often the whole system has been evaluated."""
-        return int(self._head.evaluations)
+        return int(self.library.pl_evaluations(self._work))
+
+    @property
+    def factorizations(self) -> int:
+        """How often the system matrix has been factorized."""
+        return int(self.library.pl_factorizations(self._work))
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
@@ -287,12 +319,9 @@ class CompiledEngine:
         """Generalized forces [nv] of every interaction, added up by source."""
         out: dict[str, np.ndarray] = {}
         switches: tuple[tuple[np.ndarray, Sequence[Any]], ...] = (
-            (
-                self._int_view(self._head.cforce_active, len(self.system.coordinate_forces)),
-                self.system.coordinate_forces,
-            ),
-            (self._int_view(self._head.fforce_active, len(self.system.frame_forces)), self.system.frame_forces),
-            (self._int_view(self._head.route_active, len(self.system.routes)), self.system.routes),
+            (self._active[0], self.system.coordinate_forces),
+            (self._active[1], self.system.frame_forces),
+            (self._active[2], self.system.routes),
         )
         gravity = self.theta[0:3].copy()
         rest, zero = np.zeros(self.nv), np.zeros(self.nv)
@@ -376,29 +405,3 @@ def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndar
     indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
     indices = unique % columns if columns else unique
     return slots.ravel(), indices.astype(np.int32), indptr.astype(np.int32)
-
-
-class _WorkHead(ctypes.Structure):
-    """The members of `pl_work` in order; see runtime/pliant.h."""
-
-    _fields_ = (
-        [("T", ctypes.c_void_p)]
-        + [
-            (name, ctypes.c_void_p)
-            for name in (
-                "theta held parameters signal signal_rate signal_acceleration input input_rate input_acceleration "
-                "row_active cforce_active fforce_active route_active R p V A c S Sd R0 p0 inertia momentum bias force "
-                "wrench tau"
-            ).split()
-        ]
-        + [(name, ctypes.c_double) for name in ("energy", "dissipation", "supply")]
-        + [
-            (name, ctypes.c_void_p)
-            for name in (
-                "IA pA U D u B Vq Av Aq path BA HB lanes lanes_eta lanes_a lanes_node K C M Jval phi phi_rate gamma "
-                "lambda_ scratch kernel_w kernel_iw kkt rhs linear"
-            ).split()
-        ]
-        + [("path_stride", ctypes.c_int), ("pattern_is_tree", ctypes.c_int)]
-        + [("evaluations", ctypes.c_long), ("factorizations", ctypes.c_long)]
-    )

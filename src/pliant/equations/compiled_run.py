@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, ClassVar
 
 import numpy as np
 
 from pliant.equations.compiled import CompiledEngine
+from pliant.equations.layout import RunHead
 
 EXPLICIT, ROSENBROCK, GENERALIZED_ALPHA, SEMI_IMPLICIT = range(4)
-
-
-class _RunStruct(ctypes.Structure):
-    """The members of `pl_run` (runtime/integrate.h) up to its private ones."""
-
-    _fields_: ClassVar[Any] = (
-        [("w", ctypes.c_void_p), ("method", ctypes.c_int), ("fixed", ctypes.c_int)]
-        + [(name, ctypes.c_double) for name in ("t", "h", "h_min", "h_max", "rtol", "atol", "pause")]
-        + [("option", ctypes.c_double * 8)]
-        + [(name, ctypes.c_void_p) for name in "q v a lambda_ lead work q1 v1 a1 lambda1 lead1 work1 stop".split()]
-        + [("n_stop", ctypes.c_int), ("next_stop", ctypes.c_int), ("sample_t", ctypes.c_void_p)]
-        + [("n_sample", ctypes.c_int), ("next_sample", ctypes.c_int)]
-        + [(f"sample_{name}", ctypes.c_void_p) for name in "q v a lambda work".split()]
-        + [("projection_tolerance", ctypes.c_double), ("t_cap", ctypes.c_double)]
-        + [(name, ctypes.c_long) for name in ("steps", "rejected", "newton")]
-        + [("where", ctypes.c_int), ("previous_error", ctypes.c_double), ("buffer", ctypes.c_void_p)]
-    )
 
 
 class CompiledRun:
@@ -42,9 +25,9 @@ class CompiledRun:
         library.pl_run_go_to.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
         self._engine = engine
         self._pointer = library.pl_run_new(engine._work, method)
-        self._struct = ctypes.cast(self._pointer, ctypes.POINTER(_RunStruct)).contents
-        for k, value in enumerate(options):
-            self._struct.option[k] = value
+        self._struct = ctypes.cast(self._pointer, ctypes.POINTER(RunHead)).contents
+        for name, value in zip(("alpha_m", "alpha_f", "beta", "gamma"), options, strict=False):
+            setattr(self._struct, name, value)
         self._struct.projection_tolerance = 1e-12
 
     def __del__(self) -> None:
@@ -85,7 +68,7 @@ class CompiledRun:
         s.stop, s.n_stop, s.next_stop = self._stops.ctypes.data, len(self._stops), 0
         s.sample_t, s.n_sample, s.next_sample = self._samples.ctypes.data, count, 0
         s.sample_q, s.sample_v = self.sample_q.ctypes.data, self.sample_v.ctypes.data
-        s.sample_a, s.sample_lambda = self.sample_a.ctypes.data, self.sample_multipliers.ctypes.data
+        s.sample_a, s.sample_multipliers = self.sample_a.ctypes.data, self.sample_multipliers.ctypes.data
         s.sample_work = self.sample_work.ctypes.data
 
     def pause_at(self, t: float) -> None:
@@ -107,7 +90,8 @@ class CompiledRun:
         self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)
         self._followed = [np.array(x, dtype=float, order="C") for x in (constants, parameters, span, X, V)]
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*self._followed, self.sample_X, self.sample_V)]
-        self._engine.library.pl_run_follow(ctypes.c_void_p(self._pointer), ctypes.c_int(len(span)), *pointers)
+        if self._engine.library.pl_run_follow(ctypes.c_void_p(self._pointer), ctypes.c_int(len(span)), *pointers):
+            raise MemoryError("no memory to follow the change with parameters")
 
     def start(self) -> int:
         """Accelerations at the start, a first step, samples at the start; returns a status.
@@ -151,7 +135,7 @@ class CompiledRun:
     @property
     def multipliers(self) -> np.ndarray:
         """Multipliers at the state reached (a view)."""
-        return self._vector(self._struct.lambda_, self._engine.m)
+        return self._vector(self._struct.multipliers, self._engine.m)
 
     @property
     def work(self) -> np.ndarray:
