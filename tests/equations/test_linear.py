@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.equations.compile import load_libraries
+from pliant.equations.libraries import runtime_library
 from pliant.equations.pattern import minimum_degree
 
 OK, SINGULAR = 0, 1
@@ -20,7 +20,7 @@ fast = settings(max_examples=40, deadline=None)
 
 @pytest.fixture(scope="module")
 def library() -> ctypes.CDLL:
-    lib, _ = load_libraries(())
+    lib = runtime_library()
     lib.pl_linear_new.restype = ctypes.c_void_p
     lib.pl_linear_new.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
     lib.pl_linear_factor.argtypes = [ctypes.c_void_p, ctypes.c_void_p]

@@ -16,9 +16,9 @@ MOST_ROWS = 24
 
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
-    from pliant.equations.compile import CompileError
     from pliant.equations.compiled import EvaluationError
     from pliant.equations.equations import UnknownName
+    from pliant.equations.libraries import CompileError
     from pliant.equations.printing import TooLarge
     from pliant.io.results import ResultFileError
     from pliant.language.arguments import ArgumentError

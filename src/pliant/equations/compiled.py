@@ -11,18 +11,17 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from pliant.equations.compile import load_libraries
 from pliant.equations.layout import (
     COUNTS,
     INTEGERS,
     KERNELS,
     STRUCTURES,
     BindingStruct,
-    KernelStruct,
     Status,
     TablesStruct,
     ViewStruct,
 )
+from pliant.equations.libraries import load_kernels, runtime_library
 from pliant.equations.tables import InputPlan, Tables, build_tables
 from pliant.model.system import System
 
@@ -60,9 +59,8 @@ class CompiledEngine:
         self.system, self.plan = system, plan
         self.tables: Tables = build_tables(system, plan)
         self.table_seconds = time.perf_counter() - start
-        start = time.perf_counter()
-        self.library, self._addresses = load_libraries(self.tables.libraries)
-        self.compile_seconds = time.perf_counter() - start
+        self.library, self._code = runtime_library(), load_kernels(self.tables.libraries)
+        self.compile_seconds = self._code.compile_seconds
         self._struct = self._fill()
         self._declare()
         self._work = self.library.pl_work_new(ctypes.byref(self._struct))
@@ -118,7 +116,7 @@ class CompiledEngine:
             setattr(struct, name, self.tables.integers[name].ctypes.data)
         for name in KERNELS:
             functions = self.tables.kernels[name]
-            kernels = (KernelStruct * max(1, len(functions)))(*[(self._addresses[f.name()], 0) for f in functions])
+            kernels = self._code.slots([f.name() for f in functions])
             self._keep.append(kernels)
             setattr(struct, name, ctypes.addressof(kernels))
         return struct

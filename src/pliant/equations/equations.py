@@ -15,10 +15,10 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from pliant.equations.compile import NoCompiler
 from pliant.equations.compiled import CompiledEngine, EvaluationError, Linearized
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.interpreted import InterpretedEngine
+from pliant.equations.libraries import NoCompiler
 from pliant.language.arguments import ArgumentError, choice, mapping, number, vector
 from pliant.language.words import describe, suggestion
 from pliant.model.inputs import HELD

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import casadi as ca
 import numpy as np
 
-from pliant.equations.compile import kernel_source
+from pliant.equations.libraries import kernel_source
 
 LINE = 110
 KERNEL_ARGUMENTS = "const double **, double **, long long *, double *, int"
