@@ -29,8 +29,9 @@ import casadi as ca
 import numpy as np
 
 import pliant
-from pliant.equations.compile import KERNEL_FLAGS, build_library
 from pliant.equations.compiled import CompiledEngine
+from pliant.equations.compiling import KERNEL_FLAGS
+from pliant.equations.libraries import build_library
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3
 from pliant.model.system import SystemBuilder

@@ -14,7 +14,6 @@ from pliant.equations.compile import CompileError, NoCompiler, build_library, fi
 from pliant.equations.kernel import motion_kernels
 from pliant.motion import SCREW
 
-MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6, "PL_MAX_INERTIA": 12}
 FLAGS = ("-O0", "-fPIC")
 
 
@@ -98,7 +97,7 @@ def test_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoCompiler, match="gcc"):
         build(5)
     with pytest.raises(NoCompiler):
-        load_libraries((motion_kernels(SCREW),), MAXIMA)
+        load_libraries((motion_kernels(SCREW),))
 
 
 def test_chosen_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

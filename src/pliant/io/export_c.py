@@ -86,8 +86,8 @@ def c_files(
     name = c_text.robot_identifier(model.spec.title)
     plan = _with_followed_positions(model)
     tables = build_tables(model.system, plan)
-    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources(tables.maxima).items()}
-    runtime[f"{RUNTIME}/pl_tables.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_tables.h"]
+    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources().items()}
+    runtime[f"{RUNTIME}/pl_layout.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_layout.h"]
     own = {f"{name}.c", f"{name}_equations.c", *(file for file in beside if file.endswith(".c"))}
     library = sorted(own | {file for file in runtime if file.endswith(".c")})
     system = model.system

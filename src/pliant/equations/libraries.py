@@ -1,0 +1,456 @@
+"""Code of the runtime and of kernels, loaded: from the cache, from the package, from the compiler or from CasADi.
+
+The runtime ships compiled, for several levels of the instruction set. A kernel's code comes from the user's cache, else
+prebuilt from the package, else from the compiler; until it is there, CasADi's virtual machine evaluates the kernel inside the
+same runtime, with the same results bit for bit. Nobody waits for a compiler: it works in the background, and `refresh` swaps
+its code in. The environment variable PLIANT_COMPILE chooses: `background` (so), `wait` (compile before the first evaluation)
+or `never`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+
+from pliant.equations import compiling
+from pliant.equations.compiling import (
+    BINARY_FOLDER,
+    KERNEL_FLAGS,
+    LARGE_KERNEL,
+    LARGE_KERNEL_FLAGS,
+    CompileError,
+    NoCompiler,
+    Source,
+    find_compiler,
+    is_sound,
+    kernel_level,
+    levels,
+    processor_source,
+    refusal,
+    runtime_files,
+    runtime_source,
+)
+from pliant.equations.kernel import Kernels
+from pliant.equations.layout import KernelStruct, header
+
+__all__ = [
+    "CompileError",
+    "KernelCode",
+    "NoCompiler",
+    "build_library",
+    "cache_folder",
+    "compile_mode",
+    "find_compiler",
+    "kernel_library_source",
+    "kernel_source",
+    "load_kernels",
+    "processor_level",
+    "runtime_library",
+    "runtime_sources",
+]
+
+PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
+LOOK_AGAIN = 0.25
+"""Seconds between looks for code that is being compiled."""
+
+RESERVED = 8192
+"""Functions that CasADi's list of loaded ones has room for without being moved; see `_VirtualMachine`."""
+
+
+def cache_folder() -> Path:
+    """Where compiled libraries are kept: the environment variable PLIANT_CACHE, else the user's cache folder."""
+    if chosen := os.environ.get("PLIANT_CACHE"):
+        return Path(chosen)
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "pliant" / "cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "pliant"
+
+
+def compile_mode() -> str:
+    """What the environment variable PLIANT_COMPILE says: `background`, `wait` or `never`."""
+    mode = os.environ.get("PLIANT_COMPILE") or "background"
+    if mode not in ("background", "wait", "never"):
+        raise ValueError(f"the environment variable PLIANT_COMPILE is '{mode}'; it can be background, wait or never")
+    return mode
+
+
+@cache
+def _writable_cache(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as reason:
+        own = Path(tempfile.mkdtemp(prefix="pliant-"))
+        atexit.register(shutil.rmtree, own, ignore_errors=True)
+        warnings.warn(
+            f"the cache folder {folder} cannot be written ({reason.strerror or reason}); compiling into {own} for this "
+            "process only. Set PLIANT_CACHE to a folder you can write to.",
+            stacklevel=2,
+        )
+        return own
+
+
+# -- libraries compiled while somebody waits --------------------------------------------------------------------------------
+
+
+def build_library(name: str, sources: Mapping[str, str], main: Sequence[str], flags: Sequence[str]) -> Path:
+    """Path of a shared library made of `main` files among `sources`, compiled unless the cache has it."""
+    return _build(Source(name, dict(sources), list(main), list(flags), levels()[0]))
+
+
+def _build(source: Source) -> Path:
+    file_name = source.file_name()
+    if is_sound(cache_folder() / file_name):
+        return cache_folder() / file_name  # also from a cache that can only be read
+    compiler = find_compiler()
+    if compiler is None:
+        raise NoCompiler("no C compiler found (tried $CC, cc, gcc, clang and the package ziglang)")
+    folder = _writable_cache(cache_folder())
+    try:
+        compiling.build(compiler, source, folder / file_name)
+    except OSError as reason:
+        raise CompileError(
+            f"cannot compile {source.name} in {folder}: {reason.strerror or reason}. Free some space, or set PLIANT_CACHE to "
+            "another folder."
+        ) from None
+    return folder / file_name
+
+
+# -- the runtime ------------------------------------------------------------------------------------------------------------
+
+
+def runtime_sources() -> dict[str, str]:
+    """The runtime's C files with the generated header."""
+    return dict(runtime_files(header()))
+
+
+@cache
+def processor_level() -> str:
+    """The highest level of the instruction set that this processor has; "" where there is only one."""
+    if len(levels()) == 1:
+        return levels()[0]
+    try:
+        source = processor_source()
+        shipped = BINARY_FOLDER / source.file_name()
+        return compiling.ask_level(shipped if is_sound(shipped) else _build(source))
+    except (OSError, NoCompiler, CompileError):
+        return levels()[0]
+
+
+@cache
+def runtime_library() -> ctypes.CDLL:
+    """The compiled runtime: the best of the package's variants, else compiled from the sources into the cache.
+
+    Raises NoCompiler when the package has none for its sources and there is no compiler.
+    """
+    possible = levels()[: levels().index(processor_level()) + 1]
+    for level in reversed(possible):
+        shipped = BINARY_FOLDER / runtime_source(header(), level).file_name()
+        if is_sound(shipped) and (library := _load(shipped)):
+            return library
+    try:
+        return ctypes.CDLL(str(_build(runtime_source(header(), possible[-1]))))
+    except NoCompiler:
+        raise NoCompiler(
+            f"this installation has no compiled runtime in {BINARY_FOLDER} and there is no C compiler to make it. Install "
+            "Pliant with pip, or install a compiler: pip install 'pliant[compiler]'"
+        ) from None
+
+
+def _load(library: Path) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError:
+        return None  # for another system, or with libraries that are not here
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------------
+
+_VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
+
+
+def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
+    """C code of CasADi functions, each exported under its own name."""
+    generator = ca.CodeGenerator(name, {"with_header": False, "cpp": False, "verbose": False})
+    for function in functions:
+        generator.add(function)
+    text = _VERSION.sub("", str(generator.dump()))
+    # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
+    text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
+    return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
+
+
+def kernel_library_source(kernels: Kernels, level: str) -> Source:
+    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
+    text = kernel_source(kernels.functions, "kernels")
+    instructions = sum(function.n_instructions() for function in kernels.functions)
+    flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
+    return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
+
+
+class _VirtualMachine:
+    """CasADi's own interpreter behind its C interface; functions are known by number, each loaded once.
+
+    Evaluations may run in several threads: an SX function keeps nothing between calls, and all its numbers are in the caller's
+    work array. Loading may run beside them because CasADi's list of functions never moves: room for it is made at first.
+    """
+
+    def __init__(self) -> None:
+        self._library = self._find()
+        self._lock = threading.Lock()
+        runtime = runtime_library()
+        runtime.pl_use_virtual_machine.argtypes = [ctypes.c_void_p]
+        runtime.pl_use_virtual_machine(_address(self._library.casadi_c_eval_id))
+        self.address = _address(runtime.pl_virtual_machine)
+        x = ca.SX.sym("x")
+        self.load([ca.Function("room", [x], [x])] * RESERVED)
+        self._library.casadi_c_pop()
+
+    @staticmethod
+    def _find() -> ctypes.CDLL:
+        """The library that the casadi package has loaded."""
+        extension = Path(ca._casadi.__file__)
+        others = (
+            p for end in ("so", "so.*", "*.dylib", "dll") for p in sorted(extension.parent.glob(f"*casadi.{end}"))
+        )
+        for path in (extension, *others):
+            library = _load(path)
+            if library is not None and hasattr(library, "casadi_c_eval_id"):
+                return library
+        raise RuntimeError(f"the library of casadi in {extension.parent} lacks its C interface; reinstall casadi")
+
+    def load(self, functions: Sequence[ca.Function]) -> list[int]:
+        """Numbers under which the functions can be evaluated from now on."""
+        handle, path = tempfile.mkstemp(prefix="pliant-", suffix=".casadi")
+        os.close(handle)
+        try:
+            serializer = ca.FileSerializer(path)
+            serializer.pack(list(functions))
+            del serializer  # closes the file
+            with self._lock:
+                first = int(self._library.casadi_c_n_loaded())
+                if self._library.casadi_c_push_file(os.fsencode(path)):
+                    raise RuntimeError(f"casadi cannot load {functions[0].name()} into its virtual machine")
+                return list(range(first, first + len(functions)))
+        finally:
+            os.unlink(path)
+
+
+_virtual_machine = cache(_VirtualMachine)
+
+
+def _address(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+class _Library:
+    """Code of one kind's kernels in this process, shared by all robots that use them."""
+
+    def __init__(self, kernels: Kernels, source: Source) -> None:
+        self.kernels, self.source = kernels, source
+        self.file_name = source.file_name()
+        self.native: dict[str, int] | None = None
+        """Addresses of compiled functions by name."""
+        self._numbers: dict[str, int] | None = None
+
+    def look(self, folders: Iterable[Path]) -> bool:
+        """Load compiled code if one of the folders has it."""
+        for folder in folders:
+            path = folder / self.file_name
+            if path.with_suffix(".sum").exists() and is_sound(path) and (library := _load(path)):
+                names = [function.name() for function in self.kernels.functions]
+                self.native = {name: _address(getattr(library, name)) for name in names}
+                return True
+        return False
+
+    def entry(self, name: str) -> tuple[int, int]:
+        """Address of the code and the number to give it."""
+        if self.native is not None:
+            return self.native[name], 0
+        if self._numbers is None:
+            numbers = _virtual_machine().load(self.kernels.functions)
+            self._numbers = {f.name(): k for f, k in zip(self.kernels.functions, numbers, strict=True)}
+        return _virtual_machine().address, self._numbers[name]
+
+
+class KernelCode:
+    """Code of a robot's kernels: compiled where it is there, else by CasADi's virtual machine until it is.
+
+    `compile_seconds`: how long somebody has waited for the compiler. Safe to use from several threads.
+    """
+
+    def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:
+        self.compile_seconds = compile_seconds
+        self._home = {f.name(): library for library in libraries for f in library.kernels.functions}
+        self._pending = [library for library in libraries if library.native is None]
+        self._lock = threading.Lock()
+        self._look_at = 0.0
+        self._watchers: list[Callable[[str, int], None]] = []
+
+    @property
+    def is_native(self) -> bool:
+        """Whether all kernels are compiled code."""
+        return not self._pending
+
+    def entry(self, name: str) -> tuple[int, int]:
+        """Address of a function's code, and the number to call it with (compiled code ignores it)."""
+        with _registry_lock:
+            return self._home[name].entry(name)
+
+    def slots(self, names: Sequence[str]) -> ctypes.Array[KernelStruct]:
+        """Kernels (`pl_kernel`) of these functions in a row; `refresh` keeps them up to date. At least one long."""
+        row = (KernelStruct * max(1, len(names)))(*(self.entry(name) for name in names))
+
+        def write(name: str, address: int) -> None:
+            for slot, own in zip(row, names, strict=False):
+                if own == name:
+                    slot.call = address
+
+        self.watch(write)
+        return row
+
+    def watch(self, write: Callable[[str, int], None]) -> None:
+        """Have `write(name, address)` called for every function whose compiled code arrives; its number stays.
+
+        Whoever keeps the address must replace it in one write: other threads may be evaluating.
+        """
+        with self._lock:
+            self._watchers.append(write)
+            for name, library in self._home.items():
+                if library.native is not None:
+                    write(name, library.native[name])  # it may have arrived since its address was asked for
+
+    def refresh(self) -> bool:
+        """Swap in compiled code that has arrived; True when all is compiled. Cheap: it looks a few times a second."""
+        if not self._pending:
+            return True
+        now = time.monotonic()
+        if now < self._look_at or not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self._look_at = now + LOOK_AGAIN
+            waiting = []
+            for library in self._pending:
+                with _registry_lock:
+                    native = library.native is not None or library.look(_folders())
+                if not native:
+                    waiting.append(library)
+                    continue
+                for name, address in (library.native or {}).items():
+                    for write in self._watchers:
+                        write(name, address)
+            self._pending = waiting
+            _reap()
+            return not waiting
+        finally:
+            self._lock.release()
+
+
+_registry: dict[str, _Library] = {}
+_registry_lock = threading.RLock()
+_jobs: list[tuple[subprocess.Popen[bytes], list[Path]]] = []
+_asked_for: set[Path] = set()
+"""Libraries by file name; jobs of this process with what they compile; everything it has asked for."""
+
+
+def _folders() -> list[Path]:
+    """Where compiled kernels may be, in the order they are looked for."""
+    own = [_writable_cache(cache_folder())] if _asked_for else []
+    return list(dict.fromkeys([cache_folder(), *own, PREBUILT_KERNELS]))
+
+
+def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
+    """Code of all kernels, at once: compiled if it is there, else by CasADi's virtual machine with a compiler at work behind.
+
+    With PLIANT_COMPILE=wait all is compiled before this returns, if there is a compiler. Raises CompileError when it then
+    refuses the code or cannot write.
+    """
+    level, mode = kernel_level(processor_level()), compile_mode()
+    runtime_library()
+    with _registry_lock:
+        libraries = [_library(k, level) for k in kernels]
+        missing = [library for library in libraries if library.native is None and not library.look(_folders())]
+    waited = 0.0
+    if missing and mode != "never" and (compiler := find_compiler()):
+        if mode == "wait":
+            start = time.perf_counter()
+            with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
+                folders = [path.parent for path in pool.map(lambda library: _build(library.source), missing)]
+            with _registry_lock:
+                for library in missing:
+                    library.look(folders)
+            waited = time.perf_counter() - start
+        else:
+            _start(compiler, missing)
+    return KernelCode(libraries, waited)
+
+
+def _library(kernels: Kernels, level: str) -> _Library:
+    source = kernel_library_source(kernels, level)
+    return _registry.setdefault(source.file_name(), _Library(kernels, source))
+
+
+def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
+    """Have kernels compiled in the background, unless that was asked for before or refused."""
+    folder = _writable_cache(cache_folder())
+    sources = []
+    with _registry_lock:
+        for library in missing:
+            path = folder / library.file_name
+            if path in _asked_for:
+                continue
+            _asked_for.add(path)
+            if said := refusal(path):
+                _say_refused(said)
+            else:
+                sources.append(library.source)
+    if not sources:
+        return
+    try:
+        job = compiling.start_job(compiler, sources, folder)
+    except OSError as reason:
+        warnings.warn(
+            f"cannot compile in {folder}: {reason.strerror or reason}; kernels run in CasADi's virtual machine, which is slower. "
+            "Free some space, or set PLIANT_CACHE to another folder.",
+            stacklevel=2,
+        )
+        return
+    if job is not None:
+        with _registry_lock:
+            _jobs.append((job, [folder / source.file_name() for source in sources]))
+
+
+def _reap() -> None:
+    """Take leave of jobs that have ended, and say what the compiler refused."""
+    with _registry_lock:
+        ended = [job for job in _jobs if job[0].poll() is not None]
+        for job in ended:
+            _jobs.remove(job)
+    for _, libraries in ended:
+        for said in filter(None, map(refusal, libraries)):
+            _say_refused(said)
+
+
+@cache
+def _say_refused(said: str) -> None:
+    warnings.warn(f"{said}\nThese kernels run in CasADi's virtual machine: the same results, but slower.", stacklevel=2)
