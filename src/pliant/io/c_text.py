@@ -12,7 +12,6 @@ import numpy as np
 from pliant.equations.compile import kernel_source
 
 LINE = 110
-KERNEL_ARGUMENTS = "const double **, double **, long long *, double *, int"
 
 # Headers of C and of common systems: a file of the same name in the search path would hide them.
 _HEADERS = """
