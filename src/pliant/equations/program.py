@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.equations.interface import runtime
-from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, KernelStruct, TablesStruct
+from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
 from pliant.equations.libraries import load_kernels
 from pliant.equations.tables import Tables, build_tables
 from pliant.equations.workspace import Workspace
@@ -35,7 +35,8 @@ class Program:
         self.table_seconds = time.perf_counter() - start
         self.library = runtime()
         self.kernels = load_kernels(self.tables.libraries)
-        self.compile_seconds = self.kernels.seconds
+        self.compile_seconds = self.kernels.compile_seconds
+        self._native = self.kernels.is_native
         self.struct = self._fill()
         self.jacobian_slots = _slots(self.tables, self.m, self.nv)
         self._local = threading.local()
@@ -48,12 +49,9 @@ class Program:
         for name in INTEGERS:
             setattr(struct, name, self.tables.integers[name].ctypes.data)
         for name in KERNELS:
-            functions = self.tables.kernels[name]
-            entries = (KernelStruct * max(1, len(functions)))()
-            for entry, function in zip(entries, functions, strict=False):
-                self.kernels.connect(function.name(), entry)
-            self._arrays.append(entries)
-            setattr(struct, name, ctypes.addressof(entries))
+            slots = self.kernels.slots([function.name() for function in self.tables.kernels[name]])
+            self._arrays.append(slots)
+            setattr(struct, name, ctypes.addressof(slots))
         return struct
 
     def workspace(self, binding: Binding) -> Workspace:
@@ -64,9 +62,13 @@ class Program:
             workspace = self._local.workspace = Workspace(self)
         if workspace.bound is not binding:
             workspace.bind(binding)
-        if self.kernels.pending:
-            self.kernels.refresh()
+        if not self._native:
+            self.refresh()
         return workspace
+
+    def refresh(self) -> None:
+        """Take up kernels whose compilation has ended since."""
+        self._native = self._native or self.kernels.refresh()
 
 
 def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ class TimeLoop:
         self._library, self._nq, self._nv, self._m = program.library, program.nq, program.nv, program.m
         self._workspace = Workspace(program)
         self._workspace.bind(binding)
-        self._kernels = program.kernels
+        self._program = program
         self._pointer = self._library.pl_run_new(self._workspace.address, method)
         if not self._pointer:
             check(Status.OUT_OF_MEMORY)
@@ -104,8 +104,7 @@ class TimeLoop:
 
     def advance(self, max_steps: int) -> Status:
         """Up to `max_steps` steps towards the last stop; returns a status."""
-        if self._kernels.pending:
-            self._kernels.refresh()
+        self._program.refresh()
         return Status(self._library.pl_run_advance(self._pointer, max_steps))
 
     def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> Status:

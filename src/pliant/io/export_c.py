@@ -21,8 +21,9 @@ import scipy.sparse as sp
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.equations.equations import Equations
+from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, Status
 from pliant.equations.libraries import runtime_sources
-from pliant.equations.tables import COUNTS, INTEGERS, KERNELS, NUMBERS, Tables, build_tables
+from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
@@ -40,6 +41,19 @@ from pliant.solve.integrator import (
 from pliant.solve.state import assemble
 
 RUNTIME = "runtime"
+UNUSED = ("virtual_machine.c", "batch.c")
+"""Files of the runtime that exported code does without."""
+STATUSES = (
+    Status.OK,
+    Status.SINGULAR,
+    Status.NOT_FINITE,
+    Status.NO_CONVERGENCE,
+    Status.STEP_TOO_SMALL,
+    Status.PROJECTION,
+    Status.POSITION_JUMPS,
+    Status.OUT_OF_MEMORY,
+)
+"""What exported functions may return."""
 
 
 METHODS: Mapping[str, type[Method]] = {
@@ -86,8 +100,9 @@ def c_files(
     name = c_text.robot_identifier(model.spec.title)
     plan = _with_followed_positions(model)
     tables = build_tables(model.system, plan)
-    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources().items()}
-    runtime[f"{RUNTIME}/pl_layout.h"] = _private_symbols(name, runtime) + runtime[f"{RUNTIME}/pl_layout.h"]
+    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources().items() if file not in UNUSED}
+    layout = f"{RUNTIME}/pl_layout.h"
+    runtime[layout] = _private_symbols(name, runtime) + runtime[layout]
     own = {f"{name}.c", f"{name}_equations.c", *(file for file in beside if file.endswith(".c"))}
     library = sorted(own | {file for file in runtime if file.endswith(".c")})
     system = model.system
@@ -98,10 +113,12 @@ def c_files(
         "contents": _contents(name, beside),
         "version": __version__,
         "enums": _enumerations(model, name.upper()),
+        "statuses": "\n".join(f"  {name.upper()}_{status.name} = {status.value}," for status in STATUSES),
+        "constants": str(tables.counts["n_theta"]),
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
         "followed": str(len(model.prescribed_accelerations)),
-        "own_times": str(len(tables.numbers["series_time"]) if model.prescribed_accelerations else 0),
+        "own_times": str(sum(len(x.time) for x in plan.table) if model.prescribed_accelerations else 0),
         "method": method,
         "method_number": str(METHODS[method].code),
         "step": f"{step:g}",
@@ -117,7 +134,7 @@ def c_files(
         f"{name}.h": filled("robot.h", words),
         f"{name}.c": filled("robot.c", words),
         f"{name}_equations.h": filled("robot_equations.h", words),
-        f"{name}_equations.c": _equations(model, tables, name, method, step),
+        f"{name}_equations.c": _equations(model, plan, tables, name, method, step),
         "main.c": filled("main.c", words),
         "CMakeLists.txt": filled("CMakeLists.txt", words),
         "README.txt": filled("README.txt", words),
@@ -166,7 +183,7 @@ def _private_symbols(name: str, runtime: Mapping[str, str]) -> str:
     """Definitions that put the robot's name before every function of the runtime."""
     symbols: set[str] = set()
     for text in runtime.values():
-        symbols.update(re.findall(r"^\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
+        symbols.update(re.findall(r"^(?!static)\w[\w *]*?\b(pl_\w+)\([^;{}]*\)(?:;| \{)", text, flags=re.MULTILINE))
     lines = ["/* Functions carry the robot's name, so that several robots can be linked into one program. */"]
     return "\n".join([*lines, *(f"#define {s} {name}_{s}" for s in sorted(symbols)), "", ""])
 
@@ -214,7 +231,7 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
     }
 
 
-def _equations(model: Model, tables: Tables, name: str, method: str, step: float) -> str:
+def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model)
     kernels = [f for library in tables.libraries for f in library.functions]
@@ -222,14 +239,11 @@ def _equations(model: Model, tables: Tables, name: str, method: str, step: float
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     start = _assembled_start(model)
     lower, upper = factor_bounds(tables)
-    options = np.zeros(8)
-    coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
-    options[: len(coefficients)] = coefficients
+    coefficients = METHODS[method](step=step).coefficients or (0.0, 0.0, 0.0, 0.0)  # type: ignore[call-arg]
     counts = dict(tables.counts)
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)
     frames = model.frames.values()
-    constants = model.system.constants.numbers
     parts = [
         f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
         f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
@@ -237,24 +251,25 @@ def _equations(model: Model, tables: Tables, name: str, method: str, step: float
         *_evaluations(name, of_parameters, symbol),
         f"const double {name}_default_step = {c_text.number(step)};",
         f"const char *const {name}_method = {c_text.string(method)};",
-        c_text.numbers(f"const double {name}_method_options", options).replace("[]", "[8]", 1),
+        *(
+            f"const double {name}_{x} = {c_text.number(value)};"
+            for x, value in zip(("alpha_m", "alpha_f", "beta", "gamma"), coefficients, strict=True)
+        ),
         c_text.names_list(f"const char *const {name}_q_names", model.q_names),
         c_text.names_list(f"const char *const {name}_v_names", model.v_names),
         c_text.names_list(f"const char *const {name}_parameter_names", model.parameter_names),
         c_text.names_list(f"const char *const {name}_input_names", model.input_names),
         c_text.names_list(f"const char *const {name}_frame_names", model.frames),
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
-        c_text.numbers(f"const double {name}_constants", constants),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
-        c_text.numbers(f"const double {name}_parameter_values", model.parameter_vector()),
         c_text.numbers(f"const double {name}_assembled_q", start.q),
-        c_text.integers(f"const int {name}_row_active", start.row_active),
         c_text.integers(f"const int {name}_series_bends", (not np.any(x.poly[:, 2:]) for x in model.plan.table)),
         c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
+        _binding(model, plan, tables, start.row_active, name),
         _tables(tables, counts, name, symbol),
     ]
     return "\n".join(parts)
@@ -268,17 +283,38 @@ def _evaluations(name: str, functions: Mapping[str, ca.Function], symbol: Mappin
     ]
 
 
+def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarray, name: str) -> str:
+    """The model's own numbers and inputs as initialized static data; everything is in force but redundant constraint rows."""
+    numbers = {
+        "constants": model.system.constants.numbers,
+        "parameters": model.parameter_vector(),
+        "held": np.zeros(len(plan.kinds)),
+        "series_time": np.concatenate([np.zeros(0), *(s.time for s in plan.table)]),
+        "series_poly": np.concatenate([np.zeros(0), *(s.poly.ravel() for s in plan.table)]),
+    }
+    integers = {
+        "input_kind": plan.kinds,
+        "input_series": plan.series,
+        "series_begin": np.cumsum([0, *(len(s.time) for s in plan.table)]),
+        "row_active": row_active,
+        "coordinate_force_active": [1] * tables.counts["n_cforce"],
+        "frame_force_active": [1] * tables.counts["n_fforce"],
+        "route_active": [1] * tables.counts["n_route"],
+    }
+    parts = [c_text.numbers(f"static const double bound_{x}", numbers[x]) for x in BINDING_NUMBERS]
+    parts += [c_text.integers(f"static const int bound_{x}", integers[x]) for x in BINDING_INTEGERS]
+    members = [f"  .{x} = bound_{x}," for x in (*BINDING_NUMBERS, *BINDING_INTEGERS)]
+    return "\n".join([*parts, "", f"const pl_binding {name}_binding = {{", *members, "};", ""])
+
+
 def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mapping[str, str]) -> str:
     """The tables of the runtime as initialized static data."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
-    parts += [c_text.numbers(f"static const double table_{x}", tables.numbers[x]) for x in NUMBERS]
     for slot in KERNELS:
-        # the declarator of an array of pointers to functions wraps around its name
-        functions = [symbol[f.name()] for f in tables.kernels[slot]]
-        declaration = f"static int (*table_{slot}[])({c_text.KERNEL_ARGUMENTS})"
-        parts.append(c_text.array(declaration, functions).replace("[] = {", " = {", 1))
+        kernels = [f"{{{symbol[f.name()]}, 0}}" for f in tables.kernels[slot]] or ["{0, 0}"]
+        parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
-    members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *NUMBERS, *KERNELS)]
+    members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]
     return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
 
 

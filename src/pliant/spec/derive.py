@@ -16,8 +16,7 @@ from pliant.spec.rod_frequencies import with_rod_frequencies
 
 
 def derive(robot: RobotSpec | str | Path) -> Equations:
-    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot.
-    """
+    """The equations of motion of a robot: a RobotSpec, a model file, or the name of a bundled robot."""
     if not isinstance(robot, RobotSpec | str | Path):
         raise ArgumentError(
             f"a robot cannot be {describe(robot)}", "give a RobotSpec, a model file, or the name of a bundled robot"

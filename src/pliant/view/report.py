@@ -228,7 +228,10 @@ def _fit(eqs: Equations, found: Fit, name: str) -> str:
 
 
 def _reproduction(eqs: Equations) -> str:
-    rows = [*versions().items(), ("kernels", eqs.binding.program.kernels.description)]
+    rows = [
+        *versions().items(),
+        ("kernels", "compiled" if eqs.binding.program.kernels.is_native else "in CasADi's virtual machine"),
+    ]
     return (
         f"{table(('', ''), rows)}<details><summary>model text</summary><pre>{text(dump(eqs.model.spec))}</pre></details>"
         f'<p class="note">Made by Pliant {__version__}. Save the model text as a file and run the same analyses to repeat this.</p>'

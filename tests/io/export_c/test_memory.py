@@ -59,7 +59,7 @@ def test_steps_take_no_memory(text: str, method: str, tmp_path: Path) -> None:
     wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
     program = export.build(export.write(COUNT_MEMORY), *wrap)
     creation, later, bad = numbers(program)[0]
-    assert creation > 20
+    assert creation > 5
     assert later == 0
     assert bad == 0
 
@@ -76,7 +76,7 @@ int main(void) {
   double values[ENTRIES];
   for (int reserve = 0; reserve < 2; ++reserve) {
     pl_linear *f = pl_linear_new(SIZE, colptr, row, order, 0);
-    if (reserve) pl_linear_reserve(f, LOWER, UPPER);
+    if (reserve && pl_linear_reserve(f, LOWER, UPPER)) return 1;
     calls = 0;
     srand(1);
     int solved = 0;

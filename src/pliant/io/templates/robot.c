@@ -11,11 +11,12 @@
 #define HELD 0 /* the kind of an input whose value the caller holds */
 
 struct robot_robot {
-  pl_tables tables; /* a copy, because which inputs are held is this robot's own */
   pl_work *work;
   pl_run *run;
   int stale;   /* parameters have changed since the constants were computed */
   int started; /* the run's accelerations belong to its state, inputs and parameters */
+  /* what the equations are evaluated with */
+  double constants[ROBOT_ALL_CONSTANTS + 1], parameters[ROBOT_PARAMETERS + 1], held[ROBOT_INPUTS + ROBOT_FOLLOWED + 1];
   int input_kind[ROBOT_INPUTS + ROBOT_FOLLOWED + 1], input_is_set[ROBOT_INPUTS + 1];
   double input_value[ROBOT_INPUTS + 1];
   int switch_count;
@@ -26,31 +27,38 @@ struct robot_robot {
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[4 * ROBOT_OWN_TIMES + 1];
 };
 
+/* Evaluate with this robot's own numbers, which start as the model's. */
+static void bind(robot_robot *robot) {
+  pl_binding binding = robot_binding;
+  memcpy(robot->constants, binding.constants, ROBOT_ALL_CONSTANTS * sizeof(double));
+  memcpy(robot->parameters, binding.parameters, ROBOT_PARAMETERS * sizeof(double));
+  memcpy(robot->input_kind, binding.input_kind, (ROBOT_INPUTS + ROBOT_FOLLOWED) * sizeof(int));
+  if (ROBOT_FOLLOWED) {
+    memcpy(robot->series_time, binding.series_time, ROBOT_OWN_TIMES * sizeof(double));
+    memcpy(robot->series_poly, binding.series_poly, 4 * ROBOT_OWN_TIMES * sizeof(double));
+    binding.series_time = robot->series_time, binding.series_poly = robot->series_poly;
+  }
+  binding.constants = robot->constants, binding.parameters = robot->parameters;
+  binding.held = robot->held, binding.input_kind = robot->input_kind;
+  pl_bind(robot->work, &binding);
+}
+
 robot_robot *robot_new(void) {
   robot_robot *robot = calloc(1, sizeof *robot);
   if (!robot) return NULL;
-  robot->tables = robot_tables;
-  memcpy(robot->input_kind, robot_tables.input_kind, (ROBOT_INPUTS + ROBOT_FOLLOWED) * sizeof(int));
-  robot->tables.input_kind = robot->input_kind;
-  if (ROBOT_FOLLOWED) {
-    memcpy(robot->series_time, robot_tables.series_time, ROBOT_OWN_TIMES * sizeof(double));
-    robot->tables.series_time = robot->series_time, robot->tables.series_poly = robot->series_poly;
-    memcpy(robot->series_poly, robot_tables.series_poly, 4 * ROBOT_OWN_TIMES * sizeof(double));
-  }
-  robot->work = pl_work_new(&robot->tables);
+  robot->work = pl_work_new(&robot_tables);
   robot->run = robot->work ? pl_run_new(robot->work, ROBOT_METHOD) : NULL;
-  if (!robot->run) {
+  if (!robot->run || pl_linear_reserve(robot->work->linear, robot_lower_entries, robot_upper_entries)) {
     robot_free(robot);
     return NULL;
   }
-  pl_linear_reserve(robot->work->linear, robot_lower_entries, robot_upper_entries);
-  memcpy(robot->work->parameters, robot_parameter_values, ROBOT_PARAMETERS * sizeof(double));
-  memcpy(robot->work->row_active, robot_row_active, ROBOT_CONSTRAINTS * sizeof(int));
-  memcpy(robot->run->option, robot_method_options, sizeof robot->run->option);
-  robot->run->fixed = 1;
-  robot->run->rtol = robot->run->atol = 1; /* for the error estimate, which a fixed step does not use */
-  robot->run->projection_tolerance = PROJECTION_TOLERANCE;
-  robot->run->stop = robot->stops;
+  bind(robot);
+  pl_run *r = robot->run;
+  r->alpha_m = robot_alpha_m, r->alpha_f = robot_alpha_f, r->beta = robot_beta, r->gamma = robot_gamma;
+  r->fixed = 1;
+  r->rtol = r->atol = 1; /* for the error estimate, which a fixed step does not use */
+  r->projection_tolerance = PROJECTION_TOLERANCE;
+  r->stop = robot->stops;
   robot->stale = 1;
   /* a start that cannot be assembled is told by the caller's own robot_initial_state or robot_step */
   (void)robot_initial_state(robot);
@@ -75,6 +83,7 @@ const char *robot_message(int status) {
     case ROBOT_STEP_TOO_SMALL: return "the step became too small";
     case ROBOT_PROJECTION: return "the constraints cannot be satisfied near this state: a loop does not close";
     case ROBOT_POSITION_JUMPS: return "a prescribed position jumps, and no finite force can follow";
+    case ROBOT_OUT_OF_MEMORY: return "there is no memory";
     case ROBOT_BAD_ARGUMENT: return "an index, a value or a step is outside what is allowed";
     default: return "unknown status";
   }
@@ -90,19 +99,19 @@ int robot_find(const char *const *names, const char *name) {
 
 int robot_set_parameter(robot_robot *robot, int parameter, double value) {
   if (parameter < 0 || parameter >= ROBOT_PARAMETERS || !isfinite(value)) return ROBOT_BAD_ARGUMENT;
-  if (robot->work->parameters[parameter] != value) robot->stale = 1;
-  robot->work->parameters[parameter] = value;
+  if (robot->parameters[parameter] != value) robot->stale = 1;
+  robot->parameters[parameter] = value;
   return ROBOT_OK;
 }
 
 double robot_parameter(const robot_robot *robot, int parameter) {
-  return parameter < 0 || parameter >= ROBOT_PARAMETERS ? NAN : robot->work->parameters[parameter];
+  return parameter < 0 || parameter >= ROBOT_PARAMETERS ? NAN : robot->parameters[parameter];
 }
 
 int robot_set_input(robot_robot *robot, int input, double value) {
   if (input < 0 || input >= ROBOT_INPUTS || !isfinite(value)) return ROBOT_BAD_ARGUMENT;
-  const int same = robot->input_is_set[input] && robot->work->held[input] == value;
-  robot->input_kind[input] = HELD, robot->input_is_set[input] = 1, robot->work->held[input] = value;
+  const int same = robot->input_is_set[input] && robot->held[input] == value;
+  robot->input_kind[input] = HELD, robot->input_is_set[input] = 1, robot->held[input] = value;
   if (!same) robot->started = 0;
   return ROBOT_OK;
 }
@@ -110,8 +119,8 @@ int robot_set_input(robot_robot *robot, int input, double value) {
 int robot_release_input(robot_robot *robot, int input) {
   if (input < 0 || input >= ROBOT_INPUTS) return ROBOT_BAD_ARGUMENT;
   if (!robot->input_is_set[input]) return ROBOT_OK;
-  robot->input_kind[input] = robot_tables.input_kind[input], robot->input_is_set[input] = 0;
-  robot->work->held[input] = robot->input_value[input];
+  robot->input_kind[input] = robot_binding.input_kind[input], robot->input_is_set[input] = 0;
+  robot->held[input] = robot->input_value[input];
   robot->started = 0;
   return ROBOT_OK;
 }
@@ -133,16 +142,15 @@ static void sort_switches(robot_robot *robot) {
 static int update(robot_robot *robot) {
   if (!robot->stale) return ROBOT_OK;
   pl_work *w = robot->work;
-  const double *arg[1] = {w->parameters};
+  const double *arg[1] = {robot->parameters};
   double *constants[1] = {robot->symbolic}, *inputs[1] = {robot->input_value}, *switches[1] = {robot->switches};
   robot_evaluate_constants(arg, constants, w->kernel_iw, w->kernel_w, 0);
   for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i)
     if (!isfinite(robot->symbolic[i])) return ROBOT_NOT_FINITE;
-  memcpy(w->theta, robot_constants, (size_t)robot_tables.n_theta * sizeof(double));
-  for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i) w->theta[robot_symbolic_at[i]] = robot->symbolic[i];
+  for (int i = 0; i < ROBOT_SYMBOLIC_CONSTANTS; ++i) robot->constants[robot_symbolic_at[i]] = robot->symbolic[i];
   robot_evaluate_inputs(arg, inputs, w->kernel_iw, w->kernel_w, 0);
   for (int i = 0; i < ROBOT_INPUTS; ++i)
-    if (!robot->input_is_set[i]) w->held[i] = robot->input_value[i];
+    if (!robot->input_is_set[i]) robot->held[i] = robot->input_value[i];
   robot_evaluate_switches(arg, switches, w->kernel_iw, w->kernel_w, 0);
   sort_switches(robot);
   robot->stale = robot->started = 0;
@@ -348,7 +356,7 @@ int robot_initial_state(robot_robot *robot) {
   const int status = update(robot);
   if (status) return status;
   pl_run *r = robot->run;
-  const double *arg[1] = {robot->work->parameters};
+  const double *arg[1] = {robot->parameters};
   double *res[2] = {r->q, r->v};
   robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
   r->t = r->work[0] = r->work[1] = 0;
@@ -370,7 +378,7 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   if (!finite) return ROBOT_BAD_ARGUMENT;
   memmove(robot->run->q, q, ROBOT_POSITIONS * sizeof(double));
   memmove(robot->run->v, v, ROBOT_RATES * sizeof(double));
-  pl_normalize(&robot->tables, robot->run->q);
+  pl_normalize(&robot_tables, robot->run->q);
   robot->run->t = t;
   robot->started = 0;
   const int status = update(robot);
@@ -392,16 +400,16 @@ static double next_jump(const robot_robot *robot, double t) {
   for (int i = 0; i < robot->switch_count && next == INFINITY; ++i)
     if (robot->switches[i] > t) next = robot->switches[i];
   for (int i = 0; i < ROBOT_INPUTS; ++i) {
-    const int series = robot_tables.input_series[i];
+    const int series = robot_binding.input_series[i];
     if (robot->input_is_set[i] || series < 0 || !robot_series_bends[series]) continue;
-    int low = robot_tables.series_begin[series] - 1, high = robot_tables.series_begin[series + 1];
+    int low = robot_binding.series_begin[series] - 1, high = robot_binding.series_begin[series + 1];
     const int end = high;
     while (high - low > 1) { /* times up to low are at or before t, those from high on after it */
       const int middle = low + (high - low) / 2;
-      if (robot_tables.series_time[middle] > t) high = middle;
+      if (robot_binding.series_time[middle] > t) high = middle;
       else low = middle;
     }
-    if (high < end) next = fmin(next, robot_tables.series_time[high]);
+    if (high < end) next = fmin(next, robot_binding.series_time[high]);
   }
   return next;
 }
@@ -431,4 +439,4 @@ int robot_step(robot_robot *robot, double dt) {
 double robot_time(const robot_robot *robot) { return robot->run->t; }
 const double *robot_q(const robot_robot *robot) { return robot->run->q; }
 const double *robot_v(const robot_robot *robot) { return robot->run->v; }
-const double *robot_multipliers(const robot_robot *robot) { return robot->run->lambda; }
+const double *robot_multipliers(const robot_robot *robot) { return robot->run->multipliers; }

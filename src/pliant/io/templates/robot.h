@@ -16,13 +16,7 @@ extern "C" {
 @enums@
 /* What functions return: ROBOT_OK, or what went wrong. robot_message gives a sentence. */
 enum {
-  ROBOT_OK = 0,
-  ROBOT_SINGULAR = 1,
-  ROBOT_NOT_FINITE = 2,
-  ROBOT_NO_CONVERGENCE = 3,
-  ROBOT_STEP_TOO_SMALL = 4,
-  ROBOT_PROJECTION = 7,
-  ROBOT_POSITION_JUMPS = 8,
+@statuses@
   ROBOT_BAD_ARGUMENT = 100
 };
 

@@ -7,6 +7,7 @@
 /* ROBOT_FOLLOWED: positions that prescribed accelerations lead to, inputs after the named ones. ROBOT_OWN_TIMES: times of
  * all series, when a robot needs its own copy of them. */
 enum {
+  ROBOT_ALL_CONSTANTS = @constants@,
   ROBOT_SYMBOLIC_CONSTANTS = @symbolic@,
   ROBOT_SWITCHES = @switches@,
   ROBOT_METHOD = @method_number@,
@@ -15,20 +16,20 @@ enum {
 };
 
 extern const pl_tables robot_tables;
-/* Constants of all elements; those that depend on parameters stand at robot_symbolic_at. */
-extern const double robot_constants[];
+/* The model's own constants, parameters and inputs, and the constraint rows in force. Constants that depend on parameters
+ * stand at robot_symbolic_at. */
+extern const pl_binding robot_binding;
 extern const int robot_symbolic_at[];
-extern const double robot_parameter_values[];
-/* Positions that satisfy the constraints at the model's own parameters, and the constraint rows in force. */
+/* Positions that satisfy the constraints at the model's own parameters. */
 extern const double robot_assembled_q[];
-extern const int robot_row_active[];
 /* Whether a recorded series jumps or bends at its times, so that steps have to end there. */
 extern const int robot_series_bends[];
 /* The signal that is the acceleration of a followed position, and its constraint row. */
 extern const int robot_followed_signal[], robot_followed_row[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
-extern const double robot_method_options[8];
+/* Coefficients of generalized-alpha and Newmark. */
+extern const double robot_alpha_m, robot_alpha_f, robot_beta, robot_gamma;
 /* Bounds on the entries of the factors of the system matrix, whatever the pivots. */
 extern const int robot_lower_entries, robot_upper_entries;
 
