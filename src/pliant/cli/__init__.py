@@ -102,10 +102,14 @@ class Commands(TyperGroup):
         """The command that was called, with its options in place of the entry in the list."""
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None, "an unknown command is refused above"
-        module = import_module(f"pliant.cli.{COMMANDS[name][0]}")
-        one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        one.command(name)(getattr(module, name))
-        return name, typer.main.get_command(one), rest
+        return name, command(name), rest
+
+
+def command(name: str) -> Any:
+    """A command with its options; its module is imported here."""
+    one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    one.command(name)(getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name))
+    return typer.main.get_command(one)
 
 
 def application() -> Any:
