@@ -239,7 +239,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     start = _assembled_start(model)
     lower, upper = factor_bounds(tables)
-    coefficients = METHODS[method](step=step).coefficients or (0.0, 0.0, 0.0, 0.0)  # type: ignore[call-arg]
+    coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)
@@ -252,8 +252,8 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         f"const double {name}_default_step = {c_text.number(step)};",
         f"const char *const {name}_method = {c_text.string(method)};",
         *(
-            f"const double {name}_{x} = {c_text.number(value)};"
-            for x, value in zip(("alpha_m", "alpha_f", "beta", "gamma"), coefficients, strict=True)
+            f"const double {name}_{x} = {c_text.number(coefficients.get(x, 0.0))};"
+            for x in ("alpha_m", "alpha_f", "beta", "gamma")
         ),
         c_text.names_list(f"const char *const {name}_q_names", model.q_names),
         c_text.names_list(f"const char *const {name}_v_names", model.v_names),
