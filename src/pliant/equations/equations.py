@@ -104,6 +104,8 @@ class Equations:
         What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are checked against
         the `minimum` and `maximum` that the model gives them, unless `within_limits` is False.
         """
+        if inputs is None and parameters is None:
+            return self
         inputs, parameters = mapping("inputs", inputs), mapping("parameters", parameters)
         if within_limits and parameters:
             check_limits(self.model, parameters)
