@@ -28,10 +28,10 @@ def test_results_are_the_same_after_other_states(name: str) -> None:
     q, v = used.initial_state()
     v = v + 0.1 * rng.normal(size=v.size)
     first = results(used, q, v)
-    for size in (0.3, 1e3, 1e-3):
+    pliant.simulate(used, 0.02)
+    for size in (1e3, 0.3):
         with suppress(RuntimeError):  # states without an answer leave no trace either
             results(used, q + size * 0.1 * rng.normal(size=q.size), size * rng.normal(size=v.size))
-    pliant.simulate(used, 0.02)
     for again in (results(used, q, v), results(fresh, q, v)):
         for one, other in zip(first, again, strict=True):
             assert np.array_equal(one, other)
