@@ -99,8 +99,9 @@ void pl_work_free(pl_work *);
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
 void pl_work_view(pl_work *, pl_view *);
-/* How often the whole system has been evaluated. */
+/* How often the whole system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
+long pl_factorizations(const pl_work *);
 
 /* virtual_machine.c: `pl_virtual_machine` as a kernel's function evaluates CasADi's function of the kernel's number, with
  * the address of casadi_c_eval_id set once before. */

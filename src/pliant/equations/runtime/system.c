@@ -122,6 +122,7 @@ void pl_work_view(pl_work *w, pl_view *view) {
 }
 
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
+long pl_factorizations(const pl_work *w) { return w->factorizations; }
 
 size_t pl_layout_size(int which) {
   static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_view), sizeof(pl_run_head)};
