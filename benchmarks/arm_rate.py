@@ -27,10 +27,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from pliant.equations.compiled import CompiledEngine
 
 import pliant
 from pliant.equations.compile import KERNEL_FLAGS, build_library
-from pliant.equations.compiled import CompiledEngine
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3
 from pliant.model.system import SystemBuilder

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
+from oracle import Oracle
 
 from pliant.constraint.frames import frame_constraint
 from pliant.equations.binding import Binding
@@ -25,8 +25,6 @@ from pliant.model.system import System, SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION
-
-sys.path.insert(0, str(Path(__file__).parent))  # for `inertia_cases` and `oracle`
 
 MOTIONS = {
     "translation": TRANSLATION,
@@ -43,7 +41,7 @@ class Sample:
     system: System
     plan: InputPlan
     binding: Binding
-    oracle: Any
+    oracle: Oracle
     t: float
     q: np.ndarray
     v: np.ndarray
@@ -103,8 +101,6 @@ class RandomSystem:
         With `coupled` also between two frames, with an element that is not based on the frame, with two elements at
         once, and with an element and a frame that it moves.
         """
-        from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
-
         rng, builder = self.rng, self.builder
         count = len(self.first_coordinates)
 
@@ -203,8 +199,6 @@ class RandomSystem:
 
     def finish(self) -> Sample:
         """The equations at a random state."""
-        from oracle import Oracle
-
         system, rng = self.builder.build(), self.rng
         plan = random_plan(system.signal_count)
         values = {"held": [0.7, 0, 0], "parameters": [1.3]} if system.signal_count else {}

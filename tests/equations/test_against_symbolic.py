@@ -288,7 +288,8 @@ def test_projection(sample: Any) -> None:
 
 
 def test_node_jacobians(sample: Any) -> None:
-    for node in range(len(sample.system.nodes)):
+    count = len(sample.system.nodes)
+    for node in range(0, count, max(1, count // 6)):
         close(sample.binding.node_jacobian(sample.q, node), sample.oracle.node_jacobian(sample.q, node), 1e-13)
 
 

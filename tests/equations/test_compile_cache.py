@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from pliant.equations import compile as cache
-from pliant.equations.compile import CompileError, NoCompiler, build_library, find_compiler, load_libraries
-from pliant.equations.kernel import motion_kernels
-from pliant.motion import SCREW
+from pliant.equations.compile import CompileError, NoCompiler, build_library, find_compiler
 
-MAXIMA = {"PL_MAX_K": 6, "PL_MAX_FRAMES": 3, "PL_MAX_ROWS": 6, "PL_MAX_SIGNALS": 6, "PL_MAX_INERTIA": 12}
 FLAGS = ("-O0", "-fPIC")
 
 
@@ -97,8 +94,6 @@ def test_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_compiler() is None
     with pytest.raises(NoCompiler, match="gcc"):
         build(5)
-    with pytest.raises(NoCompiler):
-        load_libraries((motion_kernels(SCREW),), MAXIMA)
 
 
 def test_chosen_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,8 +137,9 @@ def run_together(script: str, count: int) -> list[str]:
 
 MODEL = """
 import numpy as np
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.tables import InputPlan
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.geometry import se3
 from pliant.motion import SCREW
@@ -153,9 +149,8 @@ builder.gravity([0, 0, -9.81])
 builder.element(0, [(SCREW, se3.identity(), [0, 0, 0, 0, 1, 0])])
 builder.mass(1, 2.0, ca.DM([0.5, 0, 0]), ca.DM.zeros(3, 3), se3.identity())
 system = builder.build()
-engine = CompiledEngine(system, InputPlan())
-engine.theta[:] = system.constants.numbers
-print(engine.forward(0.0, np.zeros(1), np.zeros(1))[0][0])
+binding = Binding.of(Program(system, InputPlan()))
+print(binding.forward(0.0, np.zeros(1), np.zeros(1))[0][0])
 """
 
 

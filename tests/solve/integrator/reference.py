@@ -303,3 +303,22 @@ class Reference:
         rtol, atol = self.method.relative_tolerance, self.method.absolute_tolerance
         x, y = e_q / (atol + rtol * scale), e_v / (atol + rtol * np.maximum(np.abs(v0), np.abs(v1)))
         return float(np.sqrt(np.mean(np.concatenate([x, y]) ** 2)))
+
+
+def assert_newmark_steps(
+    binding: Binding, method: Method, time: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> None:
+    """Successive states of an unconstrained system (one per row) solve the equations of generalized-alpha or Newmark."""
+    alpha_m, alpha_f, beta, gamma = (method.coefficients.get(x, 0.0) for x in ("alpha_m", "alpha_f", "beta", "gamma"))
+    group, lead = Group(binding.system), np.zeros(binding.nv)
+    for k, h in enumerate(np.diff(time)):
+        average = a[k] + h * lead
+        after = ((1 - alpha_f) * a[k + 1] + alpha_f * a[k] - alpha_m * average) / (1 - alpha_m)
+        x = h * v[k] + h * h * ((0.5 - beta) * average + beta * after)
+        np.testing.assert_allclose(group.difference(q[k], q[k + 1]), x, rtol=0, atol=1e-12)
+        rates = v[k] + h * ((1 - gamma) * average + gamma * after)
+        np.testing.assert_allclose(v[k + 1], rates, rtol=0, atol=1e-10)
+        state = time[k + 1], q[k + 1], v[k + 1]
+        force = np.abs(binding.inverse(*state, 0 * lead)).max()
+        np.testing.assert_allclose(binding.inverse(*state, a[k + 1]), 0, atol=1e-7 * force)
+        lead = (after - a[k + 1]) / h
