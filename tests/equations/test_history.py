@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.equations.equations import Equations, derive
+from pliant.equations.equations import Equations
+from pliant.spec.derive import derive
 
 MODELS = ("four_bar", "leg", "spider_web", "three_section_arm")
 

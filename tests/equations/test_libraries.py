@@ -20,7 +20,6 @@ import pytest
 
 from pliant.equations import compiling, libraries
 from pliant.equations.compiling import KERNEL_FLAGS, Source, is_sound
-from pliant.equations.equations import derive
 from pliant.equations.kernel import Kernels, dense_function, motion_kernels
 from pliant.equations.layout import KernelStruct
 from pliant.equations.libraries import (
@@ -35,6 +34,7 @@ from pliant.equations.libraries import (
 )
 from pliant.equations.tables import build_tables
 from pliant.motion import SCREW
+from pliant.spec.derive import derive
 from pliant.spec.reader import load
 
 FLAGS = ("-O0",)

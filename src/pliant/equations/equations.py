@@ -124,7 +124,9 @@ class Equations:
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
         other._inputs = self._inputs | self._core.checked_inputs(inputs)
-        other._parameters = self._parameters | {name: float(value) for name, value in parameters.items()}
+        other._parameters = self._parameters | {
+            name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
+        }
         return other
 
     @property
