@@ -12,6 +12,7 @@ import numpy as np
 from pliant.equations.binding import Batch, Binding
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function
+from pliant.geometry import quaternion
 from pliant.output.outputs import EnergyOutput
 
 NUMBERS_PER_FRAME = 60
@@ -130,32 +131,10 @@ def _frames(eqs: Equations, bound: Binding, batch: Batch) -> dict[str, np.ndarra
     velocity = V[..., :3] + np.cross(angular, position)
     return {
         "position": position,
-        "quaternion": quaternions(rotation),
+        "quaternion": quaternion.from_matrix(rotation),
         "velocity": velocity,
         "angular_velocity": angular,
     }
-
-
-def quaternions(R: np.ndarray) -> np.ndarray:
-    """Unit quaternions [w, x, y, z] with w >= 0 of rotation matrices (... x 3 x 3)."""
-    t = np.trace(R, axis1=-2, axis2=-1)
-    d = np.stack([R[..., k, k] for k in range(3)], axis=-1)
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    xy, xz, yz = (R[..., i, j] + R[..., j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
-    # four ways to write the same quaternion; the one with the largest leading term is the accurate one
-    forms = np.stack(
-        [
-            np.stack([1 + t, skew[..., 0], skew[..., 1], skew[..., 2]], axis=-1),
-            np.stack([skew[..., 0], 1 + 2 * d[..., 0] - t, xy, xz], axis=-1),
-            np.stack([skew[..., 1], xy, 1 + 2 * d[..., 1] - t, yz], axis=-1),
-            np.stack([skew[..., 2], xz, yz, 1 + 2 * d[..., 2] - t], axis=-1),
-        ],
-        axis=-2,
-    )
-    best = np.argmax(np.concatenate([t[..., None], d], axis=-1), axis=-1)
-    Q = np.take_along_axis(forms, best[..., None, None], axis=-2)[..., 0, :]
-    Q = Q / np.linalg.norm(Q, axis=-1, keepdims=True)
-    return np.where(Q[..., :1] < 0, -Q, Q)
 
 
 def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
