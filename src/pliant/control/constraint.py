@@ -23,6 +23,7 @@ from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
 from pliant.solve.linear import StateSpace
 from pliant.solve.plant import Plant
+from pliant.solve.saddle import saddle_matrix
 from pliant.solve.state import State
 from pliant.solve.watch import Now
 
@@ -128,7 +129,7 @@ class ConstraintControl:
         on = bound.active_rows
         J = bound.constraints(now.t, now.q, now.v)[3].toarray()[on]
         n, m = len(a), len(J)
-        kkt = np.block([[bound.mass_matrix(now.q).toarray(), -J.T], [J, np.zeros((m, m))]])
+        kkt = saddle_matrix(bound.mass_matrix(now.q).toarray(), J)
         change = np.linalg.solve(kkt, np.vstack([by_input, np.zeros((m, len(columns)))]))[:n]
         here = self._acceleration(now, a)
         return self.task.jacobian(eqs, now.q, self.parameters) @ change, here

@@ -21,6 +21,7 @@ from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.scalar import AngularSpeed, Number, Time
 from pliant.solve.equilibrium import Equilibrium, equilibrium
 from pliant.solve.plant import Plant
+from pliant.solve.saddle import saddle_matrix
 from pliant.solve.stability import judge
 from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Now
@@ -132,7 +133,7 @@ class StaticModel:
             spring = 4.0 * (np.linalg.norm(K) or 1.0) / max(float(np.linalg.norm(T)) ** 2, 1e-300)
             K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
         m = len(J)
-        kkt = np.block([[K, -J.T], [J, np.zeros((m, m))]])
+        kkt = saddle_matrix(K, J)
         self._moving = kkt, linear.damping, linear.mass
         columns = [eqs.inputs.index(name) for name in self.inputs]
         force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]

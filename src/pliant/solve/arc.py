@@ -18,6 +18,7 @@ import scipy.sparse.linalg as spla
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.loading import Loading
+from pliant.solve.saddle import saddle_matrix
 from pliant.solve.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
 from pliant.solve.statics import Statics, largest_turn
 
@@ -230,20 +231,16 @@ class _Bordered:
         self._scale = s = metric.scale
         row = metric.matrix.T @ border.q
         self._border = b = f / max(np.abs(row).max(initial=0.0), abs(border.value) / s, 1e-300)
-        K, J = at.stiffness, sp.diags(active) @ at.jacobian if m else at.jacobian
+        K, J = at.stiffness, f * at.jacobian
         column = np.concatenate([s * by_value[0], f * s * active * by_value[1]])
         last = np.concatenate([b * row, np.zeros(m)])
         corner = b * border.value / s
         self._matrix: Any
         if n + m < DENSE_BELOW:
-            self._matrix = np.zeros((n + m + 1, n + m + 1))
-            self._matrix[:n, :n] = K.toarray()
-            self._matrix[n:-1, :n] = f * J.toarray()
-            self._matrix[:n, n:-1] = -self._matrix[n:-1, :n].T
-            self._matrix[range(n, n + m), range(n, n + m)] = f * (1.0 - active)
-            self._matrix[:-1, -1], self._matrix[-1, :-1], self._matrix[-1, -1] = column, last, corner
+            inner = saddle_matrix(K.toarray(), J.toarray(), active, unit=f)
+            self._matrix = np.block([[inner, column[:, None]], [last, corner]])
         else:
-            inner = sp.bmat([[K, -f * J.T], [f * J, f * sp.diags(1.0 - active)]]) if m else K
+            inner = saddle_matrix(K, J, active, unit=f)
             self._matrix = sp.bmat(
                 [[inner, sp.csc_matrix(column[:, None])], [sp.csc_matrix(last), sp.csc_matrix([[corner]])]],
                 format="csc",

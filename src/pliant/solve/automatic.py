@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.equations.binding import Binding
-from pliant.solve.independent import null_space
 from pliant.solve.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock
+from pliant.solve.saddle import first_order_matrix, on_allowed_motions
 
 # An explicit method needs about |eigenvalue| T / 3 steps for stability alone; beyond this many, implicit is cheaper.
 EXPLICIT_STEPS = 4000
@@ -43,14 +43,11 @@ def _stiffness(bound: Binding, begin: float, end: float, q: np.ndarray, v: np.nd
         return True, f"{bound.nv} rates with springs"
     a, multipliers = bound.forward(begin, q, v)
     linear = bound.linearized(begin, q, v, a, multipliers)
-    Z = null_space(linear.jacobian.toarray()[bound.active_rows])
-    K, C, M = (Z.T @ x.toarray() @ Z for x in (linear.stiffness, linear.damping, linear.mass))
-    f = len(M)
-    if f == 0:
+    _, K, C, M = on_allowed_motions(linear, bound.active_rows)
+    if not len(M):
         return False, "no free motion"
     try:
-        A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K), -la.solve(M, C)]])
-        values = np.linalg.eigvals(A)
+        values = np.linalg.eigvals(first_order_matrix(K, C, M))
     except (la.LinAlgError, np.linalg.LinAlgError):
         return True, "a mass matrix that is nearly singular"
     duration = end - begin

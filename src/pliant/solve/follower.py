@@ -16,6 +16,7 @@ from pliant.language.arguments import ArgumentError, whole
 from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.path import PathPoint, leading
 from pliant.solve.path_record import PathRecord
+from pliant.solve.saddle import balancing_multipliers
 from pliant.solve.stability import stiffness_scaling
 
 # Lengths are in the metric of `arc.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
@@ -241,8 +242,7 @@ class Follower:
         force = place.at.stiffness @ direction
         change = np.zeros(self.statics.bound.m)
         if self.statics.bound.m:
-            change = np.linalg.lstsq(place.at.jacobian.toarray().T, force, rcond=None)[0]
-            change *= self.statics.bound.row_active
+            change = balancing_multipliers(place.at, force, self.statics.bound.active_rows)
         way = Direction(direction, change, 0.0)
         # across the path that is left: the branch then cannot be mistaken for it
         along = place.metric.dot(way, place.tangent)

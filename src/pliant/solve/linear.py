@@ -18,6 +18,7 @@ from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
 from pliant.solve.modal import at_rest
+from pliant.solve.saddle import saddle_matrix
 from pliant.solve.state import State, assemble, given_state
 
 
@@ -110,7 +111,7 @@ def linearize(
     if m:
         P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
     Rq, Rv = _force_by_input(eqs, bound, t, q, v)
-    kkt = np.block([[M, -J.T], [J, np.zeros((m, m))]])
+    kkt = saddle_matrix(M, J)
     by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
     by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
     by_u = np.linalg.solve(kkt, -np.vstack([Rq, Rv[on] if m else np.zeros((0, Rq.shape[1]))]))

@@ -15,7 +15,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, need_equations, whole
 from pliant.language.display import shown
 from pliant.solve.equilibrium import brought_along
-from pliant.solve.independent import null_space
+from pliant.solve.saddle import balancing_multipliers, first_order_matrix, on_allowed_motions
 from pliant.solve.state import State, assemble, given_state
 
 DENSE_UP_TO = 1200
@@ -105,15 +105,13 @@ def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]
     multipliers = np.zeros(bound.m)
     if bound.m:
         linear = bound.linearized(t, q, zero, zero, multipliers)
-        on = bound.active_rows
-        multipliers[on] = np.linalg.lstsq(linear.jacobian.toarray()[on].T, linear.residual, rcond=None)[0]
+        multipliers = balancing_multipliers(linear, linear.residual, bound.active_rows)
     linear = bound.linearized(t, q, zero, zero, multipliers)
     return linear, State(q, zero, t, multipliers)
 
 
 def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    Z = null_space(linear.jacobian.toarray())
-    K, C, M = (Z.T @ x.toarray() @ Z for x in (linear.stiffness, linear.damping, linear.mass))
+    Z, K, C, M = on_allowed_motions(linear)
     f = len(K)
     if f == 0:
         return np.zeros(0), np.zeros((Z.shape[0], 0)), np.zeros(0, dtype=complex)
@@ -131,8 +129,7 @@ def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarra
     count = f if count is None else min(count, f)
     squares, shapes = squares[:count], shapes[:, :count]
     # damped eigenvalues, matched to the undamped modes by the largest share of modal energy
-    A = np.block([[np.zeros((f, f)), np.eye(f)], [-la.solve(M, K, assume_a="pos"), -la.solve(M, C, assume_a="pos")]])
-    values, vectors = la.eig(A)
+    values, vectors = la.eig(first_order_matrix(K, C, M))
     energy = np.abs(shapes.T @ M @ vectors[:f]) ** 2
     total = np.einsum("ij,ij->j", vectors[:f].conj(), M @ vectors[:f]).real
     share = energy / np.maximum(total, 1e-300)

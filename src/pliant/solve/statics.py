@@ -18,6 +18,7 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent import null_space
 from pliant.solve.inertia import is_symmetric, negative_eigenvalues
+from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.stability import DENSE_UP_TO, stiffness_scaling
 
 MAX_ITERATIONS = 200
@@ -145,11 +146,7 @@ class Statics:
 
     def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
         """Multipliers that carry as much of the imbalance as they can."""
-        J = at.jacobian.toarray()[self.bound.active_rows]
-        free_force = force + at.jacobian.T @ multipliers
-        out = np.zeros(self.bound.m)
-        out[self.bound.active_rows] = np.linalg.lstsq(J.T, free_force, rcond=None)[0]
-        return out
+        return balancing_multipliers(at, force + at.jacobian.T @ multipliers, self.bound.active_rows)
 
     def _has_potential(self, q: np.ndarray) -> bool:
         """Whether the stored energy explains all forces: not so where loads and drives do work."""
@@ -173,14 +170,9 @@ class Statics:
             downhill = self._downhill(at, force, phi, damping * stiffness / mass)
             if downhill is not None:
                 return downhill
-        active = sp.diags(bound.row_active.astype(float))
-        J = active @ at.jacobian
         K = at.stiffness + damping * stiffness / mass * at.mass
         rhs = -np.concatenate([force, phi])
-        if bound.m:
-            matrix = sp.bmat([[K, -J.T], [J, sp.diags(1.0 - bound.row_active)]], format="csc")
-        else:
-            matrix = sp.csc_matrix(K)
+        matrix = saddle_matrix(K, at.jacobian, bound.row_active)
         again: Again | None = None
         try:
             factors = spla.splu(matrix)
