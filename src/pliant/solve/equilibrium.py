@@ -16,7 +16,7 @@ from pliant.language.display import shown
 from pliant.solve.arc import robot_size
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.settle import settle
-from pliant.solve.stability import DENSE_UP_TO, judge, judge_large
+from pliant.solve.stability import DENSE_UP_TO, Stability, judge, judge_large
 from pliant.solve.state import State, assemble, given_state
 from pliant.solve.statics import Statics
 from pliant.solve.turns import turns_near_limit
@@ -164,23 +164,29 @@ def equilibrium(
             judged = judge(at) or judge_large(at)
     residual = float(np.max(np.abs(at.residual), initial=0.0))
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
-    if done:
-        kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
-        if stable is None and stiffness is not None:
-            kind = "neutral (it can drift without force)"
-        plural = "" if iterations == 1 else "s"
-        why = f": {judged.remark}" if judged is not None and judged.remark else ""
-        notes.insert(0, f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}")
-    else:
-        worst = eqs.rates[int(np.argmax(np.abs(at.residual)))] if bound.nv else ""
-        notes.insert(
-            0,
-            f"no equilibrium found: a force of {residual:.3g} on '{worst}' stays unbalanced after {iterations} "
-            "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it.",
-        )
+    notes.insert(0, _found(judged, iterations) if done else _not_found(eqs, at.residual, iterations))
     notes += turns_near_limit(eqs.model, bound, q[None])
     status = "converged" if done else "failed"
     return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
+
+
+def _found(judged: Stability | None, iterations: int) -> str:
+    stable = None if judged is None else judged.stable
+    kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
+    if judged is not None and stable is None and judged.lowest is not None:
+        kind = "neutral (it can drift without force)"
+    plural = "" if iterations == 1 else "s"
+    why = f": {judged.remark}" if judged is not None and judged.remark else ""
+    return f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}"
+
+
+def _not_found(eqs: Equations, residual: np.ndarray, iterations: int) -> str:
+    size = np.abs(residual)
+    worst = eqs.rates[int(np.argmax(size))] if len(size) else ""
+    return (
+        f"no equilibrium found: a force of {size.max(initial=0.0):.3g} on '{worst}' stays unbalanced after {iterations} "
+        "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it."
+    )
 
 
 SQUEEZED = 1e-3

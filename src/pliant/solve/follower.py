@@ -53,8 +53,8 @@ class Branch:
         whole("the mode of a branch", self.mode, least=1)
 
 
-class _Jumped(Exception):
-    """The two ends of a step are on different paths."""
+class _TooLong(Exception):
+    """A step does not converge, bends too much, or ends on another path."""
 
 
 class Follower:
@@ -87,14 +87,10 @@ class Follower:
             place = switched
         step = min(FIRST_STEP, self.max_step)
         while len(self.record.places) < self.max_points:
-            new = self._attempt(place, step)
-            ended: str | Place | None = None
-            if new is not None:
-                try:
-                    ended = self._between(place, new, step)
-                except _Jumped:
-                    new = None
-            if new is None:
+            try:
+                new = self._attempt(place, step)
+                ended = self._between(place, new, step)
+            except _TooLong:
                 step *= 0.4
                 self.rejected += 1
                 if step < MIN_STEP:
@@ -120,18 +116,42 @@ class Follower:
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
         )
 
-    def _attempt(self, place: Place, step: float) -> Place | None:
-        """The next point, unless the step is too long for it to be trusted."""
+    def _attempt(self, place: Place, step: float) -> Place:
+        """The next point; raises _TooLong where it is not found, or cannot be trusted."""
         self.tried += 1
         new = self.statics.step(place, step)
         if new is None or new.tangent is None or place.tangent is None:
-            return None
-        return new if place.metric.dot(place.tangent, new.tangent) >= MAX_BEND or step < 10 * MIN_STEP else None
+            raise _TooLong
+        if place.metric.dot(place.tangent, new.tangent) < MAX_BEND and step >= 10 * MIN_STEP:
+            raise _TooLong
+        return new
 
     # -- what happens within a step ----------------------------------------------------------------------------------
 
     def _between(self, place: Place, new: Place, step: float) -> str | Place | None:
         """Record what lies between two points, in order: a status if the path ends there, a place if it branches off."""
+        previous = None
+        for length, kind, where, k in sorted(self._special_points(place, new, step), key=lambda x: x[0]):
+            if kind in ("completed", "stopped"):
+                end = self._exactly(where) if kind == "completed" else where
+                self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
+                return kind
+            direction = _critical(where, k)
+            same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
+            if same:
+                self.record.more(direction)
+            else:
+                self.record.add(where, kind, direction)
+            if kind == "bifurcation":
+                previous = length
+                self.modes += 1
+                if self.branch is not None and self.branch.mode == self.modes:
+                    return self._switch(where, direction) or "failed"
+        return None
+
+    def _special_points(self, place: Place, new: Place, step: float) -> list[tuple[float, str, Place, int]]:
+        """Limit points, bifurcations and ends within a step: length along it, what it is, the point, and the number of the
+        eigenvalue that vanishes there (-1 for none)."""
         found: list[tuple[float, str, Place, int]] = []
         fold = None
         if place.tau * new.tau < 0:
@@ -152,27 +172,7 @@ class Follower:
             if test(place) * test(new) <= 0 and test(new) != test(place):
                 at = self._locate(place, new, step, test)
                 found.append((at[0], status, at[1], -1))
-        previous = None
-        for length, kind, where, k in sorted(found, key=lambda x: x[0]):
-            if kind in ("completed", "stopped"):
-                end = self._exactly(where) if kind == "completed" else where
-                self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
-                return kind
-            direction = _critical(where, k)
-            same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
-            if same:
-                self.record.more(direction)
-            else:
-                self.record.add(where, kind, direction)
-            if kind == "bifurcation":
-                previous = length
-                self.modes += 1
-                if self.branch is not None and self.branch.mode == self.modes:
-                    switched = self._switch(where, direction)
-                    if switched is None:
-                        return "failed"
-                    return switched
-        return None
+        return found
 
     def _crossings(self, place: Place, new: Place) -> range:
         """Numbers of the eigenvalues that change their sign."""
@@ -221,7 +221,7 @@ class Follower:
             root = min(seen, key=lambda length: abs(test(seen[length])))
         root = root if root in seen else min(seen, key=lambda length: abs(test(seen[length])))
         if abs(test(seen[root])) > max(small, JUMPED * min(ends)):
-            raise _Jumped
+            raise _TooLong
         return root, replace(seen[root], scaling=place.scaling)
 
     def _exactly(self, place: Place) -> Place:

@@ -8,6 +8,7 @@ last solution, so the chosen branch is kept. With v = G y' the equation of motio
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,70 +121,86 @@ def simulate_reduced(
 ) -> Result:
     """Simulate in independent coordinates by an explicit method of order 8."""
     bound = made.bound
+    chosen = _independent_rates(eqs, made, begin, independent)
+    run = _ReducedRun(_Reduction(bound, made.q, chosen, eqs.rates), begin, end, times, progress)
+    start = clock.perf_counter()
+    status, message = run.integrate(np.concatenate([made.q[chosen], made.v[chosen]]), method)
+    saved_t, states = np.array(run.saved_times), run.saved
+    q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
+    multipliers = np.array([bound.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
+    motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), _work(bound, saved_t, q, v))
+    timing = Timing(
+        eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start,
+        run.steps, 0, run.reduction.evaluations,
+    )  # fmt: skip
+    names = ", ".join(eqs.rates[i] for i in chosen)
+    words = f"reduced to {names}, explicit Runge-Kutta of order 8"
+    return package(eqs, (Since(begin, bound),), motion, status, message, timing, words, made.messages)
+
+
+def _independent_rates(eqs: Equations, made: Assembled, begin: float, independent: tuple[str, ...] | None) -> list[int]:
+    """Indices of the independent rates; raises where the formulation does not suit the robot."""
     for name in independent or ():
         if name not in eqs.rates:
             raise UnknownName("coordinate", name, eqs.rates)
-    if not bound.m:
+    if not made.bound.m:
         raise ArgumentError(
             "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"
         )
     if eqs.model.system.quaternions():
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")
-    jacobian = bound.constraints(begin, made.q, made.v)[3].toarray()[bound.active_rows]
+    jacobian = made.bound.constraints(begin, made.q, made.v)[3].toarray()[made.bound.active_rows]
     wanted = None if independent is None else [eqs.rates.index(name) for name in independent]
-    chosen, _ = partition(jacobian, wanted, eqs.rates)
-    reduction = _Reduction(bound, made.q, chosen, eqs.rates)
-    f = len(chosen)
+    return partition(jacobian, wanted, eqs.rates)[0]
 
-    def rate(t: float, x: np.ndarray) -> np.ndarray:
-        if progress is not None:
-            progress(t, end, reduction.evaluations)
-        _, _, a = reduction.acceleration(t, x[:f], x[f:])
-        return np.concatenate([x[f:], a[chosen]])
 
-    start = clock.perf_counter()
-    rtol, atol = method.relative_tolerance, method.absolute_tolerance
-    x0 = np.concatenate([made.q[chosen], made.v[chosen]])
-    status, message, steps = "completed", f"simulated to t = {end:g} s", 0
-    saved: list[tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]]] = []
-    waiting = list(times)
-    solver = None
-    try:
-        solver = DOP853(rate, begin, x0, end, rtol=max(rtol, 1e-13), atol=atol)
-        if waiting and waiting[0] <= begin:
-            saved.append((waiting.pop(0), reduction.acceleration(begin, x0[:f], x0[f:])))
-        while solver.status == "running":
-            here = reduction.close(solver.t, solver.y[:f])
-            problem = solver.step()
-            if solver.status == "failed":
-                status, message = "failed", f"{problem} at t = {solver.t:.6g} s"
-                break
-            steps += 1
-            between = solver.dense_output()
-            reduction.q = here
-            while waiting and waiting[0] <= solver.t:
-                t = waiting.pop(0)
-                x = between(t)
-                saved.append((t, reduction.acceleration(t, x[:f], x[f:])))
-    except KeyboardInterrupt:
-        status, message = (
-            "stopped",
-            f"{INTERRUPTED} at t = {begin if solver is None else solver.t:.6g} s; what was computed is kept",
-        )
-    except (PartitionError, np.linalg.LinAlgError) as reason:
-        status, message = "failed", str(reason)
-    saved_t = np.array([t for t, _ in saved])
-    states = [state for _, state in saved]
-    q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
-    multipliers = np.array([bound.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
-    motion = Motion(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), _work(bound, saved_t, q, v))
-    timing = Timing(
-        eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start, steps, 0,
-        reduction.evaluations,
-    )  # fmt: skip
-    names = ", ".join(eqs.rates[i] for i in chosen)
-    words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return package(eqs, (Since(begin, bound),), motion, status, message, timing, words, made.messages)
+class _ReducedRun:
+    """Integrates the independent coordinates, and keeps full states (q, v, a) at the times asked for."""
+
+    def __init__(self, reduction: _Reduction, begin: float, end: float, times: np.ndarray, progress: Any) -> None:
+        self.reduction, self.begin, self.end, self.progress = reduction, begin, end, progress
+        self.waiting = list(times)
+        self.saved_times: list[float] = []
+        self.saved: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.steps = 0
+
+    def integrate(self, x0: np.ndarray, method: Method) -> tuple[str, str]:
+        """Run to the end from independent positions and rates x0; returns status and message."""
+        rtol, atol = method.relative_tolerance, method.absolute_tolerance
+        solver = None
+        try:
+            solver = DOP853(self._rate, self.begin, x0, self.end, rtol=max(rtol, 1e-13), atol=atol)
+            self._save(self.begin, lambda t: x0)
+            while solver.status == "running":
+                here = self.reduction.close(solver.t, solver.y[: len(x0) // 2])
+                problem = solver.step()
+                if solver.status == "failed":
+                    return "failed", f"{problem} at t = {solver.t:.6g} s"
+                self.steps += 1
+                between = solver.dense_output()
+                self.reduction.q = here
+                self._save(solver.t, between)
+        except KeyboardInterrupt:
+            reached = self.begin if solver is None else solver.t
+            return "stopped", f"{INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
+        except (PartitionError, np.linalg.LinAlgError) as reason:
+            return "failed", str(reason)
+        return "completed", f"simulated to t = {self.end:g} s"
+
+    def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
+        if self.progress is not None:
+            self.progress(t, self.end, self.reduction.evaluations)
+        f = len(x) // 2
+        _, _, a = self.reduction.acceleration(t, x[:f], x[f:])
+        return np.concatenate([x[f:], a[self.reduction.independent]])
+
+    def _save(self, until: float, at: Callable[[float], np.ndarray]) -> None:
+        """Keep the states at the times up to `until`."""
+        while self.waiting and self.waiting[0] <= until:
+            t = self.waiting.pop(0)
+            y, rates = np.split(at(t), 2)
+            self.saved.append(self.reduction.acceleration(t, y, rates))
+            self.saved_times.append(t)
 
 
 def _work(bound: Binding, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
