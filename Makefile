@@ -3,13 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test lint types layers clean
+comma := ,
+CC_GIVEN := $(filter environment command%,$(origin CC))
+# a machine without a C compiler gets one from PyPI
+COMPILER := $(if $(or $(CC_GIVEN),$(shell command -v cc || command -v gcc || command -v clang)),,$(comma)compiler)
+EXTRAS := test$(COMPILER)
+
+.PHONY: install demo test lint types layers wheel clean
 
 install: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	touch $@
 
 ROBOT ?= four_bar
@@ -29,8 +35,8 @@ demo: install
 	@echo "Another robot: make demo ROBOT=cart_pole. All of them: $(BIN)/pliant models"
 
 lint: install
-	$(BIN)/ruff check src tests benchmarks examples docs tools
-	$(BIN)/ruff format --check src tests benchmarks examples docs tools
+	$(BIN)/ruff check src tests benchmarks examples docs tools hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs tools hatch_build.py
 
 types: install
 	$(BIN)/mypy
@@ -43,5 +49,10 @@ layers: install
 test: lint types layers
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
+# a wheel for release: with kernels of the kinds that ship prebuilt, which takes minutes the first time
+wheel: install
+	$(BIN)/python tools/prebuild_kernels.py
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
 clean:
-	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf src/pliant/equations/binary $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache

@@ -29,7 +29,6 @@ import casadi as ca
 import numpy as np
 
 import pliant
-from pliant.equations.compiled import CompiledEngine
 from pliant.equations.compiling import KERNEL_FLAGS
 from pliant.equations.libraries import build_library
 from pliant.equations.tables import InputPlan

@@ -1,20 +1,20 @@
-"""Random systems with every kind of motion, force and constraint, for both engines."""
+"""Random systems with every kind of motion, force and constraint, and their evaluations by CasADi."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
+from oracle import Oracle
 
 from pliant.constraint.frames import frame_constraint
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.interpreted import InterpretedEngine
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
 from pliant.external_load.wrench import WRENCH
 from pliant.geometry import so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
@@ -26,8 +26,6 @@ from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `inertia_cases`
-
 MOTIONS = {
     "translation": TRANSLATION,
     "rotation": ROTATION,
@@ -38,12 +36,12 @@ MOTIONS = {
 
 @dataclass
 class Sample:
-    """A system with its inputs, both engines and a random state."""
+    """A system with its inputs, its equations in the runtime and by CasADi, and a random state."""
 
     system: System
     plan: InputPlan
-    compiled: CompiledEngine
-    interpreted: InterpretedEngine
+    binding: Binding
+    oracle: Oracle
     t: float
     q: np.ndarray
     v: np.ndarray
@@ -103,8 +101,6 @@ class RandomSystem:
         With `coupled` also between two frames, with an element that is not based on the frame, with two elements at
         once, and with an element and a frame that it moves.
         """
-        from inertia_cases import BETWEEN, between_constants, moving_constants, moving_particles
-
         rng, builder = self.rng, self.builder
         count = len(self.first_coordinates)
 
@@ -202,20 +198,16 @@ class RandomSystem:
         builder.linear_constraint(plain, list(rng.normal(size=len(plain))), 0.1, builder.signals(1), "gear")
 
     def finish(self) -> Sample:
-        """Both engines at a random state."""
+        """The equations at a random state."""
         system, rng = self.builder.build(), self.rng
         plan = random_plan(system.signal_count)
-        compiled, interpreted = CompiledEngine(system, plan), InterpretedEngine(system, plan)
-        for engine in (compiled, interpreted):
-            engine.theta[:] = system.constants.numbers
-            if system.signal_count:
-                engine.held[:] = [0.7, 0, 0]
-                engine.parameters[:] = [1.3]
+        values = {"held": [0.7, 0, 0], "parameters": [1.3]} if system.signal_count else {}
+        binding = Binding.of(Program(system, plan), **values)
         q = rng.normal(size=system.q_size)
         for at, _ in system.quaternions():
             q[at : at + 4] /= np.linalg.norm(q[at : at + 4])
         v, a = rng.normal(size=system.v_size), rng.normal(size=system.v_size)
-        return Sample(system, plan, compiled, interpreted, 0.37, q, v, a, rng.normal(size=system.rows))
+        return Sample(system, plan, binding, Oracle(binding), 0.37, q, v, a, rng.normal(size=system.rows))
 
 
 def random_plan(signals: int) -> InputPlan:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import derive, load
-from pliant.equations.equations import UnknownName
+from pliant.equations.core import UnknownName
 
 CHAIN = "spring_mass_chain"
 
@@ -12,10 +12,10 @@ CHAIN = "spring_mass_chain"
 def test_changing_a_parameter_compiles_nothing_and_changes_the_answer():
     eqs = derive(load("four_bar"))
     q, _ = eqs.initial_state()
-    engine = eqs.engine
+    program = eqs.binding.program
     before = eqs.mass_matrix(q).toarray()
     after = eqs.mass_matrix(q, parameters={"length2": 0.7}).toarray()
-    assert eqs.engine is engine
+    assert eqs.at(parameters={"length2": 0.7}).binding.program is program
     assert not np.allclose(before, after)
     np.testing.assert_array_equal(eqs.mass_matrix(q).toarray(), before)
 

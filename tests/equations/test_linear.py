@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.equations.libraries import runtime_library
+from pliant.equations.interface import runtime
 from pliant.equations.pattern import minimum_degree
 
 OK, SINGULAR = 0, 1
@@ -20,7 +20,7 @@ fast = settings(max_examples=40, deadline=None)
 
 @pytest.fixture(scope="module")
 def library() -> ctypes.CDLL:
-    lib = runtime_library()
+    lib = runtime()
     lib.pl_linear_new.restype = ctypes.c_void_p
     lib.pl_linear_new.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
     lib.pl_linear_factor.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
@@ -248,7 +248,7 @@ def test_empty_system(make: Make) -> None:
 
 
 @pytest.mark.parametrize("size", [3, 6])
-def test_a_grid_of_blocks_in_the_order_of_the_engine(size: int, make: Make) -> None:
+def test_a_grid_of_blocks_in_minimum_degree_order(size: int, make: Make) -> None:
     """Many fronts: a grid of nodes with `size` coordinates each, in minimum-degree order, unsymmetric in its values."""
     side, rng = 12, np.random.default_rng(size)
     line = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(side, side))

@@ -123,4 +123,3 @@ def test_where_there_are_none_it_says_why():
     assert why_not(derive(load_text(CART)), "tip") == ""
     assert "accelerations" in why_not(derive(load_text(CART)), "push")
     assert "constraints" in why_not(derive("four_bar"), "crank")
-    assert "compiler" in why_not(derive(load_text(CART), engine="interpreted"), "tip")

@@ -11,7 +11,8 @@ import pytest
 
 from fit_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
-from pliant.equations.compiled import CompiledEngine
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
 from pliant.geometry import se3
 from pliant.language.faults import SpecError
 from pliant.model.inputs import InputPlan
@@ -103,7 +104,7 @@ def test_series_and_closed_form_meet() -> None:
 LENGTH, MASS, SLICES = 0.3, 0.7, (0.004, 0.008)
 
 
-def arc_on_a_moving_base(coordinates: ArcCoordinates, *, closed_form: bool) -> CompiledEngine:
+def arc_on_a_moving_base(coordinates: ArcCoordinates, *, closed_form: bool) -> Binding:
     """A free body that carries an arc: with its mass in closed form, or as 32 discs at Gauss points."""
     builder = SystemBuilder()
     builder.gravity([0.3, -0.2, -9.81])
@@ -123,13 +124,11 @@ def arc_on_a_moving_base(coordinates: ArcCoordinates, *, closed_form: bool) -> C
         for node, weight in zip(element.nodes, weights / 2, strict=False):
             builder.mass(node, weight * MASS, ca.DM.zeros(3), weight * disc, se3.identity())
     builder.mass(element.nodes[-1], 0.2, ca.DM([0, 0, 0.05]), 0.001 * ca.DM.eye(3), se3.identity())
-    engine = CompiledEngine(builder.build(), InputPlan())
-    engine.theta[:] = engine.system.constants.numbers
-    return engine
+    return Binding.of(Program(builder.build(), InputPlan()))
 
 
 @pytest.fixture(scope="module", params=["bending", "muscles"])
-def engines(request: pytest.FixtureRequest) -> tuple[ArcCoordinates, CompiledEngine, CompiledEngine]:
+def bindings(request: pytest.FixtureRequest) -> tuple[ArcCoordinates, Binding, Binding]:
     """The same arc twice: in closed form, and by quadrature."""
     coordinates = ArcCoordinates(request.param)
     return coordinates, *(arc_on_a_moving_base(coordinates, closed_form=x) for x in (True, False))
@@ -151,8 +150,8 @@ def state(coordinates: ArcCoordinates, bend: float, seed: int) -> tuple[np.ndarr
 
 
 @pytest.mark.parametrize("bend", BENDS)
-def test_mass_and_bias_against_quadrature(engines: Any, bend: float) -> None:
-    coordinates, ours, reference = engines
+def test_mass_and_bias_against_quadrature(bindings: Any, bend: float) -> None:
+    coordinates, ours, reference = bindings
     q, v, a = state(coordinates, bend, 3)
     M, exact = ours.mass_matrix(q).toarray(), reference.mass_matrix(q).toarray()
     np.testing.assert_allclose(M, exact, rtol=0, atol=1e-10 * np.abs(exact).max())
@@ -168,20 +167,20 @@ def test_mass_and_bias_against_quadrature(engines: Any, bend: float) -> None:
 
 
 @pytest.mark.parametrize("bend", [*SMALL, 1.0, float(np.sqrt(SERIES_BELOW))])
-def test_tangents_are_derivatives(engines: Any, bend: float) -> None:
+def test_tangents_are_derivatives(bindings: Any, bend: float) -> None:
     """Fourth-order differences of the forces, across the straight pose and across the switch of the functions."""
-    coordinates, engine, _ = engines
+    coordinates, binding, _ = bindings
     q, v, a = state(coordinates, bend, 5)
-    found = engine.linearized(0.0, q, v, a, np.zeros(0))
+    found = binding.linearized(0.0, q, v, a, np.zeros(0))
     step = 1e-3 if coordinates.option == "bending" else 2e-5
-    for k in range(6, engine.nv):
-        unit = np.eye(engine.nv)[k]
+    for k in range(6, binding.nv):
+        unit = np.eye(binding.nv)[k]
         for matrix, moved in (
-            (found.stiffness, lambda d, unit=unit: (engine.increment(q, d * unit), v)),
+            (found.stiffness, lambda d, unit=unit: (binding.increment(q, d * unit), v)),
             (found.damping, lambda d, unit=unit: (q, v + d * unit)),
         ):
             near, far = (
-                (engine.inverse(0.0, *moved(d), a) - engine.inverse(0.0, *moved(-d), a)) / (2 * d)
+                (binding.inverse(0.0, *moved(d), a) - binding.inverse(0.0, *moved(-d), a)) / (2 * d)
                 for d in (step, 2 * step)
             )
             scale = np.abs(matrix.toarray()).max()
@@ -255,9 +254,9 @@ def test_every_choice_of_coordinates_is_the_same_arm() -> None:
         rest = equilibrium(eqs, parameters={"weight": 1.0}, inputs={"push": 0.3})
         q, v = rest.q, np.zeros(len(eqs.rates))
         a, _ = eqs.forward_dynamics(q, v, parameters={"weight": 1.0})
-        engine = eqs.bind(None, {"weight": 1.0})
+        binding = eqs.at(parameters={"weight": 1.0}).binding
         tip = eqs.model.frames["arm.tip"].node
-        found.append((rest.frames["arm.tip"].position, engine.node_accelerations(0.0, q, v, a)[tip]))
+        found.append((rest.frames["arm.tip"].position, binding.node_accelerations(0.0, q, v, a)[tip]))
     for position, acceleration in found[1:]:
         np.testing.assert_allclose(position, found[0][0], atol=1e-9)
         np.testing.assert_allclose(acceleration, found[0][1], rtol=1e-7, atol=1e-7)
@@ -297,12 +296,12 @@ def test_an_arm_that_keeps_its_length() -> None:
     assert eqs.coordinates == ("arm.u1", "arm.w1", "arm.u2", "arm.w2")
     q, _ = eqs.initial_state()
     assert q == pytest.approx([0.3, 0.1, 0.3, 0.1])
-    engine = eqs.bind(None, {"weight": 1.0})
-    stiff = derive(load_text(rod_text())).bind(None, {"weight": 1.0})
+    binding = eqs.at(parameters={"weight": 1.0}).binding
+    stiff = derive(load_text(rod_text())).at(parameters={"weight": 1.0}).binding
     keep = [0, 1, 3, 4]
     full = np.concatenate([q[:2], [0.15], q[2:], [0.15]])
     np.testing.assert_allclose(
-        engine.mass_matrix(q).toarray(), stiff.mass_matrix(full).toarray()[np.ix_(keep, keep)], rtol=0, atol=1e-15
+        binding.mass_matrix(q).toarray(), stiff.mass_matrix(full).toarray()[np.ix_(keep, keep)], rtol=0, atol=1e-15
     )
 
 
@@ -363,8 +362,8 @@ def test_energy_of_the_lumped_model() -> None:
     """Ten sections in random motion: differences are small beside the largest energy that occurs."""
     rng = np.random.default_rng(1)
     q, v = rng.uniform(0, 0.07, (300, 30)), rng.uniform(-0.15, 0.15, (300, 30))
-    engines = [ten_sections(kind).bind(None, None) for kind in ("cc", "cog")]
-    exact, lumped = (np.array([e.energies(0.0, *x)[0] for x in zip(q, v, strict=True)]) for e in engines)
+    bindings = [ten_sections(kind).binding for kind in ("cc", "cog")]
+    exact, lumped = (np.array([e.energies(0.0, *x)[0] for x in zip(q, v, strict=True)]) for e in bindings)
     error = (lumped - exact) / exact.max()
     assert abs(error.mean()) < 1e-3
     assert np.abs(error).mean() < 1e-3

@@ -45,8 +45,8 @@ PLACES = {
 def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
     eqs = cantilever(word, **changes)
     calm, near = bent(eqs, 0.9 * total), bent(eqs, 0.98 * total)
-    assert turns_near_limit(eqs.model, eqs.bind(), calm[None]) == []
-    (note,) = turns_near_limit(eqs.model, eqs.bind(), np.array([calm, near, calm]))
+    assert turns_near_limit(eqs.model, eqs.binding, calm[None]) == []
+    (note,) = turns_near_limit(eqs.model, eqs.binding, np.array([calm, near, calm]))
     assert "can follow up to 180 deg" in note
     assert hint in note
 

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.special import ellipk
 
 from pliant import Branch, continuation, derive, equilibrium, load_path, load_text
-from pliant.equations.equations import UnknownName
+from pliant.equations.core import UnknownName
 from pliant.io.results import ResultFileError, load_result
 
 TRUSS = """

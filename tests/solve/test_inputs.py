@@ -6,9 +6,9 @@ import pytest
 import pliant
 
 
-@pytest.fixture(params=["compiled", "interpreted"])
-def cart_pole(request):
-    return pliant.derive("cart_pole", engine=request.param)
+@pytest.fixture(scope="module")
+def cart_pole():
+    return pliant.derive("cart_pole")
 
 
 def test_a_given_input_replaces_the_waveform_of_the_model(cart_pole):

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant import derive, equilibrium, forward_kinematics, inverse_kinematics, load_text, manipulability
-from pliant.equations.equations import UnknownName
+from pliant.equations.core import UnknownName
 
 L1, L2 = 0.4, 0.3
 
@@ -122,7 +122,7 @@ def test_a_free_body_goes_anywhere():
 def test_closed_loops_stay_closed():
     eqs = derive("four_bar")
     start = equilibrium(eqs).q
-    moved = eqs.bind().project(0.0, start + np.array([0.2, 0, 0]), np.zeros(3))[0]
+    moved = eqs.binding.project(0.0, start + np.array([0.2, 0, 0]), np.zeros(3))[0]
     target = eqs.frame("bar1.tip", moved).position
     found = inverse_kinematics(eqs, "bar1.tip", target, start=start, starts=1)
     assert found[0].status == "reached"

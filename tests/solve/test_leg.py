@@ -15,7 +15,7 @@ def leg(variant=None, elements=10):
 
 def strains(eqs, q, parameters=None):
     """Stretch [-] and curvature [1/m] of each element of the leaf spring, from the poses of its nodes."""
-    rotations, positions = eqs.bind(None, parameters).node_poses(q)
+    rotations, positions = eqs.at(parameters=parameters).binding.node_poses(q)
     first = eqs.model.frames["leaf"].node
     nodes = list(range(first, eqs.model.frames["leaf.tip"].node + 1))
     p = positions[nodes][:, :2]

@@ -84,16 +84,16 @@ def test_moving_four_bar_is_linearized_exactly(independent):
 def test_a_spinning_body_is_linearized_exactly():
     eqs = derive(load("tumbling_body"))
     q, v = eqs.initial_state()
-    engine = eqs.bind()
+    bound = eqs.binding
     space = linearize(eqs, at=State(q, v))
     n, h = len(v), 1e-6
     for k in range(n):
         e = np.zeros(n)
         e[k] = h
-        by_q = (engine.forward(0, engine.increment(q, e), v)[0] - engine.forward(0, engine.increment(q, -e), v)[0]) / (
+        by_q = (bound.forward(0, bound.increment(q, e), v)[0] - bound.forward(0, bound.increment(q, -e), v)[0]) / (
             2 * h
         )
-        by_v = (engine.forward(0, q, v + e)[0] - engine.forward(0, q, v - e)[0]) / (2 * h)
+        by_v = (bound.forward(0, q, v + e)[0] - bound.forward(0, q, v - e)[0]) / (2 * h)
         np.testing.assert_allclose(space.A[n:, k], by_q, atol=1e-6)
         np.testing.assert_allclose(space.A[n:, n + k], by_v, atol=1e-6)
     # the increments of a rotating frame turn with it
@@ -108,9 +108,9 @@ def test_output_rows_match_differences():
     from pliant.equations.outputs import evaluate_outputs
 
     def outputs(x, u=(0.0, 0.0)):
-        engine = eqs.bind(dict(zip(eqs.inputs, u, strict=True)))
-        a, multipliers = engine.forward(0.0, x[:2], x[2:])
-        out = evaluate_outputs(eqs.model, engine, 0.0, x[:2], x[2:], a, multipliers, 0.0)
+        bound = eqs.at(inputs=dict(zip(eqs.inputs, u, strict=True))).binding
+        a, multipliers = bound.forward(0.0, x[:2], x[2:])
+        out = evaluate_outputs(eqs.model, bound, 0.0, x[:2], x[2:], a, multipliers, 0.0)
         return np.array([*out["tip"], out["speed"], out["felt"]])
 
     x, h = np.concatenate([q, v]), 1e-6

@@ -106,14 +106,14 @@ loads: {push: {frame: arm.tip, force: [0, 0, =-load]}}
 """
     eqs = derive(load_text(text))
     critical = np.pi**2 / 4 * 1e6 * np.pi / 4 * 5e-3**4 / 0.4**2
-    engine = eqs.bind(None, {"load": load * critical})
+    binding = eqs.at(parameters={"load": load * critical}).binding
     q = eqs.initial_state()[0].copy()
-    zero = np.zeros(engine.nv)
+    zero = np.zeros(binding.nv)
     # straight and compressed: the pose that balances the load, stable or not
     for _ in range(5):
-        at = engine.linearized(0.0, q, zero, zero, np.zeros(0))
-        q = engine.increment(q, -spla.splu(at.stiffness.tocsc()).solve(at.residual))
-    at = engine.linearized(0.0, q, zero, zero, np.zeros(0))
+        at = binding.linearized(0.0, q, zero, zero, np.zeros(0))
+        q = binding.increment(q, -spla.splu(at.stiffness.tocsc()).solve(at.residual))
+    at = binding.linearized(0.0, q, zero, zero, np.zeros(0))
     dense, sparse = judge(at), judge_large(at)
     assert (dense.unstable, sparse.unstable) == (unstable, unstable)
     assert dense.stable is sparse.stable

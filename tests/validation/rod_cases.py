@@ -58,7 +58,7 @@ def static(eqs, parameters=None, loads=None, steps=8):
         for _ in range(60):
             at = eqs.linearization(q, zero, a=zero, multipliers=np.zeros(0), parameters=now)
             step = -spla.splu(at.stiffness.tocsc()).solve(at.residual)
-            q = eqs.bind(None, now).increment(q, step)
+            q = eqs.binding.increment(q, step)
             if np.abs(step).max() < 1e-8 * max(1.0, np.abs(q).max()):
                 break
         else:

@@ -15,7 +15,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from pliant.equations.compiled import CompiledEngine
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
 from pliant.geometry import so3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
@@ -131,8 +132,8 @@ def _inertia(rng: np.random.Generator) -> Any:
     return pin.Inertia(rng.uniform(0.5, 2), 0.2 * rng.normal(size=3), 0.05 * A @ A.T + 0.02 * np.eye(3))
 
 
-def _ours(joints: list[Joint], seed: int) -> tuple[CompiledEngine, list[int], list[int], list[np.ndarray], list[int]]:
-    """The engine, built in a random order that only keeps bases first; where each joint's q and v stand; nodes."""
+def _ours(joints: list[Joint], seed: int) -> tuple[Binding, list[int], list[int], list[np.ndarray], list[int]]:
+    """The equations, built in a random order that only keeps bases first; where each joint's q and v stand; nodes."""
     rng = np.random.default_rng(seed + 1000)
     builder = SystemBuilder()
     builder.gravity(list(GRAVITY))
@@ -159,20 +160,18 @@ def _ours(joints: list[Joint], seed: int) -> tuple[CompiledEngine, list[int], li
             frame = (ca.DM(place.rotation), ca.DM(place.translation))
             builder.mass(base, inertia.mass, ca.DM(inertia.lever), ca.DM(inertia.inertia), frame)
     system = builder.build()
-    engine = CompiledEngine(system, InputPlan())
-    engine.theta[:] = system.constants.numbers
-    return engine, q_at, q_end, v_at, [node[i] for i in range(len(joints))]
+    return Binding.of(Program(system, InputPlan())), q_at, q_end, v_at, [node[i] for i in range(len(joints))]
 
 
 class Pair:
-    """One random tree in both engines at one random state, with the map between their coordinates.
+    """One random tree in both libraries at one random state, with the map between their coordinates.
 
     Joints of several steps are consecutive joints in Pinocchio, or one `composite`, whose derivatives it lacks.
     """
 
     def __init__(self, kinds: list[str], seed: int, *, chain: bool = False, composite: bool = False) -> None:
         self.joints = random_tree(kinds, seed, chain=chain)
-        self.engine, q_at, q_end, v_at, self.nodes = _ours(self.joints, seed)
+        self.ours, q_at, q_end, v_at, self.nodes = _ours(self.joints, seed)
         self.model = pin.Model()
         self.model.gravity.linear = GRAVITY
         self.ids: list[int] = []
@@ -193,10 +192,10 @@ class Pair:
                 self.model.appendBodyToJoint(number, inertia, place)
         self.data = self.model.createData()
         rng = np.random.default_rng(seed + 5000)
-        self.q = rng.normal(size=self.engine.nq)
-        for at, _ in self.engine.system.quaternions():
+        self.q = rng.normal(size=self.ours.nq)
+        for at, _ in self.ours.system.quaternions():
             self.q[at : at + 4] /= np.linalg.norm(self.q[at : at + 4])
-        self.v, self.a = rng.normal(size=self.engine.nv), rng.normal(size=self.engine.nv)
+        self.v, self.a = rng.normal(size=self.ours.nv), rng.normal(size=self.ours.nv)
         self._where = q_at, q_end, v_at
         self._map()
 
@@ -209,7 +208,7 @@ class Pair:
 
     def _map(self) -> None:
         q_at, q_end, v_at = self._where
-        n, model = self.engine.nv, self.model
+        n, model = self.ours.nv, self.model
         self.q_pin, self.v_pin, self.a_pin = np.zeros(model.nq), np.zeros(n), np.zeros(n)
         # columns: our rates; rows: Pinocchio's
         self.N, self.Vq, self.Aq, self.Av = (np.zeros((n, n)) for _ in range(4))
@@ -228,7 +227,7 @@ class Pair:
 
     def rotated_force(self, tau: np.ndarray) -> np.ndarray:
         """d(N' tau)/dq at a fixed tau, in our increments."""
-        out = np.zeros((self.engine.nv, self.engine.nv))
+        out = np.zeros((self.ours.nv, self.ours.nv))
         for rows, rates, form, q in self.rate_forms:
             out[np.ix_(rates, rates)] = np.array(form(q, tau[rows]))
         return out
@@ -314,8 +313,8 @@ def test_the_trees_branch() -> None:
 
 def test_poses_and_twists(pair: Pair) -> None:
     pin.forwardKinematics(pair.model, pair.data, pair.q_pin, pair.v_pin)
-    R, p = pair.engine.node_poses(pair.q)
-    V = pair.engine.node_twists(pair.q, pair.v)
+    R, p = pair.ours.node_poses(pair.q)
+    V = pair.ours.node_twists(pair.q, pair.v)
     for node, number in zip(pair.nodes, pair.ids, strict=True):
         np.testing.assert_allclose(R[node], pair.data.oMi[number].rotation, atol=1e-12)
         np.testing.assert_allclose(p[node], pair.data.oMi[number].translation, atol=1e-12)
@@ -325,7 +324,7 @@ def test_poses_and_twists(pair: Pair) -> None:
 
 def test_accelerations_of_nodes(pair: Pair) -> None:
     pin.forwardKinematics(pair.model, pair.data, pair.q_pin, pair.v_pin, pair.a_pin)
-    A = pair.engine.node_accelerations(0.0, pair.q, pair.v, pair.a)
+    A = pair.ours.node_accelerations(0.0, pair.q, pair.v, pair.a)
     for node, number in zip(pair.nodes, pair.ids, strict=True):
         expected = pin.getAcceleration(pair.model, pair.data, number, pin.ReferenceFrame.WORLD).vector
         np.testing.assert_allclose(A[node], expected, atol=1e-10 * max(1, np.abs(expected).max()))
@@ -333,29 +332,29 @@ def test_accelerations_of_nodes(pair: Pair) -> None:
 
 def test_mass_matrix(pair: Pair) -> None:
     M = full(pin.crba(pair.model, pair.data, pair.q_pin))
-    close(pair.engine.mass_matrix(pair.q).toarray(), pair.N.T @ M @ pair.N)
+    close(pair.ours.mass_matrix(pair.q).toarray(), pair.N.T @ M @ pair.N)
 
 
 def test_bias_and_gravity(pair: Pair) -> None:
-    zero = np.zeros(pair.engine.nv)
+    zero = np.zeros(pair.ours.nv)
     # accelerations of Pinocchio's rates that go with none of ours
     drift = pair.a_pin - pair.N @ pair.a
     bias = pin.rnea(pair.model, pair.data, pair.q_pin, pair.v_pin, drift)
-    close(pair.engine.inverse(0.0, pair.q, pair.v, zero), pair.N.T @ bias)
+    close(pair.ours.inverse(0.0, pair.q, pair.v, zero), pair.N.T @ bias)
     gravity = pin.computeGeneralizedGravity(pair.model, pair.data, pair.q_pin)
-    close(pair.engine.inverse(0.0, pair.q, zero, zero), pair.N.T @ gravity)
-    close(-pair.engine.force_by_source(0.0, pair.q, pair.v)["gravity"], pair.N.T @ gravity)
+    close(pair.ours.inverse(0.0, pair.q, zero, zero), pair.N.T @ gravity)
+    close(-pair.ours.force_by_source(0.0, pair.q, pair.v)["gravity"], pair.N.T @ gravity)
 
 
 def test_inverse_dynamics(pair: Pair) -> None:
     tau = pin.rnea(pair.model, pair.data, pair.q_pin, pair.v_pin, pair.a_pin)
-    close(pair.engine.inverse(0.0, pair.q, pair.v, pair.a), pair.N.T @ tau)
+    close(pair.ours.inverse(0.0, pair.q, pair.v, pair.a), pair.N.T @ tau)
 
 
 def test_forward_dynamics(pair: Pair) -> None:
-    a_pin = pin.aba(pair.model, pair.data, pair.q_pin, pair.v_pin, np.zeros(pair.engine.nv))
+    a_pin = pin.aba(pair.model, pair.data, pair.q_pin, pair.v_pin, np.zeros(pair.ours.nv))
     drift = pair.a_pin - pair.N @ pair.a
-    a, multipliers = pair.engine.forward(0.0, pair.q, pair.v)
+    a, multipliers = pair.ours.forward(0.0, pair.q, pair.v)
     close(a, np.linalg.solve(pair.N, a_pin - drift))
     assert multipliers.shape == (0,)
 
@@ -363,7 +362,7 @@ def test_forward_dynamics(pair: Pair) -> None:
 def test_energies(pair: Pair) -> None:
     kinetic = pin.computeKineticEnergy(pair.model, pair.data, pair.q_pin, pair.v_pin)
     potential = pin.computePotentialEnergy(pair.model, pair.data, pair.q_pin)
-    ours = pair.engine.energies(0.0, pair.q, pair.v)
+    ours = pair.ours.energies(0.0, pair.q, pair.v)
     assert ours[0] == pytest.approx(kinetic, rel=RELATIVE)
     assert ours[1] == pytest.approx(potential, rel=1e-9, abs=1e-9)
     np.testing.assert_array_equal(ours[2:], 0)
@@ -371,7 +370,7 @@ def test_energies(pair: Pair) -> None:
 
 def test_derivatives_of_inverse_dynamics(pair: Pair) -> None:
     K, C, M = pair.tangents()
-    ours = pair.engine.linearized(0.0, pair.q, pair.v, pair.a, np.zeros(0))
+    ours = pair.ours.linearized(0.0, pair.q, pair.v, pair.a, np.zeros(0))
     close(ours.stiffness.toarray(), K)
     close(ours.mass.toarray(), M)
     close(ours.damping.toarray(), C)
@@ -379,8 +378,8 @@ def test_derivatives_of_inverse_dynamics(pair: Pair) -> None:
 
 
 def test_derivatives_of_forward_dynamics(pair: Pair) -> None:
-    a, da_dq, da_dv = pair.engine.forward_derivatives(0.0, pair.q, pair.v)
-    close(a, pair.engine.forward(0.0, pair.q, pair.v)[0])
+    a, da_dq, da_dv = pair.ours.forward_derivatives(0.0, pair.q, pair.v)
+    close(a, pair.ours.forward(0.0, pair.q, pair.v)[0])
     # Pinocchio's tangents at the accelerations that solve the equations
     K, C, M = pair.at_acceleration(a).tangents()
     close(da_dq, -np.linalg.solve(M, K))
@@ -401,8 +400,8 @@ def test_forward_derivatives_are_pinocchios(seed: int) -> None:
         "planar",
     ]
     pair = Pair(kinds, seed)
-    pin.computeABADerivatives(pair.model, pair.data, pair.q_pin, pair.v_pin, np.zeros(pair.engine.nv))
-    _, da_dq, da_dv = pair.engine.forward_derivatives(0.0, pair.q, pair.v)
+    pin.computeABADerivatives(pair.model, pair.data, pair.q_pin, pair.v_pin, np.zeros(pair.ours.nv))
+    _, da_dq, da_dv = pair.ours.forward_derivatives(0.0, pair.q, pair.v)
     # rows and columns in Pinocchio's order of joints
     close(pair.N @ da_dq @ pair.N.T, pair.data.ddq_dq)
     close(pair.N @ da_dv @ pair.N.T, pair.data.ddq_dv)

@@ -114,7 +114,7 @@ def moved(eqs, q, pose):
 def test_rigid_motion_stores_no_energy(flying):
     rng = np.random.default_rng(1)
     q0, v = flying.initial_state()
-    bent = flying.bind().increment(q0, 0.05 * rng.normal(size=len(v)))
+    bent = flying.binding.increment(q0, 0.05 * rng.normal(size=len(v)))
     reference = flying.energy(bent, v).potential
     force = np.abs(flying.bias(bent, v)).max()
     assert reference > 0.1
@@ -177,7 +177,7 @@ def settle(eqs, q, parameters):
     for _ in range(40):
         at = eqs.linearization(q, zero, a=zero, multipliers=np.zeros(0), parameters=parameters)
         step = -spla.splu(at.stiffness.tocsc()).solve(at.residual)
-        q = eqs.bind(None, parameters).increment(q, step)
+        q = eqs.binding.increment(q, step)
         if np.abs(step).max() < 1e-10:
             return q
     raise AssertionError("Newton's method did not converge")

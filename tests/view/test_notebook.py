@@ -41,7 +41,7 @@ def test_everything_shows_itself_in_three_dimensions(eqs):
 def test_a_model_cannot_leave_its_frame():
     model = "bodies: {b: {mass: 1 kg, shape: {type: sphere, radius: 1 m}}}\njoints: {j: {type: revolute, axis: y, child: b}}"
     spec = pliant.load_text(f"pliant: 1\nname: {json.dumps(HOSTILE)}\n{model}")
-    for thing in (spec, pliant.derive(spec, engine="interpreted")):
+    for thing in (spec, pliant.derive(spec)):
         html = thing._repr_html_()
         assert html.count("<script") == 0
         assert html.count("</iframe>") == 1

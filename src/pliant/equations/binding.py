@@ -103,6 +103,31 @@ class Binding:
 
     address: int = field(init=False, repr=False)
 
+    @classmethod
+    def of(
+        cls,
+        program: Program,
+        *,
+        constants: Any = None,
+        parameters: Any = None,
+        held: Any = None,
+        input_kind: Any = None,
+    ) -> Binding:
+        """A binding with all rows and forces in force; what is not given is that of the system and its plan, or zero."""
+        system, plan = program.system, program.plan
+        forces = (system.coordinate_forces, system.frame_forces, system.routes)
+        return cls(
+            program,
+            system.constants.numbers if constants is None else constants,
+            np.zeros(plan.parameter_count) if parameters is None else parameters,
+            np.zeros(len(plan.kinds)) if held is None else held,
+            np.array(plan.kinds, dtype=np.int32) if input_kind is None else input_kind,
+            np.array(plan.series, dtype=np.int32),
+            plan.table,
+            np.ones(system.rows, dtype=np.int32),
+            tuple(np.ones(len(members), dtype=np.int32) for members in forces),  # type: ignore[arg-type]
+        )
+
     # -- sizes ---------------------------------------------------------------------------------------------------------
 
     @property

@@ -69,8 +69,7 @@ class Core:
         """The program with these inputs and parameters in place of the model's own."""
         model, program = self.model, self.program
         vector, constants = self.recent(("constants", *sorted(parameters.items())), lambda: self._constants(parameters))
-        plan, system = model.plan, model.system
-        held, kinds = np.zeros(len(plan.kinds)), np.array(plan.kinds, dtype=np.int32)
+        held, kinds = np.zeros(len(model.plan.kinds)), np.array(model.plan.kinds, dtype=np.int32)
         series: dict[int, TimeSeries] = {}
         defaults = model.environment.values
         for i, name in enumerate(model.input_names):
@@ -81,11 +80,8 @@ class Core:
             held[i] = defaults[name] if given is None else given
             if given is not None:
                 kinds[i] = HELD  # a value given by the caller replaces whatever the model says of that input
-        forces = (system.coordinate_forces, system.frame_forces, system.routes)
-        return Binding(
-            program, constants, vector, held, kinds, np.array(plan.series, dtype=np.int32), plan.table,
-            np.ones(system.rows, dtype=np.int32), tuple(np.ones(len(x), dtype=np.int32) for x in forces),  # type: ignore[arg-type]
-        ).with_series(series)  # fmt: skip
+        bound = Binding.of(program, constants=constants, parameters=vector, held=held, input_kind=kinds)
+        return bound.with_series(series)
 
     def _constants(self, parameters: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
         vector = self.model.parameter_vector(parameters)

@@ -104,6 +104,8 @@ class Equations:
         What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are checked against
         the `minimum` and `maximum` that the model gives them, unless `within_limits` is False.
         """
+        if inputs is None and parameters is None:
+            return self
         inputs, parameters = mapping("inputs", inputs), mapping("parameters", parameters)
         if within_limits and parameters:
             check_limits(self.model, parameters)
@@ -122,7 +124,9 @@ class Equations:
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
         other._inputs = self._inputs | self._core.checked_inputs(inputs)
-        other._parameters = self._parameters | {name: float(value) for name, value in parameters.items()}
+        other._parameters = self._parameters | {
+            name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
+        }
         return other
 
     @property

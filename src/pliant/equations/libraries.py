@@ -227,7 +227,7 @@ class _VirtualMachine:
     @staticmethod
     def _find() -> ctypes.CDLL:
         """The library that the casadi package has loaded."""
-        extension = Path(ca._casadi.__file__)
+        extension = Path(str(sys.modules["casadi._casadi"].__file__))
         others = (
             p for end in ("so", "so.*", "*.dylib", "dll") for p in sorted(extension.parent.glob(f"*casadi.{end}"))
         )
@@ -319,7 +319,7 @@ class KernelCode:
 
     def slots(self, names: Sequence[str]) -> ctypes.Array[KernelStruct]:
         """Kernels (`pl_kernel`) of these functions in a row; `refresh` keeps them up to date. At least one long."""
-        row = (KernelStruct * max(1, len(names)))(*(self.entry(name) for name in names))
+        row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
             for slot, own in zip(row, names, strict=False):

@@ -61,7 +61,7 @@ def test_every_function_of_the_state_agrees(which: str, request: pytest.FixtureR
     eqs, model = export.equations, export.equations.model
     random = np.random.default_rng(3)
     q = eqs.initial_state()[0]
-    q = eqs.engine.increment(q, random.normal(size=len(eqs.rates)) * 0.4)
+    q = eqs.binding.increment(q, random.normal(size=len(eqs.rates)) * 0.4)
     v, a = random.normal(size=len(eqs.rates)), random.normal(size=len(eqs.rates))
     t, changed = 0.06, {"mass": 1.3}
     program = export.build(export.write(EVALUATE))

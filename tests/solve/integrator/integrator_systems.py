@@ -1,4 +1,4 @@
-"""Small systems with known behaviour, their engines, and runs of them."""
+"""Small systems with known behaviour, their equations, and runs of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from pliant import load_text
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.interpreted import InterpretedEngine
+from pliant.equations.binding import Binding
+from pliant.equations.core import Core
+from pliant.equations.time_loop import TimeLoop
 from pliant.model.model import compile_model
-from pliant.solve.integrator import Method, PythonRun, make_run
+from pliant.solve.integrator import Method, make_run
 from pliant.spec import flatten
 
 BAR = (
@@ -155,9 +156,9 @@ constraints: {foot: {between: [world, top.foot], components: [x, y, z]}}
 
 @dataclass(frozen=True)
 class Setup:
-    """A system ready to run: its engine and its start on the constraints."""
+    """A system ready to run: its equations and its start on the constraints."""
 
-    engine: Any
+    binding: Binding
     q: np.ndarray
     v: np.ndarray
 
@@ -167,14 +168,12 @@ def _model(text: str) -> Any:
     return compile_model(flatten(load_text("pliant: 1\n" + text)))
 
 
-def setup(name: str, *, interpreted: bool = False, **parameters: float) -> Setup:
-    """An engine of its own for the named system, with parameters changed."""
+def setup(name: str, *, inputs: dict[str, Any] | None = None, **parameters: float) -> Setup:
+    """The named system, with inputs and parameters changed."""
     model = _model(TEXTS[name])
-    engine = (InterpretedEngine if interpreted else CompiledEngine)(model.system, model.plan)
-    values = model.parameter_vector(parameters)
-    engine.theta[:], engine.parameters[:] = model.system.constants.values(values), values
-    q, v = (np.asarray(x).ravel() for x in model.initial(values))
-    return Setup(engine, *engine.project(0.0, q, v))
+    binding = Core.of(model).bind(inputs or {}, parameters)
+    q, v = (np.asarray(x).ravel() for x in model.initial(binding.parameters))
+    return Setup(binding, *binding.project(0.0, q, v))
 
 
 def prepare(
@@ -184,11 +183,10 @@ def prepare(
     *,
     samples: Any = None,
     stops: tuple[float, ...] = (),
-    in_python: bool = False,
     min_step: float = 0.0,
-) -> Any:
+) -> TimeLoop:
     """A run from 0 to `until`, configured but not started."""
-    run = PythonRun(system.engine, method) if in_python else make_run(system.engine, method)
+    run = make_run(system.binding, method)
     run.configure(
         t=0.0, q=system.q, v=system.v, stops=np.array([*stops, until]),
         samples=np.array([until] if samples is None else samples), step=method.step, fixed=method.fixed,
@@ -198,7 +196,7 @@ def prepare(
     return run
 
 
-def complete(system: Setup, method: Method, until: float, **options: Any) -> Any:
+def complete(system: Setup, method: Method, until: float, **options: Any) -> TimeLoop:
     """A run from 0 to `until` that must succeed."""
     run = prepare(system, method, until, **options)
     assert run.start() == 0

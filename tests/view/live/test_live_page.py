@@ -40,13 +40,13 @@ def eqs():
 
 def test_sliders_solve_again_without_deriving_again(eqs, monkeypatch):
     robot = LiveRobot(eqs)
-    engine = eqs.engine
+    program = eqs.binding.program
     monkeypatch.setattr("pliant.view.live.robot.derive", lambda *_: pytest.fail("derived again"))
     tips = [robot.rest(Choice(inputs={"force": f})).scene.rods[0].points[-1][2] for f in (0.0, 0.3, 0.6)]
     assert tips[0] < tips[1] < tips[2]
     longer = robot.rest(Choice(parameters={"length": 0.6})).scene.rods[0].points
     assert np.linalg.norm(np.diff(longer, axis=0), axis=1).sum() == pytest.approx(0.6, rel=0.02)
-    assert eqs.engine is engine
+    assert eqs.binding.program is program
 
 
 def test_the_shape_at_rest_is_that_of_the_equilibrium(eqs):

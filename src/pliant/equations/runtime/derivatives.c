@@ -40,16 +40,7 @@ static inline double dot_lane3(const double *c, const double *X, int l) {
   return c[0] * X[l] + c[1] * X[LANES + l] + c[2] * X[2 * LANES + l];
 }
 
-/* x = D^-1 x, k rows of lanes */
-static void solve(const pl_work *w, int e, double *x) {
-  const int k = w->T->elem_k[e];
-  for (int l = 0; l < LANES; ++l) {
-    double *y = w->temporary.y;
-    for (int i = 0; i < k; ++i) y[i] = x[LANES * i + l];
-    pl_cholesky_solve(w->D + w->T->elem_d[e], k, y);
-    for (int i = 0; i < k; ++i) x[LANES * i + l] = y[i];
-  }
-}
+PL_NOINLINE static void solve(const double *restrict D, int k, double *restrict x) { solve_rows(D, k, LANES, x); }
 
 /* BA and HB. */
 static void articulate_rates(pl_work *w) {
@@ -63,7 +54,7 @@ static void articulate_rates(pl_work *w) {
   }
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int b = T->elem_base[e], k = T->elem_k[e], at = T->elem_v[e];
-    double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b, *y = w->temporary.y;
+    double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b, *restrict y = w->temporary.y;
     memset(HB, 0, 3 * k * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       const double *BA = w->BA + 3 * COLUMN * g, *S = w->S + T->node_s[g];
@@ -139,6 +130,13 @@ PL_NOINLINE static void out_single(const double *restrict S, const double *restr
   }
 }
 
+/* U'A_base + HB eta_dot, k rows */
+PL_NOINLINE static void base_products(int k, const double *restrict U, const double *restrict HB,
+                                      const double *restrict Ab, const double *restrict eta, double *restrict x) {
+  for (int i = 0; i < k; ++i)
+    for (int l = 0; l < LANES; ++l) x[LANES * i + l] = dot_lane(U + 6 * i, Ab, l) + dot_lane3(HB + 3 * i, eta, l);
+}
+
 /* Wrenches from the columns' elements to the ground; leaves D^-1 u of every element reached in w->lanes_a. */
 static void sweep_in(pl_work *w, const columns *c, const double *q) {
   const pl_tables *T = w->T;
@@ -168,7 +166,7 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
       for (int i = 0; i < k; ++i)
         for (int l = 0; l < LANES; ++l) u[LANES * i + l] -= dot_lane(S + 6 * i, p, l);
     }
-    solve(w, e, u);
+    solve(w->D + T->elem_d[e], k, u);
     for (int i = 0; i < k; ++i)
       for (int n = 0; n < 6; ++n)
         for (int l = 0; l < LANES; ++l) pb[LANES * n + l] += w->U[6 * (at + i) + n] * u[LANES * i + l];
@@ -189,10 +187,8 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
       double *A = w->lanes + 6 * LANES * g;
       out_single(w->S + T->node_s[g], w->U + 6 * at, w->HB + 3 * at, w->D[T->elem_d[e]], Ab, eta, a, A);
     } else {
-      for (int i = 0; i < k; ++i)
-        for (int l = 0; l < LANES; ++l)
-          x[LANES * i + l] = dot_lane(w->U + 6 * (at + i), Ab, l) + dot_lane3(w->HB + 3 * (at + i), eta, l);
-      solve(w, e, x);
+      base_products(k, w->U + 6 * at, w->HB + 3 * at, Ab, eta, x);
+      solve(w->D + T->elem_d[e], k, x);
       for (int i = 0; i < LANES * k; ++i) a[i] -= x[i];
       for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
         const double *S = w->S + T->node_s[g];
@@ -231,7 +227,7 @@ static int assembled_derivatives(pl_work *w, double t, const double *q, const do
   if (status) return status;
   pl_linearized(w, t, q, v, a, w->lambda);
   pl_assemble(w, 1, 0, 0);
-  if ((status = pl_factor(w))) return status;
+  if ((status = pl_factor_mass(w))) return status;
   for (int j = 0; j < n; ++j)
     for (int by_q = 0; by_q < 2; ++by_q) {
       const double *X = by_q ? w->K : w->C;

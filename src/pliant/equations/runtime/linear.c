@@ -250,6 +250,13 @@ static int by_fronts(pl_linear *f, const double *values) {
   return PL_OK;
 }
 
+int pl_linear_is_scaled(const pl_linear *f) { return f->scaled; }
+
+void pl_linear_scale(pl_linear *f, const double *scales) {
+  memcpy(f->row_scale, scales, f->n * sizeof(double)), memcpy(f->column_scale, scales, f->n * sizeof(double));
+  f->scaled = 1;
+}
+
 void pl_linear_forget(pl_linear *f) { f->scaled = f->general = 0; }
 
 int pl_linear_factor(pl_linear *f, const double *values) {

@@ -76,7 +76,7 @@ typedef struct pl_work {
   double *q_new;                     /* nq */
   double *kernel_w;
   long long *kernel_iw;
-  double *kkt, *rhs;
+  double *kkt, *rhs, *scale;
   pl_linear *linear;
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
@@ -173,7 +173,9 @@ int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
+/* Factors of w->kkt; the second for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);
+int pl_factor_mass(pl_work *);
 /* What is evaluated from here on does not depend on earlier factorizations. */
 void pl_begin(pl_work *);
 void pl_energies(pl_work *, double t, const double *q, const double *v, double *out);
@@ -189,6 +191,9 @@ void pl_linear_free(pl_linear *);
 int pl_linear_reserve(pl_linear *, int lower, int upper);
 /* Forget the scales and pivots of earlier factorizations, on which the next one would otherwise build. */
 void pl_linear_forget(pl_linear *);
+/* Whether there are scales of an earlier factorization; and scales for rows and columns alike to be used instead. */
+int pl_linear_is_scaled(const pl_linear *);
+void pl_linear_scale(pl_linear *, const double *scales);
 int pl_linear_factor(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 

@@ -72,7 +72,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
-  w->kkt = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows);
+  w->kkt = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
   if (!inertias) return;
   w->inertia_pose = pl_doubles(m, 24 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
@@ -160,6 +160,32 @@ int pl_factor(pl_work *w) {
   return pl_linear_factor(w->linear, w->kkt);
 }
 
+/* The inertia of each coordinate becomes one, hence no entry of M is larger, and the largest of every constraint row too. */
+static void scale_by_mass(pl_work *w) {
+  const pl_tables *T = w->T;
+  double *scale = w->scale, *largest = scale + T->nv;
+  for (int e = 0; e < T->n_elem; ++e)
+    for (int j = 0; j < T->elem_k[e]; ++j) {
+      const double inertia = w->M[T->elem_pos[e] + (T->elem_stride[e] + 1) * j];
+      if (!(inertia > 0 && inertia < INFINITY)) return;
+      scale[T->elem_v[e] + j] = 1 / sqrt(inertia);
+    }
+  for (int r = 0; r < T->m; ++r) largest[r] = w->row_active[r] ? 0 : 1;
+  for (int n = 0; n < T->nnz_j; ++n)
+    if (w->row_active[T->j_row[n]])
+      largest[T->j_row[n]] = fmax(largest[T->j_row[n]], fabs(w->Jval[n]) * scale[T->j_col[n]]);
+  for (int r = 0; r < T->m; ++r) {
+    if (!(largest[r] > 0 && largest[r] < INFINITY)) return;
+    largest[r] = 1 / largest[r];
+  }
+  pl_linear_scale(w->linear, scale);
+}
+
+int pl_factor_mass(pl_work *w) {
+  if (!pl_linear_is_scaled(w->linear)) scale_by_mass(w);
+  return pl_factor(w);
+}
+
 /* Accelerations (and multipliers in w->lambda) in the state (q, v) at time t. */
 int pl_next_forward(pl_work *w, double t, const double *q, const double *v, double *a) {
   const pl_tables *T = w->T;
@@ -172,7 +198,7 @@ int pl_next_forward(pl_work *w, double t, const double *q, const double *v, doub
   pl_residual(w, v, w->zero, w->rhs);
   pl_mass_matrix(w);
   pl_assemble(w, 1, 0, 0);
-  const int status = pl_factor(w);
+  const int status = pl_factor_mass(w);
   if (status) return status;
   for (int i = 0; i < T->nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->gamma[r] : 0;
@@ -235,7 +261,7 @@ int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance
     memset(w->wrench, 0, 6 * T->n_node * sizeof(double));
     pl_mass_matrix(w);
     pl_assemble(w, 1, 0, 0);
-    const int status = pl_factor(w);
+    const int status = pl_factor_mass(w);
     if (status) return status;
     if (error <= tolerance && (error < 0.01 * tolerance || error >= previous)) break;
     previous = error;

@@ -124,6 +124,26 @@ static inline int articulate_single(pl_work *w, int e, int g, int b) {
   return PL_OK;
 }
 
+/* What an element of inertia `sum` and bias `total` hands to its base: sum - U D^-1 U' and total + U D^-1 u. */
+PL_NOINLINE static void pass_on(int k, const double *restrict D, const double *restrict U, const double *restrict u,
+                                double *restrict sum, double *restrict total, double *restrict rows,
+                                double *restrict IAb, double *restrict pb) {
+  /* all right-hand sides side by side: the six rows of U, u, and one that stays empty */
+  for (int j = 0; j < k; ++j) {
+    for (int n = 0; n < 6; ++n) rows[COLUMN * j + n] = U[6 * j + n];
+    rows[COLUMN * j + 6] = u[j], rows[COLUMN * j + 7] = 0;
+  }
+  solve_rows(D, k, COLUMN, rows);
+  for (int j = 0; j < k; ++j) {
+    const double *y = rows + COLUMN * j;
+    for (int i = 0; i < 6; ++i) total[i] += U[6 * j + i] * y[6];
+    for (int n = 0; n < 6; ++n)
+      for (int i = 0; i < 6; ++i) sum[COLUMN * n + i] -= U[6 * j + i] * y[n];
+  }
+  for (int i = 0; i < FULL; ++i) IAb[i] += sum[i];
+  for (int i = 0; i < 6; ++i) pb[i] += total[i];
+}
+
 static int articulate(pl_work *w, int e, int b) {
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
@@ -155,23 +175,7 @@ static int articulate(pl_work *w, int e, int b) {
   const int status = pl_cholesky(D, k);
   if (status) return status;
   if (!b) return PL_OK;
-  double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b, *y = w->temporary.y;
-  memcpy(y, u, k * sizeof(double));
-  pl_cholesky_solve(D, k, y);
-  for (int i = 0; i < 6; ++i) {
-    double x = total[i];
-    for (int j = 0; j < k; ++j) x += U[6 * j + i] * y[j];
-    pb[i] += x;
-  }
-  for (int n = 0; n < 6; ++n) {
-    for (int j = 0; j < k; ++j) y[j] = U[6 * j + n];
-    pl_cholesky_solve(D, k, y);
-    for (int i = 0; i < 6; ++i) {
-      double x = sum[COLUMN * n + i];
-      for (int j = 0; j < k; ++j) x -= U[6 * j + i] * y[j];
-      IAb[COLUMN * n + i] += x;
-    }
-  }
+  pass_on(k, D, U, u, sum, total, w->temporary.rows, w->IA + FULL * b, w->pA + COLUMN * b);
   return PL_OK;
 }
 

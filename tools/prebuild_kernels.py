@@ -1,0 +1,74 @@
+"""Compile the kernels of the kinds that ship, for release wheels: `make wheel` runs it before the build.
+
+Kernels of all bundled robots, and of their rods in every rod model with its defaults, go to `src/pliant/equations/binary/kernels`,
+for every level of the instruction set that kernels are compiled for. Their file names carry the hash of their source, so one
+that no longer fits is never loaded; this program removes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from pliant.equations import compiling
+from pliant.equations.equations import derive
+from pliant.equations.kernel import Kernels
+from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source
+from pliant.equations.tables import build_tables
+from pliant.language.arguments import ArgumentError
+from pliant.language.faults import SpecError
+from pliant.spec.reader import bundled_robots, load
+from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_switch import KINDS, with_rod_model
+
+
+def robots() -> Iterator[RobotSpec]:
+    """Bundled robots, and those with every other model of all their rods."""
+    for robot in bundled_robots():
+        spec = load(robot.name)
+        yield spec
+        for kind in KINDS if spec.rods else ():
+            changed = spec
+            try:
+                for rod in spec.rods:
+                    changed = with_rod_model(changed, rod, kind)
+            except (ArgumentError, SpecError, ValueError):
+                continue
+            yield changed
+
+
+def kernels() -> Iterator[Kernels]:
+    """Kernels of all these robots."""
+    for spec in robots():
+        try:
+            model = derive(spec).model
+        except (ArgumentError, SpecError, ValueError):
+            continue  # a rod model that this robot's rods cannot have
+        yield from build_tables(model.system, model.plan).libraries
+
+
+def main() -> None:
+    """Bring the folder up to date and say what it holds."""
+    start = time.perf_counter()
+    compiler = compiling.find_compiler()
+    if compiler is None:
+        raise SystemExit("prebuilding kernels needs a C compiler")
+    wanted = {}
+    for kind in kernels():
+        for level in dict.fromkeys(map(compiling.kernel_level, compiling.levels())):
+            source = kernel_library_source(kind, level)
+            wanted[source.file_name()] = source
+    PREBUILT_KERNELS.mkdir(parents=True, exist_ok=True)
+    kept = {name.removesuffix(compiling.SUFFIX) for name in wanted}
+    for file in PREBUILT_KERNELS.iterdir():
+        if file.is_file() and file.stem not in kept:
+            file.unlink()
+    with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
+        list(pool.map(lambda item: compiling.build(compiler, item[1], PREBUILT_KERNELS / item[0]), wanted.items()))
+    size = sum((PREBUILT_KERNELS / name).stat().st_size for name in wanted)
+    print(f"{len(wanted)} libraries of kernels, {size / 1e6:.1f} MB, in {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
