@@ -12,7 +12,7 @@ import scipy.linalg as la
 from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.solve.independent import null_space
+from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
 # After so many iterations inputs stay near to what they are, and steps that do not shrink are shortened, down to this share.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pliant.equations.table_rows import add_row
 from pliant.formula.inertia import Inertia
-from pliant.model.system import Inert, System
+from pliant.model.system import InertiaInstance, System
 
 if TYPE_CHECKING:
     from pliant.equations.pattern import BlockPositions
 
 
-def inertia_elements(system: System, inert: Inert) -> list[int]:
+def inertia_elements(system: System, inert: InertiaInstance) -> list[int]:
     """Elements whose coordinates move the inertia: its own first, in the order of its kind, then those on the paths."""
     out = list(inert.elements)
     for node in inert.nodes:
@@ -21,7 +21,7 @@ def inertia_elements(system: System, inert: Inert) -> list[int]:
     return out
 
 
-def is_articulated(system: System, inert: Inert) -> bool:
+def is_articulated(system: System, inert: InertiaInstance) -> bool:
     """Whether articulated bodies can carry it: one frame, and coordinates of at most one element based on its node."""
     if len(inert.nodes) > 1 or len(inert.elements) > 1:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pliant.equations.pattern import BlockPositions, changing_nodes
 from pliant.equations.table_rows import add_row
-from pliant.model.system import Routed, System
+from pliant.model.system import RouteInstance, System
 
 # Which end of a span a coordinate moves.
 FIRST, SECOND, BOTH = 0, 1, 2
@@ -48,7 +48,7 @@ def fill_route_tables(
         integers[name].append(len(integers[counted]))
 
 
-def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: Routed) -> None:
+def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: RouteInstance) -> None:
     """For the span after each point: the nodes that change it (columns), and for each all nodes that feel it (rows)."""
     paths = [system.path(node) for node in route.nodes]
     for here, beyond in zip(paths, [*paths[1:], None], strict=True):

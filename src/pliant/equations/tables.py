@@ -35,7 +35,7 @@ from pliant.equations.pattern import (
 from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
 from pliant.model.inputs import InputPlan
-from pliant.model.system import Inert, System
+from pliant.model.system import InertiaInstance, System
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _largest(system: System) -> dict[str, int]:
     return {name: max([1, *values]) for name, values in sizes.items()}
 
 
-def _columns(system: System, inert: Inert) -> int:
+def _columns(system: System, inert: InertiaInstance) -> int:
     """Coordinates that move an inertia."""
     return sum(system.elements[e].v_size for e in inertia_elements(system, inert))
 

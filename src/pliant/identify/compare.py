@@ -11,10 +11,10 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.identify.recording import Recording, RecordingError, drive, plateaus
 from pliant.language.arguments import ArgumentError, positive
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import Method, Rosenbrock
-from pliant.solve.saving import At
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import Method, Rosenbrock
+from pliant.solve.motion.saving import At
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model

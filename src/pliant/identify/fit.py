@@ -15,10 +15,10 @@ from pliant.equations.equations import Equations, Values
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, RecordingError, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import Method
-from pliant.solve.saving import At
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.saving import At
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 
 # Without exact derivatives parameters are varied by this share of their value: far above the error of a simulation, far below
 # what matters.

@@ -8,7 +8,7 @@ from pliant.model.model import Model
 from pliant.tendon import TensionTendon
 
 
-def pushed_tendons(model: Model, lowest: np.ndarray) -> list[str]:
+def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
     """A warning for each tendon whose tension was asked to be below zero; `lowest` is the least value of each signal."""
     notes = []
     for name, tendon in model.spec.tendons.items():

@@ -9,7 +9,7 @@ import scipy.linalg as la
 import scipy.sparse as sp
 
 from pliant.equations.binding import Linearized
-from pliant.solve.independent import null_space
+from pliant.solve.independent_coordinates import null_space
 
 
 def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: float = 1.0) -> Any:

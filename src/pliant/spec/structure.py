@@ -17,7 +17,7 @@ from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
-from pliant.language.words import Path, suggestion
+from pliant.language.words import KeyPath, suggestion
 from pliant.link.axial import Axial
 from pliant.output.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.controls import control_problems
@@ -30,7 +30,7 @@ from pliant.tendon.through import Stretch
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
-Finding: TypeAlias = tuple[str, str, Path, str, str]
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 """Collection, name of the thing, path in it, message and hint."""
 
 
