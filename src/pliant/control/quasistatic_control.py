@@ -1,7 +1,7 @@
-"""Slow control of soft robots: inputs that hold the task where it should be, with feedback of what the model misses.
+"""Quasi-static control of soft robots: inputs that hold the task at its reference, with feedback of the model's error.
 
-The model's own equilibrium is carried along the path: gravity and elasticity are compensated at the wanted pose, damping and
-inertia of the motion along the path as loads on it, and errors are fed back through the change of the task with the inputs at rest.
+The model's equilibrium is carried along the reference: gravity and elasticity are compensated at the reference pose, damping and
+inertia of the motion along it as loads, and errors are fed back through the derivative of the task by the inputs at rest.
 """
 
 from __future__ import annotations

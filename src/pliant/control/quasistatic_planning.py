@@ -1,4 +1,4 @@
-"""Plans of slow motions: poses at rest from here to there, within the bounds of the inputs and around obstacles.
+"""Quasi-static motion planning: a sequence of equilibria to a goal, within the bounds of the inputs and around obstacles.
 
 Soft arms have many states and few inputs, and rest in one pose for given inputs. A plan for them is a curve of inputs (a cubic
 B-spline, so that bounds on its coefficients bound the curve), found by sequential quadratic programming on the robot's exact

@@ -93,7 +93,9 @@ def fit(
     samples = _samples(recording, columns, use, window, rest_at)
     if samples.fitted.sum() * samples.measured.shape[1] <= len(start):
         raise RecordingError(f"{samples.fitted.sum()} samples are too few to fit {len(start)} parameters")
-    source = (_Motion if rest_at is None else _Rest)(driven, output, samples.times, method or DEFAULT_METHOD)
+    source = (_MotionOutput if rest_at is None else _RestOutput)(
+        driven, output, samples.times, method or DEFAULT_METHOD
+    )
     problem = _Problem(source, parameters, start, samples.measured, samples.fitted, progress)
     limits = [(bounds or {}).get(name) or _bounds(eqs, name) for name in parameters]
     low, high = (np.array([limit[k] for limit in limits]) / start for k in (0, 1))
@@ -162,7 +164,7 @@ def _bounds(eqs: Equations, name: str) -> tuple[float, float]:
     return low, high
 
 
-class _Source(Protocol):
+class _Output(Protocol):
     """Something that gives an output at some times for parameter values, and its derivatives where it can."""
 
     reason: str
@@ -172,7 +174,7 @@ class _Source(Protocol):
     def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None: ...
 
 
-class _Motion:
+class _MotionOutput:
     """The output along the motion under recorded inputs."""
 
     def __init__(self, eqs: Equations, output: str, times: np.ndarray, method: Method) -> None:
@@ -202,7 +204,7 @@ class _Motion:
         return (found.values, found.derivatives) if found.run.status == "completed" else None
 
 
-class _Rest:
+class _RestOutput:
     """The output at rest under the inputs of some times."""
 
     def __init__(self, eqs: Equations, output: str, times: np.ndarray, method: Method) -> None:
@@ -224,7 +226,7 @@ class _Problem:
 
     def __init__(
         self,
-        source: _Source,
+        source: _Output,
         names: Sequence[str],
         start: np.ndarray,
         measured: np.ndarray,

@@ -1,4 +1,4 @@
-"""How far sections may turn against each other before the states of a rod model lose count."""
+"""Limits on the rotation between neighbouring sections, beyond which the coordinates of a rod model are ambiguous."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How positions move with rates: plain coordinates, and unit quaternions with body angular velocities."""
+"""The configuration space as a Lie group: plain coordinates, and unit quaternions with body angular velocities."""
 
 from __future__ import annotations
 

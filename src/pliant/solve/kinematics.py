@@ -1,4 +1,4 @@
-"""Where does a frame reach: forward and inverse kinematics, and how freely it moves from there."""
+"""Forward and inverse kinematics of frames, and their manipulability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of results on disk: netCDF files that say what they hold."""
+"""Datasets of results as netCDF files with a format attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rods that came near what their states can represent: said in words, since the numbers mean little beyond."""
+"""Warnings where a result leaves the range of the model: rods that rotate too far, tendons with negative tension."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.model.model import Model
 from pliant.rod.turn_limits import NEAR
+from pliant.tendon import TensionTendon
 
 STATES = 200
 """So many states of a motion are looked at, the last one included."""
@@ -41,4 +42,17 @@ def turn_limit_warnings(model: Model, bound: Binding, states: np.ndarray) -> lis
                 f"the rod '{rod}' turns by {angle:.3g} deg where the states of its model '{kind}' can follow up to "
                 f"{most:g} deg; {model.turn_limits[worst].hint}"
             )
+    return notes
+
+
+def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
+    """A warning for each tendon whose tension was asked to be below zero; `lowest` is the least value of each signal."""
+    notes = []
+    for name, tendon in model.spec.tendons.items():
+        if isinstance(tendon, TensionTendon):
+            value = float(lowest[model.system.routes[model.routes[name]].signals])
+            if value < 0:
+                notes.append(
+                    f"the tendon '{name}' was asked for {value:.3g} N; a line cannot push, so it was slack then"
+                )
     return notes

@@ -9,7 +9,7 @@ import pytest
 from pliant import ArgumentError, derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.cli.progress import ProgressLine, duration_text
-from pliant.solve.motion import progress_monitor as pace
+from pliant.solve.motion import progress_monitor
 from pliant.solve.motion.integrator import ExplicitRungeKutta, chosen_method
 from pliant.solve.motion.progress_monitor import ProgressMonitor
 
@@ -28,7 +28,7 @@ def test_a_run_of_too_many_steps_is_given_up_with_what_was_computed():
     for word in ("too small to go on", "'slide' moves fastest", "max_steps", "what was computed is kept"):
         assert word in run.message
     assert 0 < run.time[-1] < 1
-    assert pace.STEPS_JUDGED <= run.timing.steps + run.timing.rejected < 20 * pace.STEPS_JUDGED
+    assert progress_monitor.STEPS_JUDGED <= run.timing.steps + run.timing.rejected < 20 * progress_monitor.STEPS_JUDGED
 
 
 def test_a_run_within_the_limit_goes_on_and_fixed_steps_have_none():
@@ -49,25 +49,25 @@ class Fake:
 def test_a_short_hard_stretch_is_no_reason_to_give_up():
     going = Fake()
     judged = ProgressMonitor(going, end=1.0, most_steps=1e8)
-    going.steps, going.t = pace.STEPS_JUDGED - 1, 1e-9
-    assert judged.look() == ""
-    going.steps, going.t = 2 * pace.STEPS_JUDGED, 0.5
-    assert judged.look() == ""
-    going.rejected, going.t = pace.STEPS_JUDGED, 0.5
-    assert "there is no end to it" in judged.look()
+    going.steps, going.t = progress_monitor.STEPS_JUDGED - 1, 1e-9
+    assert judged.check() == ""
+    going.steps, going.t = 2 * progress_monitor.STEPS_JUDGED, 0.5
+    assert judged.check() == ""
+    going.rejected, going.t = progress_monitor.STEPS_JUDGED, 0.5
+    assert "there is no end to it" in judged.check()
 
 
 def test_laps_grow_until_a_look_costs_nothing_and_shrink_when_they_take_long(monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(pace.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(progress_monitor.time, "perf_counter", lambda: clock[0])
     judged = ProgressMonitor(Fake(), end=1.0, most_steps=1e8)
     for _ in range(8):
-        judged.lap()
-        judged.look()
+        judged.begin()
+        judged.check()
     assert judged.chunk == 256
-    judged.lap()
+    judged.begin()
     clock[0] += 1.0
-    judged.look()
+    judged.check()
     assert judged.chunk == 128
 
 

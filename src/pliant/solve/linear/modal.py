@@ -1,4 +1,4 @@
-"""How does it vibrate: natural modes about any state, on the motions that the constraints allow."""
+"""Natural modes about a state, on the motions that the constraints allow."""
 
 from __future__ import annotations
 

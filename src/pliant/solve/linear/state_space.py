@@ -1,4 +1,4 @@
-"""Linear equations about a state on independent coordinates, for control design."""
+"""Linearized equations of motion about a state in independent coordinates, for control design."""
 
 from __future__ import annotations
 

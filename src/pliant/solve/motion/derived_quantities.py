@@ -1,4 +1,4 @@
-"""From saved states to everything a result holds: energies, frames and outputs at every saved time."""
+"""Energies, constraint errors, frames and outputs at every saved state."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SavedStates:
 
 @dataclass(frozen=True)
 class ActiveBinding:
-    """What is in force from a time on [s]."""
+    """The binding that is in force from a time on [s]."""
 
     time: float
     bound: Binding
@@ -48,7 +48,7 @@ class ActiveBinding:
 
 @dataclass(frozen=True)
 class DerivedQuantities:
-    """What follows from saved states; `lowest_signals` is the least value that each signal had in them."""
+    """Quantities at saved states, one row each; `lowest_signals` is the minimum of each signal over them."""
 
     lowest_signals: np.ndarray
     inputs: np.ndarray
@@ -68,16 +68,16 @@ class DerivedQuantities:
         return DerivedQuantities(self.lowest_signals, inputs, energies, error, frames, outputs)
 
 
-def record(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> DerivedQuantities:
+def derive_quantities(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> DerivedQuantities:
     """Energies (n x 4: kinetic, potential, dissipated, supplied), inputs, constraint errors, frames and outputs.
 
-    `history`: what was in force since when, in order of time.
+    `history`: the bindings that were in force, in order of time.
     """
     return _filled(_parts(eqs, motion, history), len(motion.time))
 
 
 def _parts(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> Iterator[DerivedQuantities]:
-    """What follows from a few saved states at a time, so that what is needed on the way stays small."""
+    """The same for a few saved states at a time, which bounds the memory for intermediate results."""
     starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
     per_state = 8 * NUMBERS_PER_FRAME * (len(eqs.model.system.nodes) + len(eqs.model.frames))
     at_once = max(1, CHUNK_BYTES // per_state)
@@ -85,12 +85,12 @@ def _parts(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]
     for since, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
         if end > begin or empty:
             for first in range(begin, max(end, begin + 1), at_once):
-                yield _record_part(eqs, since.bound, motion.between(first, min(first + at_once, end)))
+                yield _derive_part(eqs, since.bound, motion.between(first, min(first + at_once, end)))
             empty = False
 
 
 def _filled(parts: Iterator[DerivedQuantities], count: int) -> DerivedQuantities:
-    """The parts one after another, `count` states in all; each is let go before the next is made."""
+    """The parts joined, `count` states in all; each part is released before the next is computed."""
     whole: DerivedQuantities | None = None
     lowest: np.ndarray | None = None
     at = 0
@@ -111,7 +111,7 @@ def _filled(parts: Iterator[DerivedQuantities], count: int) -> DerivedQuantities
     return replace(whole, lowest_signals=lowest)
 
 
-def _record_part(eqs: Equations, bound: Binding, motion: SavedStates) -> DerivedQuantities:
+def _derive_part(eqs: Equations, bound: Binding, motion: SavedStates) -> DerivedQuantities:
     batch = bound.batch(motion.time, motion.q, motion.v)
     energies = np.column_stack([batch.energies[:, :2], motion.work])
     frames, outputs = _frames(eqs, bound, batch), _outputs(eqs, bound, motion, batch, energies)

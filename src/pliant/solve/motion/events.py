@@ -1,4 +1,4 @@
-"""Events and mid-step functions: Python code that looks at a run after each step."""
+"""Events and mid-step functions, evaluated after each step of a simulation."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class EventMonitor:
             return float(outputs[event.value])
         return float(event.value(now))
 
-    def look(self, run: Any) -> str:
-        """Events and mid-step function after a step; returns why to stop, or nothing."""
+    def check(self, run: Any) -> str:
+        """Events and mid-step function after a step; returns the reason to stop, or an empty string."""
         now = self._now(run.t, run.q, run.v)
         values = [self._value(event, now) for event in self.events]
         stop = ""

@@ -1,4 +1,4 @@
-"""Which integrator suits a robot: by its constraints, and by how stiff it is at the start."""
+"""Automatic choice of an integration method from the constraints and the stiffness at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run gets on: how many steps to take between two looks at it, and whether it will ever end."""
+"""Progress of a simulation: number of steps between two checks, and detection of runs that would not finish."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 
-# A look at a run costs microseconds, and a person who waits for an answer to Ctrl-C notices tenths of a second.
-SHORT_LAP, LONG_LAP = 0.05, 0.2
+# A check costs microseconds, and a person who waits for an answer to Ctrl-C notices tenths of a second.
+SHORT_CHUNK, LONG_CHUNK = 0.05, 0.2
 MOST_AT_ONCE = 1 << 20
 # The pace of a run is judged over this many steps, so that a short hard stretch (a hit, a switch) does not count.
 STEPS_JUDGED = 20_000
 
 
 class RunProgress(Protocol):
-    """What is known of a run."""
+    """Time [s] and numbers of accepted and rejected steps of a run."""
 
     @property
     def t(self) -> float: ...
@@ -30,24 +30,24 @@ class RunProgress(Protocol):
 
 
 class ProgressMonitor:
-    """The pace of one run to its end [s]; `most_steps` is the number of steps beyond which it is given up."""
+    """Monitors a run to its end [s]; a run that would need more than `most_steps` is to be given up."""
 
     def __init__(self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False) -> None:
         self.run, self.end, self.most_steps, self.one_by_one = run, end, most_steps, one_by_one
         self.chunk = 1
-        self._lap = time.perf_counter()
+        self._begun = time.perf_counter()
         self._mark = (0, float(run.t))
 
-    def lap(self) -> None:
-        """A lap of `chunk` steps begins."""
-        self._lap = time.perf_counter()
+    def begin(self) -> None:
+        """Call before `chunk` steps are taken."""
+        self._begun = time.perf_counter()
 
-    def look(self) -> str:
-        """After a lap: fits the number of steps of the next one; returns why to give up, or nothing."""
-        elapsed = time.perf_counter() - self._lap
-        if not self.one_by_one and elapsed < SHORT_LAP:
+    def check(self) -> str:
+        """Call after them: adapts `chunk`, and returns the reason to give up, or an empty string."""
+        elapsed = time.perf_counter() - self._begun
+        if not self.one_by_one and elapsed < SHORT_CHUNK:
             self.chunk = min(2 * self.chunk, MOST_AT_ONCE)
-        elif elapsed > LONG_LAP:
+        elif elapsed > LONG_CHUNK:
             self.chunk = max(1, self.chunk // 2)
         tried, t = self.run.steps + self.run.rejected, float(self.run.t)
         steps, way = tried - self._mark[0], t - self._mark[1]

@@ -21,7 +21,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.solve.independent_coordinates import PartitionError, partition
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.result_builder import package
+from pliant.solve.motion.result_builder import build_result
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import AssembledState
 
@@ -135,7 +135,7 @@ def simulate_reduced(
     )  # fmt: skip
     names = ", ".join(eqs.rates[i] for i in chosen)
     words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return package(eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, made.messages)
+    return build_result(eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, made.messages)
 
 
 def _independent_rates(

@@ -1,4 +1,4 @@
-"""A result from saved states, with everything needed to understand and repeat the run."""
+"""Results of simulations from saved states, with the attributes needed to understand and repeat the run."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import numpy as np
 from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
-from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, record
-from pliant.solve.pushed import negative_tension_warnings
+from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.result import Result, Timing, make_dataset
-from pliant.solve.validity import turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
 
 
-def package(
+def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: str, message: str, timing: Timing, method: str,
     notes: tuple[str, ...],
 ) -> Result:  # fmt: skip
-    """A result from saved states; `history` says what was in force since when."""
-    recorded = record(eqs, motion, history)
-    notes = (*notes, *negative_tension_warnings(eqs.model, recorded.lowest_signals))
+    """The result of a run from its saved states; `history`: the bindings that were in force, in order of time."""
+    derived = derive_quantities(eqs, motion, history)
+    notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
     notes = (*notes, *turn_limit_warnings(eqs.model, history[0].bound, motion.q))
     names = {
         "coordinate": eqs.coordinates,
@@ -36,8 +35,8 @@ def package(
     attributes = _attributes(eqs, status, message, method, notes, timing)
     dataset = make_dataset(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
-        energies=recorded.energies, constraint_error=recorded.constraint_error, frames=recorded.frames,
-        outputs=recorded.outputs, inputs=recorded.inputs, names=names, units=output_units(eqs.model),
+        energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
+        outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
         attributes=attributes,
     )  # fmt: skip
     return Result(status, message, dataset, timing, method, notes)

@@ -1,4 +1,4 @@
-"""Controllers in a simulation: called at their sample times, their commands held until the next ones."""
+"""Sampled controllers in a simulation: called at their sample times, with commands held in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does it move: one verb for all methods."""
+"""Simulation of motions: one function for all integration methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.prescribed_positions import prescribed_positions
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
-from pliant.solve.motion.result_builder import package
+from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.saving import At, Every
 from pliant.solve.result import INTERRUPTED, Result, Timing
@@ -174,26 +174,26 @@ class Job:
         loop.act(self, run)
         status = run.start()
         saver = _Saver(self, run)
-        pace = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
+        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in GOING and not (
                 status == Status.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
-                pace.lap()
-                status = run.advance(pace.chunk)
+                monitor.begin()
+                status = run.advance(monitor.chunk)
                 if loop.due(run.t) and status in GOING:
                     loop.act(self, run)
                     status = run.start() or status
                 if watcher.active and status in GOING:
-                    stopped = watcher.look(run)
+                    stopped = watcher.check(run)
                     if stopped:
                         break
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
-                saver.look()
+                saver.save_if_due()
                 if status == Status.OK:
                     break
-                if failed := pace.look():
+                if failed := monitor.check():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
                     failed += "take looser tolerances, fixed steps, or a larger max_steps of the method. This was"
                     break
@@ -259,7 +259,7 @@ class Job:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.why})"
-        return package(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
+        return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[str, str]:
@@ -292,7 +292,7 @@ class _Saver:
         self.job, self.run = job, run
         self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
 
-    def look(self) -> None:
+    def save_if_due(self) -> None:
         if self.job.out is None or time.perf_counter() - self.last < 10 * self.cost:
             return
         start = time.perf_counter()

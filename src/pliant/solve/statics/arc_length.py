@@ -1,4 +1,4 @@
-"""Steps along a static path: one more unknown (the path's parameter) and one more equation (the length of the step).
+"""Arc-length steps along a path of equilibria: the parameter is one more unknown, the length of the step one more equation.
 
 Lengths along a path are measured in a metric of motion: displacements count by the mass that they move, relative to the
 robot's mass and size, and the parameter relative to its range. So the step does not depend on how coordinates were chosen,

@@ -1,4 +1,4 @@
-"""How do poses at rest change with a parameter: static paths through limit points and bifurcations."""
+"""Numerical continuation of equilibria in a parameter, through limit points and bifurcations."""
 
 from __future__ import annotations
 

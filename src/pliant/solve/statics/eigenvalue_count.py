@@ -1,4 +1,4 @@
-"""How many negative eigenvalues a symmetric sparse matrix has, by the signs of its pivots, at the cost of a factorization."""
+"""Number of negative eigenvalues of a symmetric sparse matrix, from the signs of its pivots."""
 
 from __future__ import annotations
 

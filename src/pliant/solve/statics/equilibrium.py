@@ -1,4 +1,4 @@
-"""Where does it rest: a pose without unbalanced force, and whether it is stable."""
+"""Static equilibria: poses without unbalanced force, and their stability."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import need_equations, number, positive, whole
 from pliant.language.display import shown
-from pliant.solve.pushed import negative_tension_warnings
 from pliant.solve.state import State, assemble, given_state
 from pliant.solve.statics.arc_length import robot_size
 from pliant.solve.statics.homotopy import follow_homotopy
 from pliant.solve.statics.newton import NewtonStatics
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, judge_large
-from pliant.solve.validity import turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
 
 
 @dataclass(frozen=True)

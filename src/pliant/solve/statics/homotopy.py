@@ -1,4 +1,4 @@
-"""Settling: a start's unbalanced loads and open constraints are applied along a path, to a pose that holds."""
+"""Equilibrium by homotopy: the unbalanced loads and constraint gaps of a start are removed gradually along a path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_POINTS = 300
 
 @dataclass(frozen=True)
 class HomotopyResult:
-    """Where the path ended: pose, multipliers, whether it holds, points on the way and remarks."""
+    """End of the path: pose, multipliers, whether it is stable, number of points and remarks."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -29,7 +29,7 @@ class HomotopyResult:
 
 
 def follow_homotopy(eqs: Equations, bound: Binding, t: float, q: np.ndarray, tolerance: float) -> HomotopyResult | None:
-    """Follow the pose while its imbalance goes to zero; None where the path does not get there.
+    """Follow the equilibrium while the imbalance of the start goes to zero; None where the path does not reach the end.
 
     The constraints in force have been chosen by `assemble`. Where the path loses its stability at a bifurcation it goes on
     along the branch, to the side on which the leading entry of the critical direction grows.

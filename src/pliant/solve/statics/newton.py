@@ -1,8 +1,8 @@
-"""Newton's method on the constrained statics, made robust.
+"""Newton's method for constrained statics, globalized.
 
-Where the stiffness has negative eigenvalues on allowed motions, their sign is turned, so that every step goes downhill and the
-solver settles where the robot would. Near a stable solution there are none and Newton's quadratic convergence remains. When that
-fails, the missing load is applied in stages.
+Negative eigenvalues of the stiffness on allowed motions are replaced by their absolute values, so that every step descends
+and the iteration ends in a stable equilibrium. Near one there are none, and convergence is quadratic. Where the iteration
+fails, the imbalance of the start is removed in stages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the points of a path to its result."""
+"""The result of path following as a labelled dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking along a static path: step lengths, special points, branches, and where to stop."""
+"""Predictor-corrector path following: step lengths, special points, branch switching, stopping criteria."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pliant.solve.statics.path import PathPoint, leading
 from pliant.solve.statics.path_dataset import PathRecord
 from pliant.solve.statics.stability import stiffness_scaling
 
-# Lengths are in the metric of `arc.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
+# Lengths are in the metric of `arc_length.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
 FIRST_STEP = 0.01
 MAX_STEP = 0.08
 MIN_STEP = 1e-9
@@ -58,7 +58,7 @@ class _TooLong(Exception):
 
 
 class PathFollower:
-    """Walks along a path and records it."""
+    """Follows a path of equilibria and records its points."""
 
     def __init__(
         self, eqs: Equations, statics: ArcLengthStatics, to: float, first: float, t: float, *, branch: Branch | None = None,
@@ -74,7 +74,7 @@ class PathFollower:
             if name not in known:
                 raise UnknownName("output or coordinate", name, known)
 
-    # -- the walk ----------------------------------------------------------------------------------------------------
+    # -- path ----------------------------------------------------------------------------------------------------
 
     def run(self, place: EquilibriumPoint, start: PathPoint | None = None) -> tuple[str, str]:
         """Follow the path from its first point (`start`, if it was one of another path); returns status and message."""

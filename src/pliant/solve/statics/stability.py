@@ -1,4 +1,4 @@
-"""Does a pose hold: the stiffness on the motions that the constraints allow, and the directions in which it is negative."""
+"""Stability of equilibria: eigenvalues of the stiffness on the motions that the constraints allow."""
 
 from __future__ import annotations
 
