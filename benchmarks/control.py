@@ -31,10 +31,10 @@ from pliant.control import (
     Coordinates,
     FramePosition,
     Limits,
-    Path,
     Pid,
     PidControl,
     Predictive,
+    Reference,
     StateFeedback,
     StaticControl,
     discretize,
@@ -80,9 +80,9 @@ def arm() -> tuple[pliant.Equations, dict[str, Any], np.ndarray, Limits]:
     return eqs, {"start": rest, "inputs": filled, "rtol": 1e-5}, rest.frames["s3.tip"].position, limits
 
 
-def circle(tip: np.ndarray) -> Path:
+def circle(tip: np.ndarray) -> Reference:
     """A circle of 50 mm that passes through the tip's place at rest, half a turn per second."""
-    return Path.circle(tip - [0.05, 0, 0], [0.05, 0, 0], [0, 0.05, 0], 0.5)
+    return Reference.circle(tip - [0.05, 0, 0], [0.05, 0, 0], [0, 0.05, 0], 0.5)
 
 
 def predictive(horizon: int) -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
@@ -114,7 +114,7 @@ def constraint() -> tuple[pliant.Equations, dict[str, Any], Callable[[], Any]]:
     """Nine pressures by inverse dynamics in all nine coordinates."""
     eqs, how, _, limits = arm()
     rest = how["start"].q
-    path = Path.circle(rest - 5e-3, np.full(9, 5e-3), np.zeros(9), 0.5)
+    path = Reference.circle(rest - 5e-3, np.full(9, 5e-3), np.zeros(9), 0.5)
     task = Coordinates(eqs.coordinates)
     return eqs, how, lambda: ConstraintControl(eqs, task, path, Pid.critical(0.05), 0.005, limits=limits)
 

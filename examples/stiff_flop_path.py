@@ -12,7 +12,7 @@ from os import PathLike
 import numpy as np
 
 import pliant
-from pliant.control import FramePosition, Limits, Path, StaticControl
+from pliant.control import FramePosition, Limits, Reference, StaticControl
 from pliant.identify.recording import RecordingError, plateaus, read_recording
 
 SMOOTHED = 9
@@ -22,7 +22,7 @@ HIGHEST = 200e3
 
 
 @dataclass(frozen=True)
-class Reference:
+class RecordedRun:
     """Times n [s], wanted places of the tip n x 3 [m], pressures n x 3 [Pa] that led there, and times at rest [s]."""
 
     time: np.ndarray
@@ -42,7 +42,7 @@ class Followed:
     seconds: list[float]
 
 
-def recorded(file: str | PathLike[str], begin: float = 0.0, end: float = np.inf) -> Reference:
+def recorded(file: str | PathLike[str], begin: float = 0.0, end: float = np.inf) -> RecordedRun:
     """The part of a recording between two times [s]."""
     whole = read_recording(file)
     rests = [t for t in plateaus(whole, ("p1", "p2", "p3")) if begin <= t <= end]
@@ -50,23 +50,23 @@ def recorded(file: str | PathLike[str], begin: float = 0.0, end: float = np.inf)
     tip, pressures = (np.stack([recording.column(x) for x in names], axis=1) for names in ("xyz", ("p1", "p2", "p3")))
     ends = np.pad(tip, ((SMOOTHED // 2, SMOOTHED // 2), (0, 0)), mode="edge")
     mean = np.stack([np.convolve(x, np.full(SMOOTHED, 1 / SMOOTHED), mode="valid") for x in ends.T], axis=1)
-    return Reference(recording.time, mean, pressures, tuple(rests))
+    return RecordedRun(recording.time, mean, pressures, tuple(rests))
 
 
-def generated() -> Reference:
+def generated() -> RecordedRun:
     """Three rounds of the model under the pressures of its variant `circling`."""
     run = pliant.simulate(pliant.derive("stiff_flop@circling"), 6.0, save=pliant.Every(0.05))
-    return Reference(run.time, run["tip"].values, np.stack(list(run.inputs.values()), axis=1), ())
+    return RecordedRun(run.time, run["tip"].values, np.stack(list(run.inputs.values()), axis=1), ())
 
 
-def follow(reference: Reference, *, stiffness: float = 1.0) -> Followed:
+def follow(reference: RecordedRun, *, stiffness: float = 1.0) -> Followed:
     """The module on the path; `stiffness` is its Young's modulus over that of the controller's model."""
     eqs = pliant.derive("stiff_flop")
     begin, end = reference.time[0], reference.time[-1]
     controller = StaticControl(
         eqs,
         FramePosition("tip", "xy"),  # two places, three pressures: the least ones
-        Path.through(reference.time, reference.tip[:, :2]),
+        Reference.through(reference.time, reference.tip[:, :2]),
         sample_time=0.02,
         proportional=0.5,
         integral=10.0,
@@ -92,7 +92,7 @@ def rms(x: np.ndarray) -> float:
     return float(np.sqrt(np.mean(x**2)))
 
 
-def compare_pressures(reference: Reference, done: Followed) -> None:
+def compare_pressures(reference: RecordedRun, done: Followed) -> None:
     """Say how far the pressures that were found are from those that led along the path."""
     apart, given = done.pressures - reference.pressures, rms(reference.pressures)
     print(f"pressures: {1e-3 * rms(apart):.1f} kPa RMS apart from those of the path, which have {1e-3 * given:.1f}")
@@ -106,7 +106,7 @@ def compare_pressures(reference: Reference, done: Followed) -> None:
         print(f"at rest, t = {t:5.2f} s: recorded {there} kPa, found {here} kPa")
 
 
-def main(reference: Reference | None = None) -> float:
+def main(reference: RecordedRun | None = None) -> float:
     """Root mean square of the tip's horizontal error with the true model [m]."""
     reference = generated() if reference is None else reference
     size = np.linalg.norm(reference.tip[:, :2], axis=1).max()

@@ -18,8 +18,8 @@ OPTIONAL = {"IPython", "PIL", "control", "cycler", "matplotlib", "meshio", "symp
 """Packages that need not be there: they are imported where they are used."""
 SLOW = {
     "cli/common.py": "rich",
-    "solve/disk.py": "xarray",
-    "solve/path_record.py": "xarray",
+    "solve/netcdf_files.py": "xarray",
+    "solve/statics/path_dataset.py": "xarray",
     "solve/result.py": "xarray",
 }
 """Packages that would make every start wait for what few calls need."""

@@ -20,7 +20,7 @@ from pliant.control.lqr_control import (
     Sensor,
 )
 from pliant.control.pid import PidControlSpec
-from pliant.control.statics import StaticControlSpec
+from pliant.control.quasistatic_control import StaticControlSpec
 from pliant.external_load import Distributed, Wrench
 from pliant.input.inputs import (
     Piece,

@@ -7,8 +7,8 @@ import pytest
 
 import pliant
 from pliant.control import StateFeedback, closed_loop, discretize, kalman, lqr, reduce
-from pliant.solve.linear import StateSpace
-from pliant.solve.plant import model_controllers
+from pliant.solve.linear.state_space import StateSpace
+from pliant.solve.motion.plant import model_controllers
 
 SAMPLE = 0.02
 WEIGHTS = {"states": [10.0, 50.0, 1.0, 1.0], "inputs": 0.1}

@@ -11,7 +11,7 @@ import pliant
 from pliant.control import discretize, kalman, lqr, luenberger, reduce
 from pliant.control.discrete import TooSlow
 from pliant.control.modes import NotReached, system_modes
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.state import State
 
 

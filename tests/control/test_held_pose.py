@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.control import Coordinates, FramePosition, Limits, OutOfReach, StateFeedback, discretize, lqr, rest_with
-from pliant.solve.plant import model_controllers
+from pliant.solve.motion.plant import model_controllers
 
 PENDULUM = """
 pliant: 1

@@ -13,8 +13,8 @@ from pliant.control import (
     Goal,
     Limits,
     OutOfReach,
-    Path,
     Pid,
+    Reference,
     StateFeedback,
     StaticControl,
     allocate,
@@ -128,7 +128,7 @@ def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equa
 
 def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger: pliant.Equations) -> None:
     tight = Limits(upper={"extensor": 90.0})
-    path = Path.constant([-0.3])
+    path = Reference.constant([-0.3])
     fast = ConstraintControl(
         finger, Coordinates(("knuckle",)), path, Pid.critical(0.05), 0.005, limits=tight, name="lift"
     )
@@ -152,7 +152,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
 def test_a_path_that_begins_out_of_reach_is_refused_or_approached() -> None:
     soft = pliant.derive("stiff_flop")
     weak = Limits(lower=dict.fromkeys(soft.inputs, 0.0), upper=dict.fromkeys(soft.inputs, 2e4))
-    task, path = FramePosition("tip", "xy"), Path.constant([0.02, 0.0])
+    task, path = FramePosition("tip", "xy"), Reference.constant([0.02, 0.0])
     with pytest.raises(
         OutOfReach, match=r"cannot hold the task at \(0\.02, 0\) within their limits; without them it needs the input"
     ) as told:
@@ -168,7 +168,7 @@ def test_a_path_that_begins_out_of_reach_is_refused_or_approached() -> None:
 def test_rates_of_change_are_named(finger: pliant.Equations) -> None:
     slow = Limits(rate={"extensor": 20.0, "flexor": 20.0})
     control = ConstraintControl(
-        finger, Coordinates(("knuckle",)), Path.constant([0.0]), Pid.critical(0.1), 0.01, limits=slow
+        finger, Coordinates(("knuckle",)), Reference.constant([0.0]), Pid.critical(0.1), 0.01, limits=slow
     )
     run = pliant.simulate(finger, 0.2, controllers=control, inputs={"extensor": 5.0, "flexor": 5.0})
     assert any("changing at its rate of 20 N/s" in note for note in run.warnings)

@@ -9,7 +9,7 @@ import pytest
 
 import pliant
 from pliant.control import Limits, StateFeedback, allocate, discretize, kalman, lqr
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 
 SAMPLE = 0.02
 

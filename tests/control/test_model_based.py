@@ -15,9 +15,9 @@ from pliant.control import (
     FramePosition,
     Goal,
     Limits,
-    Path,
     Pid,
     Predictive,
+    Reference,
     Sphere,
     StaticControl,
     Tracking,
@@ -27,7 +27,7 @@ from pliant.control import (
     lqr,
     plan,
 )
-from pliant.control.statics import StaticModel
+from pliant.control.quasistatic_control import StaticModel
 
 ARM = """
 pliant: 1
@@ -59,11 +59,11 @@ def arm() -> pliant.Equations:
     return pliant.derive(pliant.load_text(ARM))
 
 
-def circle(arm: pliant.Equations) -> tuple[Path, pliant.State]:
+def circle(arm: pliant.Equations) -> tuple[Reference, pliant.State]:
     """A circle through the tip's place, in the plane of the arm, and the start on it at rest."""
     q, v = arm.initial_state()
     place = arm.frame("hand.tip", q).position[[0, 2]]
-    return Path.circle(place - [0.05, 0], [0.05, 0], [0, 0.05], 0.5), pliant.State(q, v)
+    return Reference.circle(place - [0.05, 0], [0.05, 0], [0, 0.05], 0.5), pliant.State(q, v)
 
 
 def test_a_tip_follows_a_path_with_redundant_torques(arm: pliant.Equations) -> None:
@@ -93,7 +93,7 @@ def test_redundant_torques_are_the_least(arm: pliant.Equations) -> None:
 def test_computed_torque_is_exact_with_the_true_model(arm: pliant.Equations) -> None:
     """Errors follow e'' + d e' + p e = 0 whatever the arm does, up to the sampling."""
     names = ("shoulder", "elbow", "wrist")
-    path = Path.constant([-0.2, 0.9, 0.3])
+    path = Reference.constant([-0.2, 0.9, 0.3])
     controller = ConstraintControl(arm, Coordinates(names), path, Pid(100.0, 20.0), sample_time=0.0005)
     run = pliant.simulate(arm, 0.5, controllers=controller, save=pliant.Every(0.01))
     error = run.q - [-0.2, 0.9, 0.3]
@@ -134,7 +134,7 @@ def test_pressures_that_hold_a_soft_tip_are_found(soft: pliant.Equations) -> Non
 def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equations) -> None:
     limits = Limits(lower=dict.fromkeys(soft.inputs, 0.0), upper=dict.fromkeys(soft.inputs, 2e5))
     target = np.array([0.008, -0.005])
-    controller = StaticControl(soft, FramePosition("tip", "xy"), Path.constant(target), limits=limits, integral=3.0)
+    controller = StaticControl(soft, FramePosition("tip", "xy"), Reference.constant(target), limits=limits, integral=3.0)
     stiffer = {"youngs_modulus": 1.2 * soft.parameters["youngs_modulus"]}
     method = pliant.GeneralizedAlpha(step=0.005)
     start = pliant.equilibrium(soft, parameters=stiffer)
@@ -147,7 +147,7 @@ def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equati
 
 def test_slow_control_does_not_stay_behind_a_moving_path(soft: pliant.Equations) -> None:
     """On a circle without feedback: damping and inertia of the motion are allowed for; without that the tip stays behind."""
-    turning = Path.circle([0.0, 0.0], [0.008, 0], [0, 0.008], 0.5)
+    turning = Reference.circle([0.0, 0.0], [0.008, 0], [0, 0.008], 0.5)
     still = replace(turning, rate=lambda t: np.zeros(2), acceleration=lambda t: np.zeros(2))
     task, error = FramePosition("tip", "xy"), {}
     model = StaticModel(soft, task, None, None, None)

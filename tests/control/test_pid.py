@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import pliant
-from pliant.control import Coordinates, FramePosition, Limits, Path, Pid, PidControl, UnderActuated
+from pliant.control import Coordinates, FramePosition, Limits, Pid, PidControl, Reference, UnderActuated
 
 MASS, LENGTH, GRAVITY = 2.0, 0.5, 9.81
 TARGET = 0.6
@@ -33,7 +33,7 @@ def joint() -> pliant.Equations:
 
 def hold(joint: pliant.Equations, gains: Pid, compensation: str = "measured", **more: object) -> PidControl:
     options = {"sample_time": 0.005} | more
-    return PidControl(joint, Coordinates(("hinge",)), Path.constant([TARGET]), gains, compensation, **options)
+    return PidControl(joint, Coordinates(("hinge",)), Reference.constant([TARGET]), gains, compensation, **options)
 
 
 def test_a_joint_with_gravity_compensated_answers_as_a_spring_and_a_damper(joint: pliant.Equations) -> None:
@@ -95,7 +95,7 @@ def test_errors_that_limits_keep_are_not_integrated(joint: pliant.Equations) -> 
             self.sum += self.sample_time * error
             return {"torque": float(np.clip(torque, -7.0, 7.0))}
 
-    there = Path.constant([-1.5])  # upwards, against gravity
+    there = Reference.constant([-1.5])  # upwards, against gravity
     ours = PidControl(joint, Coordinates(("hinge",)), there, gains, sample_time=0.005, limits=limits)
     beyond = {}
     for name, controller in (("winding", Winding()), ("ours", ours)):
@@ -132,7 +132,7 @@ def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
     place = eqs.frame("hand.end", q).position[[0, 2]]
     goal = place + [-0.1, 0.15]
     gains = Pid([80.0, 60.0], [12.0, 10.0])
-    controller = PidControl(eqs, FramePosition("hand.end", "xz"), Path.constant(goal), gains, sample_time=0.005)
+    controller = PidControl(eqs, FramePosition("hand.end", "xz"), Reference.constant(goal), gains, sample_time=0.005)
     run = pliant.simulate(eqs, 8.0, controllers=controller, save=pliant.Every(0.05))
     np.testing.assert_allclose(run["tip"].values[-1, [0, 2]], goal, atol=1e-5)
     # the first command: gravity's torques, and those of the force on the tip
@@ -147,7 +147,7 @@ def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
         with pytest.raises(error, match=message):
             pliant.simulate(eqs, 0.1, controllers=replace(controller, **change))
     with pytest.raises(ValueError, match="none, measured or reference"):
-        PidControl(eqs, FramePosition("hand.end", "xz"), Path.constant(goal), gains, "gravity")  # type: ignore[arg-type]
+        PidControl(eqs, FramePosition("hand.end", "xz"), Reference.constant(goal), gains, "gravity")  # type: ignore[arg-type]
 
 
 ARC = """
@@ -175,7 +175,7 @@ def test_an_arc_comes_to_rest_on_its_place_if_elasticity_is_compensated(compensa
     eqs = pliant.derive(pliant.load_text(ARC))
     rest = pliant.equilibrium(eqs)
     goal = rest.frames["arm.tip"].position + [0.02, -0.01, 0.001]
-    controller = PidControl(eqs, FramePosition("arm.tip"), Path.constant(goal), Pid(5.0, 0.3), compensation, 0.005)
+    controller = PidControl(eqs, FramePosition("arm.tip"), Reference.constant(goal), Pid(5.0, 0.3), compensation, 0.005)
     run = pliant.simulate(eqs, 6.0, start=rest, controllers=controller, rtol=1e-5)
     error = np.linalg.norm(run["tip"].values[-1] - goal)
     if compensation == "none":
@@ -193,7 +193,7 @@ def test_a_soft_arm_of_many_coordinates_and_three_pressures_reaches_its_place(co
     goal = np.array([0.008, -0.005])
     limits = Limits(lower=dict.fromkeys(soft.inputs, 0.0), upper=dict.fromkeys(soft.inputs, 2e5))
     controller = PidControl(
-        soft, FramePosition("tip", "xy"), Path.constant(goal), Pid(50.0, 1.0), compensation, 0.01, limits=limits
+        soft, FramePosition("tip", "xy"), Reference.constant(goal), Pid(50.0, 1.0), compensation, 0.01, limits=limits
     )
     run = pliant.simulate(soft, 1.5, controllers=controller, method=pliant.GeneralizedAlpha(step=0.005))
     assert np.linalg.norm(run["tip"].values[-1, :2] - goal) < 1e-6
@@ -213,7 +213,7 @@ def test_actuators_do_what_they_can_of_the_force() -> None:
         """Change of the tip at rest per force (2 x 2), found by equilibria with the inputs that are commanded."""
         columns = []
         for direction in np.eye(2):
-            controller = PidControl(soft, task, Path.constant(here + 1e-3 * direction), Pid(1.0))
+            controller = PidControl(soft, task, Reference.constant(here + 1e-3 * direction), Pid(1.0))
             controller.start(now)
             if metric == "mass":
                 controller._metric = None
@@ -242,7 +242,7 @@ def test_a_closed_loop_is_held_against_its_weight() -> None:
     start = pliant.equilibrium(eqs)
     name = eqs.coordinates[0]
     goal = float(start.q[0]) + 0.2
-    controller = PidControl(eqs, Coordinates((name,)), Path.constant([goal]), Pid(6.0, 0.6), sample_time=0.002)
+    controller = PidControl(eqs, Coordinates((name,)), Reference.constant([goal]), Pid(6.0, 0.6), sample_time=0.002)
     run = pliant.simulate(eqs, 2.0, start=start, controllers=controller)
     assert run.q[-1, 0] == pytest.approx(goal, abs=1e-4)
     held = pliant.inverse_dynamics(eqs, run.q[-1], np.zeros(3), np.zeros(3))

@@ -14,10 +14,10 @@ from pliant.control import (
     Coordinates,
     Goal,
     Limits,
-    Path,
     Pid,
     PidControl,
     Predictive,
+    Reference,
     StateFeedback,
     StaticControl,
     Tracking,
@@ -26,8 +26,8 @@ from pliant.control import (
     plan,
 )
 from pliant.control.constraint import error_growth
-from pliant.solve.sampled import SampledLoop
-from pliant.solve.watch import Now
+from pliant.solve.motion.events import Now
+from pliant.solve.motion.sampled_control import SampledLoop
 
 TEXT = """
 pliant: 1
@@ -51,7 +51,7 @@ def arm() -> pliant.Equations:
     return pliant.derive(pliant.load_text(TEXT))
 
 
-FOLLOWERS: dict[str, Callable[[pliant.Equations, Path], object]] = {
+FOLLOWERS: dict[str, Callable[[pliant.Equations, Reference], object]] = {
     "pid": lambda arm, path: PidControl(arm, BOTH, path, Pid(3.0, 1.0), sample_time=0.01),
     "constraint": lambda arm, path: ConstraintControl(arm, BOTH, path, Pid.critical(0.1), sample_time=0.01),
     "statics": lambda arm, path: StaticControl(arm, BOTH, path),
@@ -63,20 +63,20 @@ FOLLOWERS: dict[str, Callable[[pliant.Equations, Path], object]] = {
 def test_paths_of_another_size_or_without_numbers_are_refused(arm: pliant.Equations, kind: str) -> None:
     size = 3 if kind == "predictive" else 2
     with pytest.raises(ValueError, match=f"1 values for {size} components"):
-        pliant.simulate(arm, 0.1, controllers=FOLLOWERS[kind](arm, Path.constant([0.1])))
+        pliant.simulate(arm, 0.1, controllers=FOLLOWERS[kind](arm, Reference.constant([0.1])))
     point, zero = np.array([0.1, 0.0, -0.9])[:size], np.zeros(size)
 
     def lost(t: float) -> np.ndarray:
         return np.where(t > 0.035, np.nan, point)
 
     with pytest.raises(ValueError, match=r"is \[nan.*at t = 0\.0\d+ s; it must be finite"):
-        pliant.simulate(arm, 0.3, controllers=FOLLOWERS[kind](arm, Path(lost, lambda t: zero, lambda t: zero)))
+        pliant.simulate(arm, 0.3, controllers=FOLLOWERS[kind](arm, Reference(lost, lambda t: zero, lambda t: zero)))
 
 
 def test_a_path_is_a_reference_of_predictive_control(arm: pliant.Equations) -> None:
     there = [-0.6, 0.0, -0.6]
     strong = Limits(lower={"one": -20.0, "two": -20.0}, upper={"one": 20.0, "two": 20.0})
-    run = pliant.simulate(arm, 1.0, controllers=Predictive(arm, ("tip",), Path.constant(there), limits=strong))
+    run = pliant.simulate(arm, 1.0, controllers=Predictive(arm, ("tip",), Reference.constant(there), limits=strong))
     np.testing.assert_allclose(run["tip"].values[-1], there, atol=1e-3)
 
 
@@ -92,7 +92,7 @@ def test_sampled_feedback_of_accelerations_is_stable_for_settling_above_the_samp
 
 
 def test_growing_errors_of_constraint_control_are_foretold(arm: pliant.Equations) -> None:
-    path = Path.constant([0.2, 0.1])
+    path = Reference.constant([0.2, 0.1])
 
     def control(settling: float, delay: float = 0.0, integral: bool = False) -> ConstraintControl:
         feedback = Pid.critical(settling, integral=integral)

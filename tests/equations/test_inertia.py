@@ -17,7 +17,7 @@ from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.program import Program
 from pliant.geometry import se3, so3
 from pliant.model.inputs import InputPlan
-from pliant.model.system import MASS_SIZE, Inert, System, SystemBuilder
+from pliant.model.system import MASS_SIZE, InertiaInstance, System, SystemBuilder
 from pliant.motion import ROTATION
 from pliant.motion.base import Vector
 
@@ -28,7 +28,7 @@ def as_inertias(system: System) -> System:
     """The same system with every rigid mass written as an inertia."""
     numbers, inertias = list(system.constants.numbers), []
     for node, at in system.masses.items():
-        inertias.append(Inert(RIGID, (node,), (), len(numbers)))
+        inertias.append(InertiaInstance(RIGID, (node,), (), len(numbers)))
         numbers += [*HERE, *system.constants.numbers[at : at + MASS_SIZE]]
     constants = replace(system.constants, numbers=np.array(numbers))
     return replace(system, masses={}, inertias=tuple(inertias), constants=constants)

@@ -145,7 +145,7 @@ def test_format_name_is_part_of_the_file(run, tmp_path):
 def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
     """Files are written on the way: a program that is killed keeps the last of them, whole."""
     from pliant import ExplicitRungeKutta
-    from pliant.solve import simulate as module
+    from pliant.solve.motion import simulate as module
 
     monkeypatch.setattr(module, "LEAST_SAVE_COST", 0.0)
     path = tmp_path / "run.nc"

@@ -118,9 +118,9 @@ SERIES = BASE + "inputs: {push: {series: {file: run.csv, column: force, unit: kN
 def test_recorded_series(tmp_path: Path) -> None:
     (tmp_path / "run.csv").write_text("t, force, other\n0, 1.5, 0\n\n10, 2, 0\n20, -1e-3, 0\n")
     spec = flatten(load_text(SERIES, folder=tmp_path))
-    recording = read_series(spec.inputs["push"].series, spec.source)
-    assert recording.times == pytest.approx((0, 0.01, 0.02))
-    assert recording.values == pytest.approx((1500, 2000, -1))
+    samples = read_series(spec.inputs["push"].series, spec.source)
+    assert samples.times == pytest.approx((0, 0.01, 0.02))
+    assert samples.values == pytest.approx((1500, 2000, -1))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from oracle import Oracle
 
 from pliant import derive, equilibrium, linearize, load, load_text, modes, simulate
-from pliant.solve.integrator import Rosenbrock
+from pliant.solve.motion.integrator import Rosenbrock
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.scene import make_scene
 from pliant.view.tables import text

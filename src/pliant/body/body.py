@@ -13,7 +13,7 @@ from pliant.language.base import ByKey, ByType, Framed, Part, Problem, fault, po
 from pliant.language.names import MaterialName, Name
 from pliant.language.placement import AxisLetter, Placement, Rotations
 from pliant.language.scalar import Count, Length, LengthVector, Mass, MomentOfInertia, Scalar
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 from pliant.section.material import Material
 
 InertiaRow: TypeAlias = tuple[MomentOfInertia, MomentOfInertia, MomentOfInertia]
@@ -261,9 +261,9 @@ joints:
         return self
 
 
-def _inertia_problems(principal: list[float], place: Path) -> Iterator[Problem]:
+def _inertia_problems(principal: list[float], place: KeyPath) -> Iterator[Problem]:
     """Principal moments are not negative, and none exceeds the sum of the other two."""
-    path: Path = ("inertia", *place)
+    path: KeyPath = ("inertia", *place)
     largest = max(map(abs, principal))
     shown = ", ".join(f"{moment:.4g}" for moment in principal)
     if min(principal) < -1e-9 * largest:

@@ -36,12 +36,13 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model, state_at
 from pliant.io.results import write_csv
-from pliant.solve import equilibrium as solver
-from pliant.solve import linear, modal
-from pliant.solve.integrator import chosen_method
-from pliant.solve.plant import model_controllers
-from pliant.solve.saving import At, Every
-from pliant.solve.simulate import simulate as run_simulation
+from pliant.solve.linear import modal
+from pliant.solve.linear import state_space as linear
+from pliant.solve.motion.integrator import chosen_method
+from pliant.solve.motion.plant import model_controllers
+from pliant.solve.motion.saving import At, Every
+from pliant.solve.motion.simulate import simulate as run_simulation
+from pliant.solve.statics import equilibrium as solver
 from pliant.spec.derive import derive
 
 if TYPE_CHECKING:

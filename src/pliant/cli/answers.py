@@ -20,7 +20,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.io.results import ResultFileError
 from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
-from pliant.solve.independent import PartitionError
+from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.state import AssemblyError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
 from pliant.language.base import nearest
-from pliant.solve.plant import model_controllers
+from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
 from pliant.spec.derive import derive
 from pliant.view.clips import Clip, run_clip, start_clip

@@ -13,12 +13,12 @@ from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
 from pliant.cli.subject import state_at
 from pliant.equations.equations import Equations
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import chosen_method
-from pliant.solve.linear import linearize
-from pliant.solve.modal import modes
-from pliant.solve.saving import Every
-from pliant.solve.simulate import simulate
+from pliant.solve.linear.modal import modes
+from pliant.solve.linear.state_space import linearize
+from pliant.solve.motion.integrator import chosen_method
+from pliant.solve.motion.saving import Every
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, SimulateAnalysis
 
 

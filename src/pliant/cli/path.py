@@ -27,14 +27,14 @@ from pliant.io.results import load_path
 from pliant.language.base import nearest
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
-from pliant.solve.continuation import continuation
-from pliant.solve.follower import Branch
+from pliant.solve.statics.continuation import continuation
+from pliant.solve.statics.path_following import Branch
 from pliant.spec.derive import derive
 from pliant.spec.flattening import flatten
 from pliant.view.plot import save
 
 if TYPE_CHECKING:
-    from pliant.solve.path import Path, PathPoint
+    from pliant.solve.statics.path import Path, PathPoint
     from pliant.spec.robot import RobotSpec
 
 MOST_OUTPUTS = 5

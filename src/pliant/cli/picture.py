@@ -9,8 +9,8 @@ import typer
 from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json
 from pliant.cli.subject import load_model
 from pliant.equations.workspace import EvaluationError
-from pliant.solve.equilibrium import equilibrium
 from pliant.solve.state import AssemblyError
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.view.sketch import save, sketch
 

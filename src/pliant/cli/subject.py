@@ -12,7 +12,7 @@ from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 from pliant.language.source import SET_FILE
-from pliant.solve.equilibrium import equilibrium
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 import casadi as ca
 from pydantic import Field, model_validator
 
-from pliant.formula.base import Attached, FrameConstraint
+from pliant.formula.base import AttachedVector, FrameConstraint
 from pliant.geometry import se3, so3
-from pliant.language.base import OneOrList, Part, Path, fault
+from pliant.language.base import KeyPath, OneOrList, Part, fault
 from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
@@ -77,7 +77,7 @@ constraints:
         """`position` or `acceleration` with one entry per row."""
         return signals * len(self.rows) if len(signals) == 1 else signals
 
-    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """Displacements are lengths, rotations angles."""
         if path[0] not in ("position", "acceleration"):
             return None
@@ -134,13 +134,13 @@ def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstra
     """
     turns = tuple(row for row in rows if row.startswith("r"))
 
-    def attached(poses: Any, c: Any) -> list[Attached]:
+    def attached(poses: Any, c: Any) -> list[AttachedVector]:
         R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
         R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
         axes = poses[2][0] @ ca.reshape(c[24:33], 3, 3)
-        points = [Attached(0, p_a, True), Attached(1, p_b, True)]
+        points = [AttachedVector(0, p_a, True), AttachedVector(1, p_b, True)]
         columns = [(2, axes)] + ([(0, R_a), (1, R_b)] if turns else [])
-        return points + [Attached(frame, matrix[:, k], False) for frame, matrix in columns for k in range(3)]
+        return points + [AttachedVector(frame, matrix[:, k], False) for frame, matrix in columns for k in range(3)]
 
     def value(z: Any, c: Any) -> Any:
         axes = ca.horzcat(*z[2:5])

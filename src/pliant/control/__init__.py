@@ -18,10 +18,10 @@ from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
 from pliant.control.pid import Pid, PidControl, PidControlSpec, UnderActuated
 from pliant.control.predictive import Predictive, StepTimes
+from pliant.control.quasistatic_control import StaticControl, StaticControlSpec, rest_with
+from pliant.control.quasistatic_planning import plan_slow
 from pliant.control.reduction import Reduction, Spillover, reduce
-from pliant.control.slow import plan_slow
-from pliant.control.statics import StaticControl, StaticControlSpec, rest_with
-from pliant.control.task import Coordinates, FramePosition, Path, Several
+from pliant.control.task import Coordinates, FramePosition, Reference, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan
 from pliant.language.base import ByType
@@ -45,11 +45,11 @@ __all__ = [
     "NotReached",
     "Observer",
     "OutOfReach",
-    "Path",
     "Pid",
     "PidControl",
     "Predictive",
     "Reduction",
+    "Reference",
     "Regulator",
     "Several",
     "Sphere",

@@ -11,12 +11,12 @@ import numpy as np
 from pydantic import Field
 
 from pliant.control.limits import Limits
-from pliant.control.task import Coordinates, FramePosition, Path, Task
+from pliant.control.task import Coordinates, FramePosition, Reference, Task
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.scalar import AnySignal, Scalar, Time, Value
-from pliant.solve.plant import Plant
-from pliant.solve.sampled import Controller
+from pliant.solve.motion.plant import Plant
+from pliant.solve.motion.sampled_control import Controller
 
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
 
@@ -115,7 +115,7 @@ class TaskController(ControllerBase):
             return Coordinates(self.coordinates)
         return FramePosition(self.frame, self.components)
 
-    def followed(self, plant: Plant) -> Path:
+    def followed(self, plant: Plant) -> Reference:
         """The path with its derivatives, from the expressions."""
         t = ca.SX.sym("t")
         value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in self.path])
@@ -125,4 +125,4 @@ class TaskController(ControllerBase):
         def numbers(function: Any) -> Callable[[float], np.ndarray]:
             return lambda time: np.asarray(function(time)).ravel()
 
-        return Path(*map(numbers, functions))
+        return Reference(*map(numbers, functions))

@@ -10,7 +10,7 @@ import scipy.linalg as la
 
 from pliant.control.discrete import DiscreteStateSpace, held_commands
 from pliant.control.modes import Mode, system_modes
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 
 if TYPE_CHECKING:
     from pliant.control.feedback import StateFeedback

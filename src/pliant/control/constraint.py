@@ -16,15 +16,16 @@ from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
-from pliant.control.task import Path, Task
+from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
-from pliant.solve.linear import StateSpace
-from pliant.solve.plant import Plant
+from pliant.solve.linear.state_space import StateSpace
+from pliant.solve.motion.events import Now
+from pliant.solve.motion.plant import Plant
+from pliant.solve.saddle import saddle_matrix
 from pliant.solve.state import State
-from pliant.solve.watch import Now
 
 GROWING = 1e-3
 """Errors that grow by less than this share per sample are taken for a lack of damping that was asked for."""
@@ -72,7 +73,7 @@ class ConstraintControl:
 
     equations: Equations
     task: Task
-    path: Path
+    path: Reference
     feedback: Pid
     sample_time: float = 0.001
     inputs: tuple[str, ...] | None = None
@@ -128,7 +129,7 @@ class ConstraintControl:
         on = bound.active_rows
         J = bound.constraints(now.t, now.q, now.v)[3].toarray()[on]
         n, m = len(a), len(J)
-        kkt = np.block([[bound.mass_matrix(now.q).toarray(), -J.T], [J, np.zeros((m, m))]])
+        kkt = saddle_matrix(bound.mass_matrix(now.q).toarray(), J)
         change = np.linalg.solve(kkt, np.vstack([by_input, np.zeros((m, len(columns)))]))[:n]
         here = self._acceleration(now, a)
         return self.task.jacobian(eqs, now.q, self.parameters) @ change, here

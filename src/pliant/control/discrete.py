@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.modes import system_modes
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 
 ANSWERED = 1e3
 """Deviations that become this many times as large before they are answered cannot be held: every small error is a large one."""

@@ -11,9 +11,9 @@ from pliant.control.lqr import Weights, weight_matrix
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs
-from pliant.solve.integrator import Method
-from pliant.solve.linear import StateSpace, linearize
-from pliant.solve.simulate import At, simulate
+from pliant.solve.linear.state_space import StateSpace, linearize
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.simulate import At, simulate
 from pliant.solve.state import State
 
 

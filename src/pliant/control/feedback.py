@@ -14,9 +14,9 @@ from pliant.control.observer import Observer
 from pliant.control.reduction import Reduction
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
-from pliant.solve.integrator.group import Group
-from pliant.solve.linear import StateSpace
-from pliant.solve.watch import Now
+from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.linear.state_space import StateSpace
+from pliant.solve.motion.events import Now
 
 NOTHING = 1e-12
 """Changes of inputs below this are round-off [SI units]."""
@@ -139,7 +139,7 @@ class StateFeedback:
                 f"{named(self)}: noise of {', '.join(self.noise)}, but no observer reads it; give an `observer`, or no noise"
             )
         whole = self._linear if self.reduction is None else self.reduction.full
-        group = Group(self.equations.model.system)
+        group = ConfigurationGroup(self.equations.model.system)
         self._deviation = Deviation(group, whole, self.equations.rates)
         effect = whole.B if self.share else None
         self._actuation = Actuation(self.equations, self._linear.inputs, self.limits, self.sample_time, effect)
@@ -255,7 +255,7 @@ class StateFeedback:
 class Deviation:
     """The states x of a linear system in a state (q, v) of the robot."""
 
-    def __init__(self, group: Group, linear: StateSpace, rates: tuple[str, ...]) -> None:
+    def __init__(self, group: ConfigurationGroup, linear: StateSpace, rates: tuple[str, ...]) -> None:
         self.group, self.q0, self.v0 = group, linear.state.q, linear.state.v
         self.rows = [rates.index(name) for name in linear.independent]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 
-from pliant.control.limits import Limits, allocate, declared_limits
+from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.solve.independent import null_space
+from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
 # After so many iterations inputs stay near to what they are, and steps that do not shrink are shortened, down to this share.
@@ -78,6 +78,89 @@ class Weighing:
         return np.asarray(la.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
 
 
+@dataclass(frozen=True)
+class _Demand:
+    """A motion (q, v, a) at time t [s] with `extra` generalized forces, and the inputs `names` that are to produce it."""
+
+    eqs: Equations
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    t: float
+    names: tuple[str, ...]
+    given: dict[str, Any]
+    parameters: Values | None
+    extra: np.ndarray
+
+    @property
+    def columns(self) -> list[int]:
+        """Indices of the inputs among all inputs of the model."""
+        return [self.eqs.inputs.index(name) for name in self.names]
+
+    def _values(self, u: np.ndarray) -> dict[str, Any]:
+        return self.given | dict(zip(self.names, u.tolist(), strict=True))
+
+    def lacking(self, u: np.ndarray) -> np.ndarray:
+        """Generalized forces (nv) that the motion lacks with inputs u, those of constraints among them."""
+        inputs = self._values(u)
+        found = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
+        return self.extra + found
+
+    def by_input(self, u: np.ndarray) -> np.ndarray:
+        """Generalized forces per input (nv x m) at inputs u."""
+        inputs = self._values(u)
+        found = self.eqs.input_derivative(self.q, self.v, t=self.t, inputs=inputs, parameters=self.parameters)
+        return np.asarray(-found[:, self.columns])
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """Inputs that an iteration has settled on, and its last step: `found` are scaled inputs, `effect` weighed forces per scaled
+    input, `wanted` the weighed forces asked for."""
+
+    inputs: np.ndarray
+    by_input: np.ndarray
+    effect: np.ndarray
+    scale: np.ndarray
+    wanted: np.ndarray
+    found: Allocation
+
+
+def _settle(
+    demand: _Demand, weighed: Weighing, u: np.ndarray, lower: np.ndarray, upper: np.ndarray, liked: np.ndarray | None
+) -> _Settled:
+    """Gauss-Newton steps on the inputs; one is enough where they act linearly. Raises NotSettled."""
+    before = np.full((len(demand.extra), len(u)), np.inf)
+    share, last = 1.0, np.inf
+    for count in range(MAX_ITERATIONS):
+        lacking, by_input = demand.lacking(u), demand.by_input(u)
+        effect = weighed(by_input)
+        size = np.linalg.norm(effect, axis=0)
+        scale = np.where(size > 0, size, 1.0)
+        wanted = weighed(lacking) + effect @ u
+        near = None if liked is None else liked * scale
+        if count >= PATIENCE:
+            near = u * scale  # lines that go slack and taut in turn: stay near to what is there
+        found = allocate(
+            effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
+        )
+        change = found.inputs / scale - u
+        step = float(np.linalg.norm(effect @ change))
+        if count >= PATIENCE and step > 0.5 * last:
+            share = max(0.5 * share, SHORTEST)
+        last = step
+        u = u + share * change
+        in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
+        # inputs that act linearly are found in one step; forces that balance each other leave their round-off
+        linear = np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input)
+        if step <= SETTLED * in_play or linear:
+            return _Settled(u, by_input, effect / scale, scale, wanted, found)
+        before = by_input
+    raise NotSettled(
+        f"the inputs {', '.join(demand.names)} did not settle: they do not act linearly enough in this state"
+    )
+
+
 def inverse_dynamics(
     eqs: Equations,
     q: Any,
@@ -110,52 +193,18 @@ def inverse_dynamics(
             "the model has no inputs; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
-    columns = [eqs.inputs.index(name) for name in names]
-    bound = eqs.at(inputs=inputs, parameters=parameters).binding
     q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
-    weighed = Weighing(bound, t, q, metric)
-    J = weighed.J
-    extra = np.zeros(bound.nv) if forces is None else np.asarray(forces, dtype=float)
-
+    extra = np.zeros(len(eqs.rates)) if forces is None else np.asarray(forces, dtype=float)
+    demand = _Demand(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)
+    weighed = Weighing(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)
     liked = None if preferred is None else np.array([float(preferred[name]) for name in names])
-    given = dict(inputs or {})
-    u = np.clip(np.array([eqs.input_vector(inputs)[k] for k in columns]), lower, upper)
-    before = np.full((bound.nv, len(names)), np.inf)
-    share, last = 1.0, np.inf
-    for count in range(MAX_ITERATIONS):
-        now = given | dict(zip(names, u.tolist(), strict=True))
-        lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
-        by_input = -eqs.input_derivative(q, v, t=t, inputs=now, parameters=parameters)[:, columns]
-        effect = weighed(by_input)
-        size = np.linalg.norm(effect, axis=0)
-        scale = np.where(size > 0, size, 1.0)
-        wanted = weighed(lacking) + effect @ u
-        near = None if liked is None else liked * scale
-        if count >= PATIENCE:
-            near = u * scale  # lines that go slack and taut in turn: stay near to what is there
-        found = allocate(
-            effect / scale, wanted, lower * scale, upper * scale, preferred=near, regularization=PREFERENCE
-        )
-        change = found.inputs / scale - u
-        step = float(np.linalg.norm(effect @ change))
-        if count >= PATIENCE and step > 0.5 * last:
-            share = max(0.5 * share, SHORTEST)
-        last = step
-        u = u + share * change
-        in_play = np.linalg.norm(wanted) + np.linalg.norm(effect @ u) + 1e-300
-        if np.linalg.norm(effect @ change) <= SETTLED * in_play:
-            break
-        # inputs that act linearly are found in one step; forces that balance each other leave their round-off
-        if np.linalg.norm(by_input - before) <= SETTLED * np.linalg.norm(by_input):
-            break
-        before = by_input
-    else:
-        raise NotSettled(f"the inputs {', '.join(names)} did not settle: they do not act linearly enough in this state")
-    now = given | dict(zip(names, u.tolist(), strict=True))
-    lacking = extra + eqs.inverse_dynamics(q, v, a, t=t, inputs=now, parameters=parameters)
+    start = np.clip(eqs.input_vector(inputs)[demand.columns], lower, upper)
+    settled = _settle(demand, weighed, start, lower, upper, liked)
+    u, found, J = settled.inputs, settled.found, weighed.J
+    lacking = demand.lacking(u)
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
-    asked = float(np.linalg.norm(wanted))
+    asked = float(np.linalg.norm(settled.wanted))
     room = 1e-9 * (1 + np.abs(u))
     return Actuation(
         inputs=dict(zip(names, u.tolist(), strict=True)),
@@ -165,8 +214,8 @@ def inverse_dynamics(
         at_limits=tuple(
             n for n, x, lo, hi, e in zip(names, u, lower, upper, room, strict=True) if x <= lo + e or x >= hi - e
         ),
-        rank=int(np.linalg.matrix_rank(effect / scale, tol=1e-9)),
+        rank=int(np.linalg.matrix_rank(settled.effect, tol=1e-9)),
         binding=tuple(name for name, held_back in zip(names, found.binding, strict=True) if held_back),
         cut=found.cut,
-        cut_forces=by_input @ ((found.asked - found.inputs) / scale),
+        cut_forces=settled.by_input @ ((found.asked - found.inputs) / settled.scale),
     )

@@ -12,7 +12,7 @@ import scipy.linalg as la
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.modes import Mode, check_stabilizable, system_modes
 from pliant.equations.core import UnknownName
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 
 Linear: TypeAlias = StateSpace | DiscreteStateSpace
 Weights: TypeAlias = Mapping[str, float] | np.ndarray | float

@@ -15,15 +15,15 @@ from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Limits
 from pliant.control.lqr import Weights, lqr, weight_matrix
 from pliant.control.observer import Observer, kalman
+from pliant.control.quasistatic_control import rest_with
 from pliant.control.reduction import reduce
-from pliant.control.statics import rest_with
 from pliant.control.task import Coordinates, FramePosition, Task
 from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, positive
 from pliant.language.names import CoordinateName, FrameName, InputName, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
-from pliant.solve.equilibrium import Equilibrium, equilibrium
-from pliant.solve.linear import StateSpace, linearize
-from pliant.solve.plant import Plant
+from pliant.solve.linear.state_space import StateSpace, linearize
+from pliant.solve.motion.plant import Plant
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 REST = 1e-3
 """Accelerations below this are those of a state of rest [m/s^2 or rad/s^2]."""

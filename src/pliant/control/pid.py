@@ -17,14 +17,14 @@ from pydantic import Field
 from pliant.control.base import TaskController
 from pliant.control.inverse_dynamics import Actuation, NotSettled, Weighing, inverse_dynamics
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
-from pliant.control.statics import StaticModel
-from pliant.control.task import Path, Task
+from pliant.control.quasistatic_control import StaticModel
+from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import OneOrList, Problem
 from pliant.language.scalar import Scalar, Value
-from pliant.solve.plant import Plant
-from pliant.solve.watch import Now
+from pliant.solve.motion.events import Now
+from pliant.solve.motion.plant import Plant
 
 Gain: TypeAlias = float | Sequence[float] | np.ndarray
 Compensation: TypeAlias = Literal["none", "measured", "reference"]
@@ -97,7 +97,7 @@ class PidControl:
 
     equations: Equations
     task: Task
-    path: Path
+    path: Reference
     gains: Pid
     compensation: Compensation = "measured"
     sample_time: float = 0.001

@@ -18,9 +18,9 @@ from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import checked_values
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.solve.linear import linearize
+from pliant.solve.linear.state_space import linearize
+from pliant.solve.motion.events import Now
 from pliant.solve.state import State
-from pliant.solve.watch import Now
 
 Reference = Callable[[float], Sequence[float]]
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.modes import SLOW, Mode, system_modes
-from pliant.solve.linear import StateSpace
+from pliant.solve.linear.state_space import StateSpace
 
 SAME = 1e-6
 """Eigenvalues that differ by less than this share are of one mode, which round-off has split."""

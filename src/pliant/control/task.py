@@ -13,7 +13,7 @@ from pliant.equations.equations import Equations, Values
 
 
 @dataclass(frozen=True)
-class Path:
+class Reference:
     """A path in time: `value`, `rate` and `acceleration` at a time [s], arrays of one size."""
 
     value: Callable[[float], np.ndarray]
@@ -21,14 +21,16 @@ class Path:
     acceleration: Callable[[float], np.ndarray]
 
     @classmethod
-    def constant(cls, value: Sequence[float]) -> Path:
+    def constant(cls, value: Sequence[float]) -> Reference:
         """A point to stay at."""
         point = np.asarray(value, dtype=float)
         zero = np.zeros_like(point)
         return cls(lambda t: point, lambda t: zero, lambda t: zero)
 
     @classmethod
-    def circle(cls, centre: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float) -> Path:
+    def circle(
+        cls, centre: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float
+    ) -> Reference:
         """centre + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
         c, a, b = (np.asarray(x, dtype=float) for x in (centre, first, second))
         w = 2 * np.pi * frequency
@@ -39,7 +41,7 @@ class Path:
         )
 
     @classmethod
-    def through(cls, time: Sequence[float], values: Sequence[Sequence[float]]) -> Path:
+    def through(cls, time: Sequence[float], values: Sequence[Sequence[float]]) -> Reference:
         """A smooth path through values (n x k) at times [s], at rest before and after."""
         spline = CubicSpline(np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped")
         begin, end = float(time[0]), float(time[-1])
@@ -57,13 +59,13 @@ class Path:
         """The value at a time [s], so that a path is a reference of `Predictive` too."""
         return self.value(t)
 
-    def checked(self, size: int, title: str) -> Path:
+    def checked(self, size: int, title: str) -> Reference:
         """The same path, which refuses to be followed where it has not `size` finite values; `title` says by whom."""
 
         def of(function: Callable[[float], Sequence[float] | np.ndarray], what: str) -> Callable[[float], np.ndarray]:
             return checked_values(function, size, f"{title}: {what}")
 
-        return Path(
+        return Reference(
             of(self.value, "the path"), of(self.rate, "the rate of the path"),
             of(self.acceleration, "the acceleration of the path"),
         )  # fmt: skip
@@ -87,7 +89,7 @@ def checked_values(
 
 
 @dataclass(frozen=True)
-class Motion:
+class TaskState:
     """A quantity in a state: its value, rate, and acceleration (None where accelerations were not given)."""
 
     value: np.ndarray
@@ -116,13 +118,13 @@ class FramePosition:
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
-    ) -> Motion:
+    ) -> TaskState:
         """Its motion in a state."""
         frame = eqs.frame(self.frame, q, v, a, parameters=parameters)
         assert frame.velocity is not None, "rates are given"
         rows = ["xyz".index(c) for c in self.components]
         acceleration = None if frame.acceleration is None else frame.acceleration[rows]
-        return Motion(frame.position[rows], frame.velocity[rows], acceleration)
+        return TaskState(frame.position[rows], frame.velocity[rows], acceleration)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
         """Its rate per rate of the robot, k x nv."""
@@ -148,10 +150,10 @@ class Coordinates:
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
-    ) -> Motion:
+    ) -> TaskState:
         """Its motion in a state."""
         at, rows = [eqs.coordinates.index(x) for x in self.names], [eqs.rates.index(x) for x in self.names]
-        return Motion(q[at], v[rows], None if a is None else a[rows])
+        return TaskState(q[at], v[rows], None if a is None else a[rows])
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
         """Its rate per rate of the robot, k x nv."""
@@ -176,11 +178,11 @@ class Several:
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
-    ) -> Motion:
+    ) -> TaskState:
         """Their motion in a state."""
         parts = [task.motion(eqs, q, v, a, parameters) for task in self.tasks]
         accelerations = [part.acceleration for part in parts if part.acceleration is not None]
-        return Motion(
+        return TaskState(
             np.concatenate([part.value for part in parts]),
             np.concatenate([part.rate for part in parts]),
             np.concatenate(accelerations) if a is not None else None,

@@ -14,10 +14,10 @@ from pliant.control.lqr import Regulator, Weights, weight_matrix
 from pliant.control.task import Task
 from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
-from pliant.solve.integrator.group import Group
-from pliant.solve.linear import linearize
+from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.linear.state_space import linearize
+from pliant.solve.motion.events import Now
 from pliant.solve.state import State
-from pliant.solve.watch import Now
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Tracking:
         if self.trajectory.status != "converged":
             raise ValueError(f"{named(self)}: there is no trajectory to follow: {self.trajectory.message}")
         names = self.trajectory.input_names
-        self._group = Group(self.equations.model.system)
+        self._group = ConfigurationGroup(self.equations.model.system)
         self._actuation = Actuation(self.equations, names, self.limits, self.sample_time)
         count = int(np.ceil(self.trajectory.time[-1] / self.sample_time - 1e-9))
         rates = self.equations.rates

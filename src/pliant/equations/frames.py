@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.geometry import quaternion
 from pliant.model.model import Model
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class FrameMotion:
     @property
     def quaternion(self) -> np.ndarray:
         """Unit quaternion [w, x, y, z] with w >= 0."""
-        return matrix_quaternion(self.rotation)
+        return quaternion.from_matrix(self.rotation)
 
 
 def frame_motion(
@@ -75,19 +76,3 @@ def frame_jacobian(model: Model, bound: Binding, q: np.ndarray, name: str) -> np
     out = bound.node_jacobian(q, entry.node)
     out[:3] += np.cross(out[3:].T, point).T
     return out
-
-
-def matrix_quaternion(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion [w, x, y, z] with w >= 0 of a rotation matrix."""
-    t = np.trace(R)
-    K = np.array(
-        [
-            [t, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [0, 2 * R[0, 0] - t, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
-            [0, 0, 2 * R[1, 1] - t, R[1, 2] + R[2, 1]],
-            [0, 0, 0, 2 * R[2, 2] - t],
-        ]
-    )
-    # the eigenvector of the largest eigenvalue is exact for rotations and the best fit for nearly-rotations
-    Q = np.linalg.eigh(K + np.triu(K, 1).T)[1][:, -1]
-    return np.asarray(-Q if Q[0] < 0 else Q)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pliant.equations.table_rows import add_row
 from pliant.formula.inertia import Inertia
-from pliant.model.system import Inert, System
+from pliant.model.system import InertiaInstance, System
 
 if TYPE_CHECKING:
     from pliant.equations.pattern import BlockPositions
 
 
-def inertia_elements(system: System, inert: Inert) -> list[int]:
+def inertia_elements(system: System, inert: InertiaInstance) -> list[int]:
     """Elements whose coordinates move the inertia: its own first, in the order of its kind, then those on the paths."""
     out = list(inert.elements)
     for node in inert.nodes:
@@ -20,7 +21,7 @@ def inertia_elements(system: System, inert: Inert) -> list[int]:
     return out
 
 
-def is_articulated(system: System, inert: Inert) -> bool:
+def is_articulated(system: System, inert: InertiaInstance) -> bool:
     """Whether articulated bodies can carry it: one frame, and coordinates of at most one element based on its node."""
     if len(inert.nodes) > 1 or len(inert.elements) > 1:
         return False
@@ -36,24 +37,15 @@ def fill_inertias(
     for inert in system.inertias:
         paths = [{system.element_of(n): n for n in system.path(node)} for node in inert.nodes]
         elements = inertia_elements(system, inert)
-        for name, value in (
-            ("kind", number(inert.kind)),
-            ("frames", inert.kind.frames),
-            ("node", inert.nodes[0]),
-            ("second", inert.nodes[-1]),
-            ("k", inert.kind.v_size),
-            ("theta", inert.constants),
-            ("owned", len(inert.elements)),
-            ("articulated", int(is_articulated(system, inert))),
-            ("begin", len(integers["mover_elem"])),
-            ("pair", len(integers["mover_pos"])),
-        ):
-            integers[f"inertia_{name}"].append(value)
+        add_row(
+            integers, "inertia", kind=number(inert.kind), frames=inert.kind.frames, node=inert.nodes[0],
+            second=inert.nodes[-1], k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
+            articulated=int(is_articulated(system, inert)), begin=len(integers["mover_elem"]),
+            pair=len(integers["mover_pos"]),
+        )  # fmt: skip
         own = 0
         for index, element in enumerate(elements):
-            owned = index < len(inert.elements)
-            integers["mover_elem"].append(element)
-            integers["mover_own"].append(own if owned else -1)
+            add_row(integers, "mover", elem=element, own=own if index < len(inert.elements) else -1)
             integers["mover_node"] += [path.get(element, 0) for path in (paths[0], paths[-1])]
             integers["mover_pos"] += [positions.block(row, element)[0] for row in elements]
             own += system.elements[element].v_size

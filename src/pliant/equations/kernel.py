@@ -23,7 +23,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import Attached, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.formula.base import AttachedVector, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
 from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -212,7 +212,7 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     )
 
 
-def _vector_rates(attached: Attached, vector: Any, frames: int) -> Any:
+def _vector_rates(attached: AttachedVector, vector: Any, frames: int) -> Any:
     """3 x 6k: change of an attached vector with the frames' increments."""
     blocks = [ca.SX(3, 6) for _ in range(frames)]
     translation = ca.DM.eye(3) if attached.is_point else ca.SX(3, 3)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.model.system import Routed, System
+from pliant.model.system import RouteInstance, System
 
 # Systems up to this size, or at least this full, are factorized densely.
 DENSE_UP_TO = 24
@@ -71,7 +71,7 @@ def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> 
     return sp.csc_matrix((np.ones(indptr[-1]), np.concatenate(indices), indptr), shape=shape)
 
 
-def _coupled_by(system: System, route: Routed) -> list[set[int]]:
+def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:
     """Groups of elements that a routed line couples: those between the ends of each span; all, where one tension does.
 
     What lies below both ends of a span moves them together and leaves it as it is.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pliant.equations.pattern import BlockPositions, changing_nodes
-from pliant.model.system import Routed, System
+from pliant.equations.table_rows import add_row
+from pliant.model.system import RouteInstance, System
 
 # Which end of a span a coordinate moves.
 FIRST, SECOND, BOTH = 0, 1, 2
@@ -17,18 +18,13 @@ def fill_route_tables(
     """Add all lines to the tables; `kinds` are the numbers of their laws."""
     for route, kind in zip(system.routes, kinds, strict=True):
         changing = changing_nodes(system, route.nodes)
-        for name, values in {
-            "route_kind": [kind],
-            "route_begin": [len(integers["route_nodes"])],
-            "route_theta": [route.constants],
-            "route_law": [route.law_constants],
-            "route_signal": [route.signals],
-            "route_signals": [route.kind.signals],
-            "rtouch_begin": [len(integers["rtouch_node"])],
-            "relem_begin": [len(integers["relem"])],
-            "rblock_begin": [len(integers["rblock_pos"])],
-        }.items():
-            integers[name].extend(values)
+        add_row(
+            integers, "route", kind=kind, begin=len(integers["route_nodes"]), theta=route.constants,
+            law=route.law_constants, signal=route.signals, signals=route.kind.signals,
+        )  # fmt: skip
+        integers["rtouch_begin"].append(len(integers["rtouch_node"]))
+        integers["relem_begin"].append(len(integers["relem"]))
+        integers["rblock_begin"].append(len(integers["rblock_pos"]))
         _spans(system, positions, integers, route)
         known = set(changing)
         bases = [system.base(node) for node in changing]
@@ -52,7 +48,7 @@ def fill_route_tables(
         integers[name].append(len(integers[counted]))
 
 
-def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: Routed) -> None:
+def _spans(system: System, positions: BlockPositions, integers: dict[str, list[int]], route: RouteInstance) -> None:
     """For the span after each point: the nodes that change it (columns), and for each all nodes that feel it (rows)."""
     paths = [system.path(node) for node in route.nodes]
     for here, beyond in zip(paths, [*paths[1:], None], strict=True):
@@ -61,12 +57,9 @@ def _spans(system: System, positions: BlockPositions, integers: dict[str, list[i
             continue
         first, second = set(here), set(beyond)
         for column in sorted(first ^ second):
-            integers["rcol_node"].append(column)
-            integers["rcol_sign"].append(1 if column in first else -1)
+            add_row(integers, "rcol", node=column, sign=1 if column in first else -1)
             integers["rrow_begin"].append(len(integers["rrow_node"]))
             for row in sorted(first | second):
                 side = BOTH if row in first and row in second else FIRST if row in first else SECOND
                 block = positions.block(system.element_of(row), system.element_of(column))[0]
-                integers["rrow_node"].append(row)
-                integers["rrow_case"].append(side)
-                integers["rrow_pos"].append(block)
+                add_row(integers, "rrow", node=row, case=side, pos=block)

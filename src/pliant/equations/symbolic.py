@@ -22,7 +22,7 @@ from pliant.equations.kernel import (
 from pliant.formula.route import measure
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, Routed, System
+from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, RouteInstance, System
 from pliant.motion.base import Motion
 
 # Above this many nodes the inlined graph is larger than it is worth.
@@ -144,7 +144,7 @@ class RouteState:
     scalars: Any
 
 
-def route_state(route: Routed, tree: Tree, theta: Any, s: Any, sd: Any) -> RouteState:
+def route_state(route: RouteInstance, tree: Tree, theta: Any, s: Any, sd: Any) -> RouteState:
     """A routed line in the state of a tree."""
     points, velocities = [], []
     for k, node in enumerate(route.nodes):

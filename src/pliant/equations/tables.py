@@ -33,8 +33,9 @@ from pliant.equations.pattern import (
     system_pattern,
 )
 from pliant.equations.route_tables import fill_route_tables
+from pliant.equations.table_rows import add_row
 from pliant.model.inputs import InputPlan
-from pliant.model.system import Inert, System
+from pliant.model.system import InertiaInstance, System
 
 
 @dataclass(frozen=True)
@@ -68,83 +69,67 @@ class _Kinds:
 def build_tables(system: System, plan: InputPlan) -> Tables:
     """All tables of a system."""
     integers: dict[str, Any] = {name: [] for name in INTEGERS}
-    motions, cforces, fforces, routes, constraints = (
-        _Kinds(motion_kernels),
-        _Kinds(coordinate_force_kernels),
-        _Kinds(frame_force_kernels),
-        _Kinds(route_kernels),
-        _Kinds(constraint_kernels),
-    )
-    element_of = _elements(system, integers, motions)
+    # by the prefix of their tables; the order is that of the libraries
+    kinds = {
+        "motion": _Kinds(motion_kernels),
+        "cforce": _Kinds(coordinate_force_kernels),
+        "fforce": _Kinds(frame_force_kernels),
+        "route": _Kinds(route_kernels),
+        "con": _Kinds(constraint_kernels),
+        "inertia": _Kinds(inertia_kernels),
+    }
+    element_of = _elements(system, integers)
+    _nodes(system, integers, kinds["motion"])
     pattern = system_pattern(system)
     positions = BlockPositions(system, pattern, element_of)
     _tree_positions(system, integers, positions)
-    for f in system.coordinate_forces:
-        for name, value in (
-            ("kind", cforces.number(f.kind)),
-            ("q", f.q_at),
-            ("v", f.v_at),
-            ("k", f.size),
-            ("theta", f.constants),
-            ("signal", f.signals),
-            ("signals", f.kind.signals),
-            ("begin", len(integers["cforce_column"])),
-        ):
-            integers[f"cforce_{name}"].append(value)
-        # rates are numbered in a row, so each column's entries of the block stand in a row too
-        integers["cforce_column"] += [positions.entry(f.v_at, f.v_at + j) for j in range(f.size)]
-    for applied in system.frame_forces:
-        integers["fforce_kind"].append(fforces.number(applied.kind))
-        integers["fforce_begin"].append(len(integers["fforce_nodes"]))
-        integers["fforce_nodes"].extend(applied.nodes)
-        integers["fforce_theta"].append(applied.constants)
-        integers["fforce_signal"].append(applied.signals)
-        integers["fforce_signals"].append(applied.kind.signals)
-        _pairs(system, positions, applied.nodes, integers, "fpair")
-    integers["fforce_begin"].append(len(integers["fforce_nodes"]))
-    integers["fpair_begin"].append(len(integers["fpair_a"]))
-    inertias = _Kinds(inertia_kernels)
-    fill_inertias(system, positions, integers, inertias.number)
-    fill_route_tables(system, positions, integers, [routes.number(r.kind) for r in system.routes])
-    jacobian = _constraints(system, positions, integers, constraints)
-    kkt = saddle_pattern(system, pattern, jacobian, integers)
-    quaternions = system.quaternions()
-    plain_q = np.setdiff1d(np.arange(system.q_size), [q + k for q, _ in quaternions for k in range(4)])
-    plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in quaternions for k in range(3)])
-    integers["quat_q"], integers["quat_v"] = [q for q, _ in quaternions], [v for _, v in quaternions]
-    integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
-    libraries = [
-        *motions.kernels,
-        *cforces.kernels,
-        *fforces.kernels,
-        *routes.kernels,
-        *constraints.kernels,
-        *inertias.kernels,
-    ]
-    if plan.inputs is not None:
-        libraries.append(Kernels("inputs", (plan.inputs,)))
-    if plan.signals is not None:
-        libraries.append(Kernels("signals", (plan.signals,)))
+    _coordinate_forces(system, positions, integers, kinds["cforce"])
+    _frame_forces(system, positions, integers, kinds["fforce"])
+    fill_inertias(system, positions, integers, kinds["inertia"].number)
+    fill_route_tables(system, positions, integers, [kinds["route"].number(r.kind) for r in system.routes])
+    jacobian_rows, jacobian_columns = _constraints(system, positions, integers, kinds["con"])
+    kkt = saddle_pattern(system, pattern, (jacobian_rows, jacobian_columns), integers)
+    _rotations(system, integers)
+    kernels = _kernels(kinds, plan)
+    libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
+    return Tables(
+        _counts(system, plan, integers, pattern, kkt, libraries),
+        # copies: matrices that are handed out share the pattern's own arrays
+        {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
+        kernels,
+        tuple(libraries),
+        pattern,
+        np.array(jacobian_rows, dtype=int),
+        np.array(jacobian_columns, dtype=int),
+    )
+
+
+def _input_libraries(plan: InputPlan) -> list[Kernels]:
+    named = (("inputs", plan.inputs), ("signals", plan.signals))
+    return [Kernels(name, (function,)) for name, function in named if function is not None]
+
+
+def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[ca.Function, ...]]:
+    """The functions of each kernel slot, one for each kind in use."""
     slots: dict[str, tuple[ca.Function, ...]] = {
-        "motion_kinematics": tuple(k.functions[0] for k in motions.kernels),
-        "motion_tangent": tuple(k.functions[1] for k in motions.kernels),
-        "motion_own": tuple(k.functions[2] for k in motions.kernels),
-        "cforce_value": tuple(k.functions[0] for k in cforces.kernels),
-        "cforce_tangent": tuple(k.functions[1] for k in cforces.kernels),
-        "fforce_value": tuple(k.functions[0] for k in fforces.kernels),
-        "fforce_tangent": tuple(k.functions[1] for k in fforces.kernels),
-        "route_value": tuple(k.functions[0] for k in routes.kernels),
-        "route_tangent": tuple(k.functions[1] for k in routes.kernels),
-        "con_value": tuple(k.functions[0] for k in constraints.kernels),
-        "con_tangent": tuple(k.functions[1] for k in constraints.kernels),
-        "inertia_value": tuple(k.functions[0] for k in inertias.kernels),
-        "inertia_tangent": tuple(k.functions[1] for k in inertias.kernels),
-        "input_kernel": (plan.inputs,) if plan.inputs is not None else (),
-        "signal_kernel": (plan.signals,) if plan.signals is not None else (),
+        "input_kernel": () if plan.inputs is None else (plan.inputs,),
+        "signal_kernel": () if plan.signals is None else (plan.signals,),
     }
-    functions = [f for k in libraries for f in k.functions]
+    for prefix, numbered in kinds.items():
+        purposes = ("kinematics", "tangent", "own") if prefix == "motion" else ("value", "tangent")
+        for place, purpose in enumerate(purposes):
+            slots[f"{prefix}_{purpose}"] = tuple(library.functions[place] for library in numbered.kernels)
+    return slots
+
+
+def _counts(
+    system: System, plan: InputPlan, integers: dict[str, Any], pattern: sp.csc_matrix, kkt: sp.csc_matrix,
+    libraries: list[Kernels],
+) -> dict[str, int]:  # fmt: skip
+    """Sizes and numbers of everything."""
+    functions = [f for library in libraries for f in library.functions]
     fill = kkt.nnz / max(1, kkt.shape[0]) ** 2
-    counts = {
+    return {
         "n_node": len(system.nodes),
         "n_elem": len(system.elements),
         "nq": system.q_size,
@@ -159,14 +144,14 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "n_route_point": len(integers["route_nodes"]),
         "n_con": len(system.constraints),
         "n_linear": len(system.linear_constraints),
-        "n_quat": len(quaternions),
-        "n_plain": len(plain_q),
+        "n_quat": len(integers["quat_q"]),
+        "n_plain": len(integers["plain_q"]),
         "n_signal": system.signal_count,
         "n_input": len(plan.kinds),
         "n_parameter": plan.parameter_count,
         "has_input_kernel": int(plan.inputs is not None),
         "nnz": pattern.nnz,
-        "nnz_j": len(jacobian[0]),
+        "nnz_j": len(integers["j_row"]),
         "nnz_kkt": kkt.nnz,
         "kkt_dense": int(kkt.shape[0] <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
         "kernel_w": max((f.sz_w() for f in functions), default=0),
@@ -176,16 +161,6 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "inertia_columns": max((_columns(system, inert) for inert in system.inertias), default=0),
         **_largest(system),
     }
-    return Tables(
-        counts,
-        # copies: matrices that are handed out share the pattern's own arrays
-        {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
-        slots,
-        tuple(libraries),
-        pattern,
-        np.array(jacobian[0], dtype=int),
-        np.array(jacobian[1], dtype=int),
-    )
 
 
 def _largest(system: System) -> dict[str, int]:
@@ -204,49 +179,76 @@ def _largest(system: System) -> dict[str, int]:
     return {name: max([1, *values]) for name, values in sizes.items()}
 
 
-def _columns(system: System, inert: Inert) -> int:
+def _columns(system: System, inert: InertiaInstance) -> int:
     """Coordinates that move an inertia."""
     return sum(system.elements[e].v_size for e in inertia_elements(system, inert))
 
 
-def _elements(system: System, integers: dict[str, list[int]], motions: _Kinds) -> dict[int, int]:
-    """Element and node tables; returns which element owns each rate."""
+def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
+    """Element tables; returns which element owns each rate."""
     element_of = {}
     at_d = 0
     for index, element in enumerate(system.elements):
-        for name, value in (
-            ("base", element.base),
-            ("q", element.q_at),
-            ("v", element.v_at),
-            ("k", element.v_size),
-            ("d", at_d),
-            ("node", element.nodes[0]),
-            ("nodes", len(element.nodes)),
-        ):
-            integers[f"elem_{name}"].append(value)
+        add_row(
+            integers, "elem", base=element.base, q=element.q_at, v=element.v_at, k=element.v_size, d=at_d,
+            node=element.nodes[0], nodes=len(element.nodes),
+        )  # fmt: skip
         at_d += element.v_size**2
         for v in range(element.v_at, element.v_at + element.v_size):
             element_of[v] = index
+    return element_of
+
+
+def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
+    """Node tables; the world is a node that nothing moves."""
     at_s = 0
     constant: dict[Any, bool] = {}
     for number, node in enumerate(system.nodes):
+        mass = system.masses.get(number, -1)
         if node is None:
-            row = (0, 0, 0, 0, 1)
-        else:
-            if node.motion not in constant:
-                constant[node.motion] = has_constant_subspace(node.motion)
-            row = (
-                node.element,
-                motions.number(node.motion),
-                node.constants,
-                at_s,
-                int(constant[node.motion]),
-            )
-            at_s += 6 * system.elements[node.element].v_size
-        for name, value in zip(("elem", "kind", "theta", "s", "constant"), row, strict=True):
-            integers[f"node_{name}"].append(value)
-        integers["node_mass"].append(system.masses.get(number, -1))
-    return element_of
+            add_row(integers, "node", elem=0, kind=0, theta=0, s=0, constant=1, mass=mass)
+            continue
+        if node.motion not in constant:
+            constant[node.motion] = has_constant_subspace(node.motion)
+        add_row(
+            integers, "node", elem=node.element, kind=motions.number(node.motion), theta=node.constants, s=at_s,
+            constant=int(constant[node.motion]), mass=mass,
+        )  # fmt: skip
+        at_s += 6 * system.elements[node.element].v_size
+
+
+def _coordinate_forces(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
+) -> None:
+    for force in system.coordinate_forces:
+        add_row(
+            integers, "cforce", kind=kinds.number(force.kind), q=force.q_at, v=force.v_at, k=force.size,
+            theta=force.constants, signal=force.signals, signals=force.kind.signals,
+            begin=len(integers["cforce_column"]),
+        )  # fmt: skip
+        # rates are numbered in a row, so each column's entries of the block stand in a row too
+        integers["cforce_column"] += [positions.entry(force.v_at, force.v_at + j) for j in range(force.size)]
+
+
+def _frame_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
+    for force in system.frame_forces:
+        add_row(
+            integers, "fforce", kind=kinds.number(force.kind), begin=len(integers["fforce_nodes"]),
+            theta=force.constants, signal=force.signals, signals=force.kind.signals,
+        )  # fmt: skip
+        integers["fforce_nodes"].extend(force.nodes)
+        _pairs(system, positions, force.nodes, integers, "fpair")
+    integers["fforce_begin"].append(len(integers["fforce_nodes"]))
+    integers["fpair_begin"].append(len(integers["fpair_a"]))
+
+
+def _rotations(system: System, integers: dict[str, list[int]]) -> None:
+    """Where unit quaternions stand in q and v, and all other coordinates."""
+    pairs = system.quaternions()
+    plain_q = np.setdiff1d(np.arange(system.q_size), [q + k for q, _ in pairs for k in range(4)])
+    plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in pairs for k in range(3)])
+    integers["quat_q"], integers["quat_v"] = [q for q, _ in pairs], [v for _, v in pairs]
+    integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
 
 
 def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
@@ -274,12 +276,8 @@ def _pairs(
         for b, path_b in enumerate(paths):
             for row in path_a:
                 for column in path_b:
-                    block = positions.block(
-                        system.element_of(row),
-                        system.element_of(column),
-                    )
-                    for key, value in zip("a b row col pos".split(), (a, b, row, column, block[0]), strict=True):
-                        integers[f"{name}_{key}"].append(value)
+                    block = positions.block(system.element_of(row), system.element_of(column))
+                    add_row(integers, name, a=a, b=b, row=row, col=column, pos=block[0])
 
 
 def _constraints(
@@ -289,12 +287,11 @@ def _constraints(
     rows: list[int] = []
     columns: list[int] = []
     for c in system.constraints:
-        integers["con_kind"].append(kinds.number(c.kind))
-        integers["con_begin"].append(len(integers["con_nodes"]))
+        add_row(
+            integers, "con", kind=kinds.number(c.kind), begin=len(integers["con_nodes"]), theta=c.constants,
+            size=c.kind.size, row=c.row,
+        )  # fmt: skip
         integers["con_nodes"].extend(c.nodes)
-        integers["con_theta"].append(c.constants)
-        integers["con_size"].append(c.kind.size)
-        integers["con_row"].append(c.row)
         integers["conj_begin"].append(len(integers["conj_node"]))
         block_of: dict[int, int] = {}
         for f, node in enumerate(c.nodes):
@@ -306,22 +303,15 @@ def _constraints(
                     for j in range(element.v_size):
                         rows.extend(range(c.row, c.row + c.kind.size))
                         columns.extend([element.v_at + j] * c.kind.size)
-                integers["conj_frame"].append(f)
-                integers["conj_node"].append(above)
-                integers["conj_pos"].append(block_of[element_index])
+                add_row(integers, "conj", frame=f, node=above, pos=block_of[element_index])
         _pairs(system, positions, c.nodes, integers, "cpair")
     integers["con_begin"].append(len(integers["con_nodes"]))
     integers["conj_begin"].append(len(integers["conj_node"]))
     integers["cpair_begin"].append(len(integers["cpair_a"]))
     for line in system.linear_constraints:
-        integers["linear_row"].append(line.row)
-        integers["linear_theta"].append(line.offset)
-        integers["linear_begin"].append(len(integers["linear_q"]))
+        add_row(integers, "linear", row=line.row, theta=line.offset, begin=len(integers["linear_q"]))
         for (q, v), coefficient in zip(line.coordinates, line.coefficients, strict=True):
-            integers["linear_q"].append(q)
-            integers["linear_v"].append(v)
-            integers["linear_coefficient"].append(coefficient)
-            integers["linear_pos"].append(len(rows))
+            add_row(integers, "linear", q=q, v=v, coefficient=coefficient, pos=len(rows))
             rows.append(line.row)
             columns.append(v)
     integers["linear_begin"].append(len(integers["linear_q"]))

@@ -48,7 +48,7 @@ class FrameForce:
 
 
 @dataclass(frozen=True)
-class Attached:
+class AttachedVector:
     """A world vector that moves with a frame: a point, or a direction that only turns."""
 
     frame: int
@@ -68,7 +68,7 @@ class FrameConstraint:
     frames: int
     constants: int
     size: int
-    attached: Callable[[Sequence[Pose], Any], list[Attached]]
+    attached: Callable[[Sequence[Pose], Any], list[AttachedVector]]
     value: Callable[[Sequence[Any], Any], Any]
 
 

@@ -8,6 +8,6 @@ Conventions, stated once for the whole package:
   in whose axes they are written (for "world" twists: at the world's origin);
 * an increment of a rotation acts on the body side: `R -> R exp(hat(phi))`.
 
-Every function takes and returns CasADi matrices (`SX`, `MX` or `DM`), so the same formula serves generated code,
-symbolic expressions and plain numbers.
+Functions of `so3` and `se3` take and return CasADi matrices (`SX`, `MX` or `DM`), so the same formula serves generated code,
+symbolic expressions and plain numbers; `quaternion` works on NumPy arrays of many rotations.
 """

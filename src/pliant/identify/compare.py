@@ -11,10 +11,10 @@ import numpy as np
 from pliant.equations.equations import Equations
 from pliant.identify.recording import Recording, RecordingError, drive, plateaus
 from pliant.language.arguments import ArgumentError, positive
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import Method, Rosenbrock
-from pliant.solve.saving import At
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import Method, Rosenbrock
+from pliant.solve.motion.saving import At
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
@@ -103,22 +103,7 @@ def compare(
         raise RecordingError(f"the model has no output '{output}'; it has {', '.join(robot.outputs) or 'none'}")
     if recording is None and len(kinds) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
-    if recording is not None and until is not None:
-        raise ArgumentError("a recording says how long to simulate", "leave out until; a window says what counts")
-    duration = 1.0 if until is None else positive("until", until)
-    times = np.linspace(0.0, duration, 201) if recording is None else recording.time
-    begin, end = window or (times[0], times[-1])
-    if not times[0] - 1e-9 <= begin < end <= times[-1] + 1e-9:
-        raise RecordingError(
-            f"the window from {begin:g} to {end:g} s does not lie within the {'recording' if recording else 'motion'}, "
-            f"which lasts from {times[0]:g} to {times[-1]:g} s"
-        )
-    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
-    if not inside.any():
-        raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
-    for t in static_at or ():
-        if not times[0] <= t <= times[-1]:
-            raise RecordingError(f"t = {t:g} s for a state at rest lies outside {times[0]:g} to {times[-1]:g} s")
+    times, inside = _compared_times(recording, until, window, static_at)
     runs = []
     for kind in kinds:
         eqs = derive(with_rod_model(robot, rod, kind))
@@ -139,6 +124,30 @@ def compare(
             f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
         )
     return [_row(run, rod, measured, times, inside, rest_at, static) for run in runs]
+
+
+def _compared_times(
+    recording: Recording | None, until: float | None, window: tuple[float, float] | None,
+    static_at: Sequence[float] | None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Times of the motion [s], and which of them count; raises where a window or a state at rest lies outside."""
+    if recording is not None and until is not None:
+        raise ArgumentError("a recording says how long to simulate", "leave out until; a window says what counts")
+    duration = 1.0 if until is None else positive("until", until)
+    times = np.linspace(0.0, duration, 201) if recording is None else recording.time
+    begin, end = window or (times[0], times[-1])
+    if not times[0] - 1e-9 <= begin < end <= times[-1] + 1e-9:
+        raise RecordingError(
+            f"the window from {begin:g} to {end:g} s does not lie within the {'recording' if recording else 'motion'}, "
+            f"which lasts from {times[0]:g} to {times[-1]:g} s"
+        )
+    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    if not inside.any():
+        raise RecordingError(f"there is no sample between {begin:g} and {end:g} s")
+    for t in static_at or ():
+        if not times[0] <= t <= times[-1]:
+            raise RecordingError(f"t = {t:g} s for a state at rest lies outside {times[0]:g} to {times[-1]:g} s")
+    return times, inside
 
 
 def _truly(kind: str, eqs: Equations, rod: str) -> str:

@@ -15,10 +15,10 @@ from pliant.equations.equations import Equations, Values
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, RecordingError, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import Method
-from pliant.solve.saving import At
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.saving import At
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import equilibrium
 
 # Without exact derivatives parameters are varied by this share of their value: far above the error of a simulation, far below
 # what matters.
@@ -90,19 +90,13 @@ def fit(
     start = np.array([eqs.parameters[name] for name in parameters])
     if np.any(start == 0):
         raise RecordingError("a parameter to fit must not start at zero: its scale is not known")
-    kind = _Motion if rest_at is None else _Rest
-    times = recording.time if rest_at is None else np.asarray(rest_at, dtype=float)
-    measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in columns], axis=1)
-    begin, end = window or (recording.time[0], recording.time[-1])
-    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
-    wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
-    nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
-    chosen = inside & wanted[nearest]
-    if chosen.sum() * measured.shape[1] <= len(start):
-        raise RecordingError(f"{chosen.sum()} samples are too few to fit {len(start)} parameters")
-    problem = _Problem(
-        kind(driven, output, times, method or DEFAULT_METHOD), parameters, start, measured, chosen, progress
+    samples = _samples(recording, columns, use, window, rest_at)
+    if samples.fitted.sum() * samples.measured.shape[1] <= len(start):
+        raise RecordingError(f"{samples.fitted.sum()} samples are too few to fit {len(start)} parameters")
+    source = (_MotionOutput if rest_at is None else _RestOutput)(
+        driven, output, samples.times, method or DEFAULT_METHOD
     )
+    problem = _Problem(source, parameters, start, samples.measured, samples.fitted, progress)
     limits = [(bounds or {}).get(name) or _bounds(eqs, name) for name in parameters]
     low, high = (np.array([limit[k] for limit in limits]) / start for k in (0, 1))
     first = problem.values(np.ones(len(start)))
@@ -111,13 +105,8 @@ def fit(
         bounds=(np.minimum(low, high), np.maximum(low, high)), ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
     )  # fmt: skip
     last = problem.values(found.x)
-    deviations, half, correlation = _confidence(found.jac, found.fun.reshape(-1, measured.shape[1]))
+    deviations, half, correlation = _confidence(found.jac, found.fun.reshape(-1, samples.measured.shape[1]))
     values = found.x * start
-
-    def mean(path: np.ndarray, which: np.ndarray) -> float:
-        return float(1e3 * np.linalg.norm(path - measured, axis=1)[which].mean()) if which.any() else float("nan")
-
-    held_out = inside & ~chosen
 
     def by_name(x: np.ndarray) -> dict[str, float]:
         return dict(zip(parameters, x.tolist(), strict=True))
@@ -130,14 +119,42 @@ def fit(
         intervals={n: (float(x - d), float(x + d)) for n, x, d in zip(parameters, values, scaled, strict=True)},
         correlation=correlation,
         at_bounds=tuple(name for name, flag in zip(parameters, found.active_mask, strict=True) if flag),
-        before_mm=mean(first, chosen),
-        after_mm=mean(last, chosen),
-        before_test_mm=mean(first, held_out),
-        after_test_mm=mean(last, held_out),
+        before_mm=samples.mean_error(first, samples.fitted),
+        after_mm=samples.mean_error(last, samples.fitted),
+        before_test_mm=samples.mean_error(first, samples.held_out),
+        after_test_mm=samples.mean_error(last, samples.held_out),
         evaluations=problem.count,
         derivatives=problem.source.reason or "exact",
         message=str(found.message),
     )
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Times (n) [s], what was measured at them (n x k), and which of them are fitted and which are held out."""
+
+    times: np.ndarray
+    measured: np.ndarray
+    fitted: np.ndarray
+    held_out: np.ndarray
+
+    def mean_error(self, path: np.ndarray, which: np.ndarray) -> float:
+        """Mean distance from the chosen samples [mm]; not a number where there are none."""
+        return float(1e3 * np.linalg.norm(path - self.measured, axis=1)[which].mean()) if which.any() else float("nan")
+
+
+def _samples(
+    recording: Recording, columns: Sequence[str], use: np.ndarray | None, window: tuple[float, float] | None,
+    rest_at: Sequence[float] | None,
+) -> _Samples:  # fmt: skip
+    times = recording.time if rest_at is None else np.asarray(rest_at, dtype=float)
+    measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in columns], axis=1)
+    begin, end = window or (recording.time[0], recording.time[-1])
+    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
+    nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
+    fitted = inside & wanted[nearest]
+    return _Samples(times, measured, fitted, inside & ~fitted)
 
 
 def _bounds(eqs: Equations, name: str) -> tuple[float, float]:
@@ -147,7 +164,7 @@ def _bounds(eqs: Equations, name: str) -> tuple[float, float]:
     return low, high
 
 
-class _Source(Protocol):
+class _Output(Protocol):
     """Something that gives an output at some times for parameter values, and its derivatives where it can."""
 
     reason: str
@@ -157,7 +174,7 @@ class _Source(Protocol):
     def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None: ...
 
 
-class _Motion:
+class _MotionOutput:
     """The output along the motion under recorded inputs."""
 
     def __init__(self, eqs: Equations, output: str, times: np.ndarray, method: Method) -> None:
@@ -187,7 +204,7 @@ class _Motion:
         return (found.values, found.derivatives) if found.run.status == "completed" else None
 
 
-class _Rest:
+class _RestOutput:
     """The output at rest under the inputs of some times."""
 
     def __init__(self, eqs: Equations, output: str, times: np.ndarray, method: Method) -> None:
@@ -209,7 +226,7 @@ class _Problem:
 
     def __init__(
         self,
-        source: _Source,
+        source: _Output,
         names: Sequence[str],
         start: np.ndarray,
         measured: np.ndarray,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.language.base import nearest
+from pliant.language.csv_table import check_increasing, read_table
 from pliant.language.dimension import TIME, Dimension
+from pliant.language.source import FileProblem
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.model.inputs import interpolated
 
@@ -60,18 +59,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     source = Path(path)
     if not source.is_file():
         raise RecordingError(f"there is no file {source}")
-    if source.stat().st_size > MAX_BYTES:
-        raise RecordingError(f"{source} is too large (more than {MAX_BYTES / 1e6:g} MB)")
     try:
-        with source.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            table = [_numbers(row, header, rows.line_num, source) for row in rows if any(map(str.strip, row))]
-    except (UnicodeDecodeError, csv.Error):
-        raise RecordingError(f"{source} is not a CSV file; save it as comma-separated UTF-8 text") from None
-    if not table:
-        raise RecordingError(f"{source} has no rows")
-    data = np.array(table)
+        header, data = read_table(source, str(source), max_bytes=MAX_BYTES)
+    except FileProblem as problem:
+        raise _as_recording_error(problem) from None
     columns, dimensions = {}, {}
     for k, heading in enumerate(header):
         name, unit = _name_and_unit(heading)
@@ -92,16 +83,8 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     return Recording(str(source), time, columns, dimensions)
 
 
-def _numbers(row: Sequence[str], header: Sequence[str], line: int, source: Path) -> list[float]:
-    if len(row) != len(header):
-        raise RecordingError(f"line {line} of {source} has {len(row)} entries for {len(header)} columns")
-    try:
-        values = [float(x) for x in row]
-    except ValueError:
-        raise RecordingError(f"line {line} of {source} has an entry that is not a number") from None
-    if not all(map(math.isfinite, values)):
-        raise RecordingError(f"line {line} of {source} has a number that is not finite")
-    return values
+def _as_recording_error(problem: FileProblem) -> RecordingError:
+    return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
 
 
 def _name_and_unit(heading: str) -> tuple[str, Unit | None]:
@@ -115,11 +98,10 @@ def _name_and_unit(heading: str) -> tuple[str, Unit | None]:
 
 
 def _check_times(time: np.ndarray, source: Path) -> None:
-    for k, (before, after) in enumerate(pairwise(time)):
-        if after <= before:
-            raise RecordingError(
-                f"the times in {source} must increase, but {after:g} s follows {before:g} s (row {k + 2})"
-            )
+    try:
+        check_increasing(time, str(source))
+    except FileProblem as problem:
+        raise _as_recording_error(problem) from None
     if len(time) > 2:
         steps = np.diff(time)
         worst = int(np.argmax(steps))

@@ -12,14 +12,14 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function
 from pliant.equations.time_loop import TimeLoop
 from pliant.output.outputs import CoordinateOutput, EnergyOutput, FrameOutput
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.integrator import Method
-from pliant.solve.integrator.group import Group
+from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.motion.events import EventMonitor
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.sampled_control import SampledLoop
+from pliant.solve.motion.saving import At
+from pliant.solve.motion.simulate import Job
 from pliant.solve.result import Result
-from pliant.solve.sampled import SampledLoop
-from pliant.solve.saving import At
-from pliant.solve.simulate import Job
-from pliant.solve.watch import Watcher
+from pliant.solve.statics.equilibrium import equilibrium
 
 # Parameters are raised and lowered by this share of their value: the error of a central difference is its square.
 SHARE = 1e-5
@@ -76,7 +76,7 @@ def output_sensitivity(
 
     job = Job(eqs, eqs.binding, {}, method, begin, end, save.times(begin, end), False, None, None, [])
     job.prepare, job.why = prepare, "with derivatives by parameters"
-    result = job.run(q, v, Watcher(job, [], None), SampledLoop([], begin, end))
+    result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
     values = np.asarray(result[output].values).reshape(len(result.time), -1)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
@@ -133,7 +133,7 @@ class _Tangent:
         self.constants = np.array([[model.system.constants.values(p) for p in pair] for pair in self.parameters])
         at = [known.index(name) for name in names]
         self.span = np.array([pair[0, k] - pair[1, k] for pair, k in zip(self.parameters, at, strict=True)])
-        self.group = Group(model.system)
+        self.group = ConfigurationGroup(model.system)
 
     def start(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Changes of the model's start: increments of q and of v, parameters x nv."""

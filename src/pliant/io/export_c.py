@@ -30,7 +30,7 @@ from pliant.io.controller_c import controller_files
 from pliant.language.files import write_whole
 from pliant.model.inputs import SERIES, InputPlan, TimeSeries
 from pliant.model.model import Model
-from pliant.solve.integrator import (
+from pliant.solve.motion.integrator import (
     ExplicitRungeKutta,
     GeneralizedAlpha,
     Method,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pliant.language.files import write_whole
-from pliant.solve.disk import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
-from pliant.solve.path import Path as StaticPath
+from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
 from pliant.solve.result import Result, Timing
+from pliant.solve.statics.path import Path as StaticPath
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:

@@ -30,7 +30,7 @@ from pliant.language.scalar import (
     TorqueSignalVector,
     Value,
 )
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 
 class LengthSpring(Part):
@@ -81,7 +81,7 @@ class LengthDamper(Part):
     power: Number = 1
     """Power of the speed, 1 for a viscous damper [-]."""
 
-    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
         return damping_dimension(DAMPING, value(self.power)) if path == ("coefficient",) else None
 
@@ -100,7 +100,7 @@ class AngleDamper(Part):
     power: Number = 1
     """Power of the angular speed, 1 for a viscous damper [-]."""
 
-    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """The coefficient's dimension depends on the power."""
         return damping_dimension(ANGULAR_DAMPING, value(self.power)) if path == ("coefficient",) else None
 

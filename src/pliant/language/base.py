@@ -19,12 +19,12 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.language.dimension import Dimension
-from pliant.language.words import Path, describe, nearest, suggestion, with_article
+from pliant.language.words import KeyPath, describe, nearest, suggestion, with_article
 
 if TYPE_CHECKING:
     from pliant.language.source import Source
 
-Problem: TypeAlias = tuple[Path, str, str]
+Problem: TypeAlias = tuple[KeyPath, str, str]
 """Something wrong with a part: the path in the part, a message and a hint."""
 
 
@@ -56,7 +56,7 @@ class Part(BaseModel):
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
 
-    def dimension(self, path: Path, value: Callable[[Any], float]) -> Dimension | None:
+    def dimension(self, path: KeyPath, value: Callable[[Any], float]) -> Dimension | None:
         """The dimension of the value at `path` where other values of this part decide it, otherwise None.
 
         `value` evaluates such another value.

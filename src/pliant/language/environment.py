@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.dimension import Dimension
-from pliant.language.evaluate import UNKNOWN, Loose, dimension_of, evaluate
+from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Scalar
@@ -112,9 +112,9 @@ class Environment:
 
 def parameter_dimensions(
     parameters: Mapping[str, Parameter],
-) -> tuple[dict[str, Dimension | Loose], dict[str, ExpressionError]]:
+) -> tuple[dict[str, Dimension | OpenDimension], dict[str, ExpressionError]]:
     """The dimension of each parameter that has one, and the errors of those that do not."""
-    found: dict[str, Dimension | Loose] = {}
+    found: dict[str, Dimension | OpenDimension] = {}
     errors: dict[str, ExpressionError] = {}
     ordered, cyclic = in_order(parameters)
     for name in ordered:

@@ -185,7 +185,7 @@ def _array_functions() -> Mapping[str, Callable[..., Any]]:
     }
 
 
-class Loose:
+class OpenDimension:
     """A dimension that is not fixed.
 
     A bare number fits any dimension in sums (plain numbers are SI) and is a plain factor in products. A
@@ -199,11 +199,11 @@ class Loose:
         return self.name
 
 
-BARE = Loose("a bare number")
-UNKNOWN = Loose("unknown")
+BARE = OpenDimension("a bare number")
+UNKNOWN = OpenDimension("unknown")
 
 
-def dimension_of(node: Node, known: Mapping[str, Dimension | Loose]) -> Dimension | Loose:
+def dimension_of(node: Node, known: Mapping[str, Dimension | OpenDimension]) -> Dimension | OpenDimension:
     """The dimension of an expression, given those of its names; ExpressionError where it makes no sense."""
     if isinstance(node, Number):
         return BARE if node.unit is None else node.unit.dimension
@@ -228,7 +228,7 @@ def dimension_of(node: Node, known: Mapping[str, Dimension | Loose]) -> Dimensio
     return _dimension_of_call(node, known)
 
 
-def _same(node: Node, left: Dimension | Loose, right: Dimension | Loose) -> Dimension | Loose:
+def _same(node: Node, left: Dimension | OpenDimension, right: Dimension | OpenDimension) -> Dimension | OpenDimension:
     if isinstance(left, Dimension) and isinstance(right, Dimension) and left != right:
         two = " and ".join(f"{with_article(str(one))} ({one.unit})" for one in (left, right))
         raise ExpressionError(f"'{to_text(node)[1:]}' mixes {two}")
@@ -237,19 +237,21 @@ def _same(node: Node, left: Dimension | Loose, right: Dimension | Loose) -> Dime
     return UNKNOWN if UNKNOWN in (left, right) else BARE
 
 
-def _product(left: Dimension | Loose, right: Dimension | Loose, sign: int) -> Dimension | Loose:
+def _product(left: Dimension | OpenDimension, right: Dimension | OpenDimension, sign: int) -> Dimension | OpenDimension:
     if UNKNOWN in (left, right):
         return UNKNOWN
-    if isinstance(left, Loose) and isinstance(right, Loose):
+    if isinstance(left, OpenDimension) and isinstance(right, OpenDimension):
         return BARE
     a = left if isinstance(left, Dimension) else dim.NUMBER
     b = right if isinstance(right, Dimension) else dim.NUMBER
     return a * b**sign
 
 
-def _power(node: Binary, base: Dimension | Loose, exponent: Dimension | Loose) -> Dimension | Loose:
+def _power(
+    node: Binary, base: Dimension | OpenDimension, exponent: Dimension | OpenDimension
+) -> Dimension | OpenDimension:
     _number(node.right, exponent)
-    if isinstance(base, Loose) or base.is_number:
+    if isinstance(base, OpenDimension) or base.is_number:
         return base
     try:
         value = float(_value(node.right, {}))
@@ -261,14 +263,14 @@ def _power(node: Binary, base: Dimension | Loose, exponent: Dimension | Loose) -
     return base ** Fraction(value).limit_denominator(1000)
 
 
-def _number(node: Node, dimension: Dimension | Loose) -> None:
+def _number(node: Node, dimension: Dimension | OpenDimension) -> None:
     if isinstance(dimension, Dimension) and not dimension.is_number:
         text = to_text(node)[1:]
         message = f"'{text}' must be a plain number, but it is {with_article(str(dimension))} ({dimension.unit})"
         raise ExpressionError(message, f"divide it by a reference value, as in {text}/(1 {dimension.unit})")
 
 
-def _dimension_of_call(node: Call, known: Mapping[str, Dimension | Loose]) -> Dimension | Loose:
+def _dimension_of_call(node: Call, known: Mapping[str, Dimension | OpenDimension]) -> Dimension | OpenDimension:
     arguments = [dimension_of(argument, known) for argument in node.arguments]
     if node.function in ("abs", "floor"):
         return arguments[0]

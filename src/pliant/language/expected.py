@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pliant.language.base import Problem
 from pliant.language.dimension import EXAMPLES, Dimension
 from pliant.language.environment import to_node
-from pliant.language.evaluate import Loose, dimension_of
+from pliant.language.evaluate import OpenDimension, dimension_of
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Scalar
 from pliant.language.syntax import ExpressionError, Node, Number, to_text
@@ -15,7 +15,11 @@ from pliant.language.words import with_article
 
 
 def wrong_dimension(
-    node: Node, expected: Dimension | Loose, known: Mapping[str, Dimension | Loose], *, by_unit: bool = False
+    node: Node,
+    expected: Dimension | OpenDimension,
+    known: Mapping[str, Dimension | OpenDimension],
+    *,
+    by_unit: bool = False,
 ) -> tuple[str, str] | None:
     """Message and hint if an expression has another dimension than expected.
 
@@ -23,7 +27,7 @@ def wrong_dimension(
     its usual name would mislead.
     """
     found = dimension_of(node, known)
-    if isinstance(expected, Loose) or isinstance(found, Loose) or found == expected:
+    if isinstance(expected, OpenDimension) or isinstance(found, OpenDimension) or found == expected:
         return None
     wanted = f"a value in {expected.unit}" if by_unit else _named(expected)
     shown = node.text if isinstance(node, Number) and node.text else to_text(node)
@@ -39,8 +43,8 @@ def bounds_problems(
     name: str,
     parameter: Parameter,
     value: float,
-    dimension: Dimension | Loose,
-    known: Mapping[str, Dimension | Loose],
+    dimension: Dimension | OpenDimension,
+    known: Mapping[str, Dimension | OpenDimension],
     number: Callable[[Scalar], float],
 ) -> Iterator[Problem]:
     """What is wrong with a parameter's value within its bounds, and with the bounds themselves."""

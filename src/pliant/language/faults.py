@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pliant.language.words import Path, printable
+from pliant.language.words import KeyPath, printable
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SpecError(Exception):
         return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
 
 
-def path_text(path: Path) -> str:
+def path_text(path: KeyPath) -> str:
     """A path as people write it: `joints.arm.transforms[1].rotate`."""
     text = ""
     for step in path:

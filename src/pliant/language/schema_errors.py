@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pliant.language.words import Path, describe, suggestion
+from pliant.language.words import KeyPath, describe, suggestion
 
 
-def read_errors(error: ValidationError) -> Iterable[tuple[Path, str, str]]:
+def read_errors(error: ValidationError) -> Iterable[tuple[KeyPath, str, str]]:
     """Path, message and hint of each fault that the schema found."""
     items = error.errors(include_url=False)
     for item in items:
@@ -49,7 +49,7 @@ _EXPECTED = {
 }
 
 
-def _words(kind: str, value: Any, path: Path, context: dict[str, Any], fallback: str) -> tuple[str, str]:
+def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallback: str) -> tuple[str, str]:
     """Message and hint of a fault in the words of the language instead of the schema library's."""
     if "text" in context:
         return context["text"], context["hint"]

@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, Place, SpecError, path_text
 from pliant.language.tree import MAX_BYTES, Tree, merge, parse_yaml
-from pliant.language.words import Path, describe, nearest, suggestion
+from pliant.language.words import KeyPath, describe, nearest, suggestion
 
 MODEL_FOLDER = FilePath(__file__).parent.parent / "models"
 """Where the bundled robots are."""
@@ -30,7 +30,7 @@ class Source:
     roots: tuple[FilePath, ...] = ()
     parents: tuple[FilePath, ...] = ()
 
-    def fault(self, path: Path, message: str, hint: str = "") -> Fault:
+    def fault(self, path: KeyPath, message: str, hint: str = "") -> Fault:
         """A fault at a path of this model, with the line that the path comes from."""
         path, place = self.tree.find(path) if self.tree else (path, None)
         place = place or Place(self.file, None)
@@ -67,7 +67,7 @@ SET_FILE = "set"
 class FileProblem(ValueError):
     """A file that cannot be used; `hint` says what to do, `path` which key of the part that names it is to blame."""
 
-    def __init__(self, message: str, hint: str = "", path: Path = ()) -> None:
+    def __init__(self, message: str, hint: str = "", path: KeyPath = ()) -> None:
         super().__init__(message)
         self.hint, self.path = hint, path
 

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from pliant.language.faults import Fault, Place, SpecError
-from pliant.language.words import Path, describe
+from pliant.language.words import KeyPath, describe
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 50_000
@@ -44,7 +44,7 @@ class Tree:
             return [child.plain() for child in self.value]
         return self.value
 
-    def find(self, path: Path) -> tuple[Path, Place | None]:
+    def find(self, path: KeyPath) -> tuple[KeyPath, Place | None]:
         """A path as it is in the text, and its place.
 
         A short form has fewer steps in the text than in the model: with `spring: 5`, the path

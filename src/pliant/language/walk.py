@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 from pliant.language.base import Part
 from pliant.language.names import NameMarker, Reference
 from pliant.language.scalar import CountMarker, Each, Quantity
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 Marker: TypeAlias = Quantity | CountMarker | Reference | NameMarker
 
@@ -25,12 +25,12 @@ class Leaf:
 
     value: Any
     marker: Marker
-    path: Path
+    path: KeyPath
     owner: Part
-    field: Path
+    field: KeyPath
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:
+def leaves(value: Any, path: KeyPath = ()) -> Iterator[Leaf]:
     """Every leaf of a part, or of a dict or tuple of parts, in order."""
     found: list[Leaf] = []
 
@@ -42,7 +42,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[Leaf]:
     return iter(found)
 
 
-def parts(value: Any, path: Path = ()) -> Iterator[tuple[Part, Path]]:
+def parts(value: Any, path: KeyPath = ()) -> Iterator[tuple[Part, KeyPath]]:
     """Every part in a part, dict or tuple, itself included, with its path."""
     if isinstance(value, Part) and not isinstance(value, Each):
         yield value, path
@@ -56,7 +56,7 @@ def parts(value: Any, path: Path = ()) -> Iterator[tuple[Part, Path]]:
             yield from parts(child, (*path, index))
 
 
-def map_leaves(value: Any, function: Callable[[Leaf], Any], path: Path = ()) -> Any:
+def map_leaves(value: Any, function: Callable[[Leaf], Any], path: KeyPath = ()) -> Any:
     """A part (or a dict or tuple of parts) with every leaf replaced by `function(leaf)`."""
     if isinstance(value, Part):
         return _map_part(value, function, path)
@@ -67,7 +67,7 @@ def map_leaves(value: Any, function: Callable[[Leaf], Any], path: Path = ()) -> 
     return value
 
 
-def _map_part(part: Part, function: Callable[[Leaf], Any], path: Path) -> Part:
+def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Part:
     changed: dict[str, Any] = {}
     for name, hint in _field_hints(type(part)):
         old = getattr(part, name)
@@ -77,7 +77,7 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: Path) -> Part:
     return part.model_copy(update=changed) if changed else part
 
 
-def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: Path, owner: Part, field: Path) -> Any:
+def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath) -> Any:
     if value is None:
         return None
     if isinstance(value, Part) and not isinstance(value, Each):

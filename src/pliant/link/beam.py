@@ -11,7 +11,7 @@ import casadi as ca
 from pliant.formula.base import Effect, FrameForce, one_sided, power_law
 from pliant.formula.relative import relative_force
 from pliant.geometry import se3, so3
-from pliant.language.base import OneOrList, Path, WordOrList
+from pliant.language.base import KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.scalar import (
     Angle,
@@ -65,7 +65,7 @@ class Beam(LinkBase):
     input: tuple[ForceSignal, ForceSignal, ForceSignal, TorqueSignal, TorqueSignal, TorqueSignal] = (0,) * 6
     """Forces and torques along the six components, which may vary in time: three [N], three [N m]."""
 
-    def dimension(self, path: Path, value: Callable[[Scalar], float]) -> Dimension | None:
+    def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """A damping coefficient's dimension depends on its power."""
         if path[0] != "damping":
             return None

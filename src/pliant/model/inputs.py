@@ -128,9 +128,9 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
 
 def recorded(series: Series, environment: Environment, source: Source) -> TimeSeries:
     """A column of a CSV file as a piecewise cubic in SI units."""
-    recording = read_series(series, source)
+    samples = read_series(series, source)
     factor = float(environment.value(series.scale))
-    return interpolated(np.array(recording.times), factor * np.array(recording.values), series.interpolation)
+    return interpolated(samples.times, factor * samples.values, series.interpolation)
 
 
 def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:

@@ -55,7 +55,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Applied:
+class FrameForceInstance:
     """A force between frames: `nodes` it acts on, where its constants and signals start, who it belongs to."""
 
     kind: FrameForce
@@ -66,7 +66,7 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class OnCoordinates:
+class CoordinateForceInstance:
     """A force on the coordinates starting at `q_at`/`v_at`: of one element, or of elements one after the other."""
 
     kind: CoordinateForce
@@ -83,7 +83,7 @@ class OnCoordinates:
 
 
 @dataclass(frozen=True)
-class Inert:
+class InertiaInstance:
     """Inertia that is not rigid, on `nodes` and on the coordinates of `elements`.
 
     `constants` is where the placements of its frames on the nodes start, and after them the kind's constants.
@@ -101,7 +101,7 @@ class Inert:
 
 
 @dataclass(frozen=True)
-class Routed:
+class RouteInstance:
     """A line through points fixed to `nodes`; `constants` begin with the points' places there (3 each)."""
 
     kind: RouteForce
@@ -117,7 +117,7 @@ class Routed:
 
 
 @dataclass(frozen=True)
-class Constrained:
+class ConstraintInstance:
     """A constraint between frames, filling rows `row ... row + kind.size`; `signals[i]` is -1 or a signal's index."""
 
     kind: FrameConstraint
@@ -175,11 +175,11 @@ class System:
     elements: tuple[Element, ...]
     nodes: tuple[Node | None, ...]
     masses: dict[int, int]
-    inertias: tuple[Inert, ...]
-    coordinate_forces: tuple[OnCoordinates, ...]
-    frame_forces: tuple[Applied, ...]
-    routes: tuple[Routed, ...]
-    constraints: tuple[Constrained, ...]
+    inertias: tuple[InertiaInstance, ...]
+    coordinate_forces: tuple[CoordinateForceInstance, ...]
+    frame_forces: tuple[FrameForceInstance, ...]
+    routes: tuple[RouteInstance, ...]
+    constraints: tuple[ConstraintInstance, ...]
     linear_constraints: tuple[LinearConstraint, ...]
     constants: Constants
     q_size: int
@@ -236,11 +236,11 @@ class SystemBuilder:
     _elements: list[Element] = field(default_factory=list)
     _nodes: list[Node | None] = field(default_factory=lambda: [None])
     _masses: dict[int, Any] = field(default_factory=dict)
-    _inertias: list[Inert] = field(default_factory=list)
-    _on_coordinates: list[OnCoordinates] = field(default_factory=list)
-    _applied: list[Applied] = field(default_factory=list)
-    _routed: list[Routed] = field(default_factory=list)
-    _constrained: list[Constrained] = field(default_factory=list)
+    _inertias: list[InertiaInstance] = field(default_factory=list)
+    _on_coordinates: list[CoordinateForceInstance] = field(default_factory=list)
+    _applied: list[FrameForceInstance] = field(default_factory=list)
+    _routed: list[RouteInstance] = field(default_factory=list)
+    _constrained: list[ConstraintInstance] = field(default_factory=list)
     _linear: list[LinearConstraint] = field(default_factory=list)
     _signals: int = 0
     q_size: int = 0
@@ -332,7 +332,7 @@ class SystemBuilder:
         at = self.constants([*placements, *constants])
         moved = [self._nodes[element.nodes[0]] for element in elements]
         owners = tuple(node.element for node in moved if node is not None)
-        self._inertias.append(Inert(kind, tuple(node for node, _ in frames), owners, at))
+        self._inertias.append(InertiaInstance(kind, tuple(node for node, _ in frames), owners, at))
 
     def rigid(self, node: int, values: list[Any], placement: Pose) -> None:
         """The same for a mass given in a frame placed on the node."""
@@ -345,7 +345,7 @@ class SystemBuilder:
         self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
     ) -> int:
         """Add a force between frames; returns its index."""
-        self._applied.append(Applied(kind, tuple(nodes), self.constants(constants), signals, source))
+        self._applied.append(FrameForceInstance(kind, tuple(nodes), self.constants(constants), signals, source))
         return len(self._applied) - 1
 
     def route(
@@ -359,14 +359,16 @@ class SystemBuilder:
         """Add a line through (node, place on it) pairs; returns its index."""
         places = [entry for _, place in points for entry in _entries(place)]
         nodes = tuple(node for node, _ in points)
-        self._routed.append(Routed(kind, nodes, self.constants([*places, *constants]), signals, source))
+        self._routed.append(RouteInstance(kind, nodes, self.constants([*places, *constants]), signals, source))
         return len(self._routed) - 1
 
     def coordinate_force(
         self, kind: CoordinateForce, q_at: int, v_at: int, constants: Sequence[Any], signals: int, source: str
     ) -> int:
         """Add a force on coordinates; returns its index."""
-        self._on_coordinates.append(OnCoordinates(kind, q_at, v_at, self.constants(constants), signals, source))
+        self._on_coordinates.append(
+            CoordinateForceInstance(kind, q_at, v_at, self.constants(constants), signals, source)
+        )
         return len(self._on_coordinates) - 1
 
     def constraint(
@@ -374,7 +376,9 @@ class SystemBuilder:
     ) -> int:
         """Add a constraint between frames; returns its first row."""
         row = self.rows
-        self._constrained.append(Constrained(kind, tuple(nodes), self.constants(constants), row, tuple(signals), name))
+        self._constrained.append(
+            ConstraintInstance(kind, tuple(nodes), self.constants(constants), row, tuple(signals), name)
+        )
         self.rows += kind.size
         return row
 

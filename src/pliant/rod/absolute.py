@@ -16,7 +16,7 @@ from pliant.language.faults import Fault, SpecError
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
-from pliant.rod.turns import limit_turns
+from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

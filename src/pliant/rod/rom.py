@@ -26,7 +26,7 @@ from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
-from pliant.rod.turns import refuse_turn
+from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

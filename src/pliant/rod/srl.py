@@ -20,7 +20,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.segments import add_section_force, name_strains
-from pliant.rod.turns import limit_turns
+from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build

@@ -1,4 +1,4 @@
-"""Where does a frame reach: forward and inverse kinematics, and how freely it moves from there."""
+"""Forward and inverse kinematics of frames, and their manipulability."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
-from pliant.solve.independent import null_space
-from pliant.solve.integrator.group import Group
+from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.independent_coordinates import null_space
 from pliant.solve.state import assemble, given_state
 
 MAX_ITERATIONS = 100
@@ -182,7 +182,7 @@ class _Search:
             self.rotation.shape != (3, 3) or not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6)
         ):
             raise ArgumentError("a target rotation is a rotation matrix, 3 x 3")
-        self.group = Group(eqs.model.system)
+        self.group = ConfigurationGroup(eqs.model.system)
         self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
         plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
         for name, (low, high) in limits.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.language.display import shown
 from pliant.language.words import nearest
-from pliant.solve.disk import FORMAT, save_dataset
+from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.state import State
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ def given_state(eqs: Equations, given: Any, t: float, *, where: str) -> State:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledState:
     """A state on the constraints, and what had to be done to get there.
 
     bound: the equations with an independent set of constraint rows in force.
@@ -69,13 +69,13 @@ class Assembled:
     """Largest violation of the constraints before [m or rad]."""
 
 
-def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> Assembled:
+def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> AssembledState:
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
     Raises AssemblyError with the remaining distance when there is none.
     """
     if not bound.m:
-        return Assembled(bound, q, v, ())
+        return AssembledState(bound, q, v, ())
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
     messages: list[str] = []
     phi = bound.constraints(t, q, v)[0]
@@ -96,7 +96,7 @@ def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndar
     if len(redundant):
         names = ", ".join(eqs.constraint_names[i] for i in redundant)
         messages.append(f"redundant constraints switched off: {names} (others already imply them)")
-    return Assembled(independent, new_q, new_v, tuple(messages), before)
+    return AssembledState(independent, new_q, new_v, tuple(messages), before)
 
 
 def _close_by_least_squares(

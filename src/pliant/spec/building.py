@@ -13,7 +13,7 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.schema_errors import read_errors
 from pliant.language.source import Source, with_includes
 from pliant.language.tree import Tree, from_plain
-from pliant.language.words import Path, describe
+from pliant.language.words import KeyPath, describe
 from pliant.spec.defaults import apply_defaults
 from pliant.spec.meaning import check_meaning
 
@@ -33,8 +33,8 @@ class Broken:
     frames: of such bodies and rods, the names of their frames (their own is empty), where those can be read.
     """
 
-    dropped: frozenset[Path] = frozenset()
-    trimmed: frozenset[Path] = frozenset()
+    dropped: frozenset[KeyPath] = frozenset()
+    trimmed: frozenset[KeyPath] = frozenset()
     frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lacks(self, *collections: str) -> bool:
@@ -84,7 +84,7 @@ def _version(source: Source) -> list[Fault]:
     return []
 
 
-def _sound_part(handler: Callable[[Any], Spec], tree: Tree, paths: list[Path]) -> tuple[Spec | None, Broken]:
+def _sound_part(handler: Callable[[Any], Spec], tree: Tree, paths: list[KeyPath]) -> tuple[Spec | None, Broken]:
     """The model without the keys that cannot be read, or without their entries, to check the rest too."""
     kept = _without(tree, paths)
     dropped = frozenset(path[:2] for path in paths if len(path) <= 2)
@@ -103,7 +103,7 @@ OWN_FRAMES = {"bodies": ("",), "rods": ("", "tip")}
 """Frames that everything in these collections has."""
 
 
-def _frames(tree: Tree, paths: list[Path]) -> dict[str, tuple[str, ...]]:
+def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
     """Frames of the bodies and rods at fault, by name; without those whose fault is about frames, or that are repeated."""
     found = {}
     for collection, name in {path[:2] for path in paths if len(path) >= 2 and path[0] in OWN_FRAMES}:
@@ -118,13 +118,13 @@ def _frames(tree: Tree, paths: list[Path]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _without(tree: Tree, paths: Iterable[Path]) -> Tree:
+def _without(tree: Tree, paths: Iterable[KeyPath]) -> Tree:
     for path in paths:
         tree = _remove(tree, path) or Tree({}, tree.place)
     return tree
 
 
-def _remove(tree: Tree, path: Path) -> Tree | None:
+def _remove(tree: Tree, path: KeyPath) -> Tree | None:
     """The tree without the key at `path`; None if the tree itself is at fault, as it lacks that key."""
     if not path or not isinstance(tree.value, dict) or path[0] not in tree.value:
         return None

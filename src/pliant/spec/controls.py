@@ -11,7 +11,7 @@ from pliant.control.pid import PidControlSpec
 from pliant.joint.coordinate import LengthCoordinate, Orientation
 from pliant.language.dimension import ACCELERATION, FORCE, LENGTH, NUMBER, RATE, SPEED, TIME, TORQUE, Dimension
 from pliant.language.scalar import Scalar
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 from pliant.output.outputs import (
     ContactOutput,
     CoordinateOutput,
@@ -46,7 +46,7 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
             owner.setdefault(input_name, name)
 
 
-def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[Path, Scalar, Dimension | None]]:
+def _values(checked: Checked, controller: ControllerBase) -> Iterator[tuple[KeyPath, Scalar, Dimension | None]]:
     """Values whose dimension the model decides: where they stand, what they are, and that dimension (None: unknown)."""
     lengths = _coordinates(checked)
 

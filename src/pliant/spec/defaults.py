@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pliant.language.base import Part, Problem
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.tree import Tree, from_plain, merge
-from pliant.language.words import Path, describe, suggestion
+from pliant.language.words import KeyPath, describe, suggestion
 from pliant.spec.data import to_data
 
 
@@ -22,7 +22,7 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
     changed = dict(tree.value)
     known = with_defaults(model)
     for collection, section in given.value.items():
-        path: Path = ("defaults", collection)
+        path: KeyPath = ("defaults", collection)
         if collection not in known:
             hint = suggestion(collection, known, f"known: {', '.join(known)}")
             problems.append((path, f"there are no defaults for {describe(collection)}", hint))
@@ -37,7 +37,7 @@ def apply_defaults(model: type[BaseModel], tree: Tree) -> tuple[Tree, list[Probl
     return Tree(changed, tree.place), problems
 
 
-def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: Path) -> list[Problem]:
+def _check_keys(model: type[BaseModel], collection: str, section: Tree, path: KeyPath) -> list[Problem]:
     _, parts = kinds(model, collection)
     fields = {field for part in parts.values() for field in part.model_fields}
     problems: list[Problem] = []

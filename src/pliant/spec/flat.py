@@ -8,7 +8,7 @@ from typing import Any
 from pliant.language.faults import Fault
 from pliant.language.source import Source
 from pliant.language.syntax import Node
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 MAX_THINGS = 10_000
 
@@ -18,7 +18,7 @@ class Origin:
     """Where a flat thing comes from: its source, its path there, and which instance it is."""
 
     source: Source
-    path: Path
+    path: KeyPath
     instance: int | None = None
 
 
@@ -31,7 +31,7 @@ class Override:
 
     node: Node
     source: Source
-    path: Path
+    path: KeyPath
 
 
 @dataclass
@@ -50,17 +50,17 @@ class Flat:
     structural: set[str] = field(default_factory=set)
     faults: list[Fault] = field(default_factory=list)
     attached: int = 0
-    unread: frozenset[Path] = frozenset()
+    unread: frozenset[KeyPath] = frozenset()
     full: bool = False
 
     def add(self, collection: str, name: str, thing: Any, origin: Origin) -> None:
         self.things.setdefault(collection, {})[name] = thing
         self.origins[collection, name] = origin
 
-    def fault(self, source: Source, path: Path, message: str, hint: str = "") -> None:
+    def fault(self, source: Source, path: KeyPath, message: str, hint: str = "") -> None:
         self.faults.append(source.fault(path, message, hint))
 
-    def room(self, number: int, source: Source, path: Path) -> bool:
+    def room(self, number: int, source: Source, path: KeyPath) -> bool:
         """Whether that many more things fit; a fault is noted once when they do not."""
         if sum(map(len, self.things.values())) + number <= MAX_THINGS:
             return True

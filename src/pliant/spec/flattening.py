@@ -26,7 +26,7 @@ from pliant.language.scalar import CountMarker, Each, Quantity, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, map_leaves
-from pliant.language.words import Path, nearest
+from pliant.language.words import KeyPath, nearest
 from pliant.output.outputs import EnergyOutput
 from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 
@@ -122,7 +122,7 @@ class _Level:
         if not self.prefix:
             self.flat.analyses = map_leaves(spec.analyses, self._change(ONCE), ("analyses",))
 
-    def _count(self, count: int | str, path: Path) -> int:
+    def _count(self, count: int | str, path: KeyPath) -> int:
         """The number of instances as a number; 1 where it is wrong, so that the rest can be checked."""
         if isinstance(count, int):
             return count
@@ -155,7 +155,7 @@ class _Level:
         full_name = f"{self.prefix}{name}{instance.suffix}"
         self.flat.add(collection, full_name, thing, Origin(self.source, path, instance.index))
 
-    def _with_files(self, thing: FromFiles, path: Path) -> FromFiles | None:
+    def _with_files(self, thing: FromFiles, path: KeyPath) -> FromFiles | None:
         """The part with what its files say; a fault is noted where they cannot be read."""
 
         def value(scalar: Scalar) -> float:
@@ -216,7 +216,7 @@ class _Level:
 
         return change
 
-    def _scalar(self, value: Scalar, path: Path, instance: Instance) -> Scalar:
+    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance) -> Scalar:
         if isinstance(value, Each):
             value = self._pick(value, path, instance)
         if not isinstance(value, str) or not value.startswith("="):
@@ -228,7 +228,7 @@ class _Level:
             return value
         return to_text(substitute(node, {**self.names, **numbers}))
 
-    def _pick(self, value: Each, path: Path, instance: Instance) -> float | str:
+    def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
         if instance.index is None:
             message = "`each` gives values per instance, but this is not repeated"
             self.flat.fault(self.source, path, message, "give one value, or repeat the thing with `count`")
@@ -240,7 +240,7 @@ class _Level:
             return value.each[instance.index - 1]
         return value.each[0] if value.each else 0.0
 
-    def _reference(self, kind: str, text: str, path: Path, instance: Instance) -> str:
+    def _reference(self, kind: str, text: str, path: KeyPath, instance: Instance) -> str:
         """A reference in flat names: prefix added, index computed."""
         if text == WORLD:
             return self.prefix + WORLD
@@ -278,7 +278,7 @@ class _Level:
         flat.add("joints", prefix + WORLD, weld, Origin(self.source, path))
         level.expand()
 
-    def _read(self, attach: Attach, path: Path) -> RobotSpec | None:
+    def _read(self, attach: Attach, path: KeyPath) -> RobotSpec | None:
         """The attached model, checked for its shape only: its values depend on the overrides."""
         try:
             if attach.model in bundled():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pliant.joint.coordinate import Coordinate, Orientation
 from pliant.language.walk import parts
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
@@ -21,7 +21,7 @@ class CoordinateEntry:
     joint: str
     label: str
     coordinate: Coordinate | Orientation
-    path: Path
+    path: KeyPath
 
 
 def coordinate_table(flat: RobotSpec) -> list[CoordinateEntry]:

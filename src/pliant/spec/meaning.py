@@ -9,14 +9,14 @@ from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
 from pliant.language.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, Loose, evaluate
+from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
 from pliant.language.walk import Leaf, leaves, parts
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.structure import structure_problems
@@ -50,7 +50,7 @@ class Checked:
         self.dimensions, self.errors = parameter_dimensions(flat.parameters)
         self.numbers = self._numbers()
         self.parameter_words = {name.rpartition("/")[2] for name in flat.parameters}
-        self._seen: set[tuple[str | None, Path]] = set()
+        self._seen: set[tuple[str | None, KeyPath]] = set()
 
     def _numbers(self) -> dict[str, float]:
         numbers: dict[str, float] = {}
@@ -69,7 +69,7 @@ class Checked:
         """The value of a field at the parameters' values and at time zero."""
         return float(evaluate(to_node(scalar), {**self.numbers, TIME: 0.0}))
 
-    def report(self, collection: str, name: str, rest: Path, message: str, hint: str = "") -> None:
+    def report(self, collection: str, name: str, rest: KeyPath, message: str, hint: str = "") -> None:
         """Note a fault of a flat thing where it stands in the text; once for all instances."""
         origin = self.origins.origins.get((collection, name))
         if origin is None:
@@ -170,7 +170,7 @@ class Checked:
             return message, "put spaces around the star if the parameter is meant, otherwise rename the parameter"
         if marker.cycles and isinstance(node, Number) and node.unit is not None and node.unit.turns:
             return f"`{what}` counts cycles, but {leaf.value} is an angular speed", "write it in Hz"
-        known: Mapping[str, Dimension | Loose] = self.dimensions
+        known: Mapping[str, Dimension | OpenDimension] = self.dimensions
         if marker.signal:
             known = {**known, TIME: UNKNOWN}
         expected, special = self._expected(collection, name, leaf, marker)
@@ -179,7 +179,9 @@ class Checked:
             return f"the value of {leaf.value} is not a finite number", ""
         return problem
 
-    def _expected(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> tuple[Dimension | Loose, bool]:
+    def _expected(
+        self, collection: str, name: str, leaf: Leaf, marker: Quantity
+    ) -> tuple[Dimension | OpenDimension, bool]:
         """The dimension a value should have, and whether that depends on other values."""
         if collection == "inputs" and marker.dimension is None:
             return self.dimensions.get(name, UNKNOWN), False

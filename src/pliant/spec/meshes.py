@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
-Finding: TypeAlias = tuple[str, str, Path, str, str]
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 
 def mesh_problems(checked: Checked) -> Iterator[Finding]:

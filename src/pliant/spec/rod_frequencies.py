@@ -6,7 +6,7 @@ from pliant.equations.equations import Equations
 from pliant.language.parameter import World
 from pliant.model.model import compile_model
 from pliant.rod.rod import Rod
-from pliant.solve.modal import modes
+from pliant.solve.linear.modal import modes
 from pliant.spec.robot import RobotSpec
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.language.syntax import ExpressionError
-from pliant.language.words import Path
+from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
-Finding: TypeAlias = tuple[str, str, Path, str, str]
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 
 NEEDED = {"density": "kg/m^3", "youngs_modulus": "Pa"}
 """What every material of a rod needs, with units."""

@@ -17,7 +17,7 @@ from pliant.language.names import Reference
 from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
-from pliant.language.words import Path, suggestion
+from pliant.language.words import KeyPath, suggestion
 from pliant.link.axial import Axial
 from pliant.output.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.controls import control_problems
@@ -30,7 +30,7 @@ from pliant.tendon.through import Stretch
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
 
-Finding: TypeAlias = tuple[str, str, Path, str, str]
+Finding: TypeAlias = tuple[str, str, KeyPath, str, str]
 """Collection, name of the thing, path in it, message and hint."""
 
 
@@ -160,7 +160,20 @@ def _tree(checked: Checked) -> Iterator[Finding]:
             carried.append(name)
         else:
             seat[name] = (collection, name, parent)
-    lost = False
+    yield from _carried_by_joints(checked, seat, carried)
+    lost = any(joint.child.partition(".")[0] not in carried for joint in checked.flat.joints.values())
+    for collection, name, _ in framed(checked):
+        if name not in seat and not lost:
+            message = f"no joint holds the body '{name}'"
+            hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
+            yield collection, name, (), message, hint
+    yield from _circles(seat)
+
+
+def _carried_by_joints(
+    checked: Checked, seat: dict[str, tuple[str, str, str]], carried: list[str]
+) -> Iterator[Finding]:
+    """Enters the joints as what carries their children; each child has one."""
     for name, joint in checked.flat.joints.items():
         child = joint.child.partition(".")[0]
         if child == "world":
@@ -173,13 +186,6 @@ def _tree(checked: Checked) -> Iterator[Finding]:
             yield "joints", name, ("child",), message, hint
         elif child in carried:
             seat[child] = ("joints", name, joint.parent)
-        lost |= child not in carried
-    for collection, name, _ in framed(checked):
-        if name not in seat and not lost:
-            message = f"no joint holds the body '{name}'"
-            hint = f"add a joint with `child: {name}`: type free to let it float, type weld to fix it"
-            yield collection, name, (), message, hint
-    yield from _circles(seat)
 
 
 def _circles(seat: dict[str, tuple[str, str, str]]) -> Iterator[Finding]:

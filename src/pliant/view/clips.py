@@ -16,10 +16,10 @@ from pliant.view.scene import SceneMaker
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
-    from pliant.solve.equilibrium import Equilibrium
-    from pliant.solve.modal import Modes
-    from pliant.solve.path import Path
+    from pliant.solve.linear.modal import Modes
     from pliant.solve.result import Result
+    from pliant.solve.statics.equilibrium import Equilibrium
+    from pliant.solve.statics.path import Path
 
 MOST_FRAMES = 1200
 """Longer runs are shown with evenly spaced ones of their saved times."""

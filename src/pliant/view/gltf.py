@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry import quaternion
 from pliant.language.files import write_whole
 from pliant.view.shapes import unit_shape
-from pliant.view.stage import CONTACT_OPACITY, Stage, quaternion_between
+from pliant.view.stage import CONTACT_OPACITY, Stage
 
 FLOAT, UNSIGNED_SHORT = 5126, 5123
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
@@ -42,7 +43,7 @@ class _Writer:
         self.samplers: list[dict[str, Any]] = []
 
     def document(self) -> bytes:
-        up = quaternion_between(self.stage.up, np.array([0.0, 1.0, 0.0]))
+        up = quaternion.between(self.stage.up, np.array([0.0, 1.0, 0.0]))
         self.nodes.append({"name": "robot", "rotation": _xyzw(up).tolist(), "children": []})
         moving = len(self.times) > 1
         clock = self._accessor(self.times.astype("<f4")[:, None], bounds=True) if moving else -1

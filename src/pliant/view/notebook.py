@@ -15,9 +15,9 @@ from pliant.view.player import player
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
-    from pliant.solve.equilibrium import Equilibrium
-    from pliant.solve.modal import Modes
+    from pliant.solve.linear.modal import Modes
     from pliant.solve.result import Result
+    from pliant.solve.statics.equilibrium import Equilibrium
     from pliant.spec.robot import RobotSpec
 
 MOST_PARTS = 200

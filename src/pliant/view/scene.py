@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+import casadi as ca
 import numpy as np
-from scipy.spatial.transform import Rotation as Turn
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
@@ -16,18 +16,10 @@ from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
-from pliant.language.placement import (
-    Attachment,
-    Axis,
-    AxisRotation,
-    EulerRotation,
-    Placement,
-    QuaternionRotation,
-    Rotation,
-    VectorRotation,
-)
+from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial
 from pliant.link.axial import REST_AT
+from pliant.model import placing
 from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
@@ -217,29 +209,13 @@ class SceneMaker:
 
     def compose(self, pose: Pose, placement: Placement) -> Pose:
         rotation, position = pose
-        turned = rotation
-        for item in placement.rotation:
-            turned = turned @ self.rotation(item)
-        return turned, position + rotation @ np.array([self.value(x) for x in placement.position])
+        turned = (
+            np.asarray(ca.DM(placing.rotation(placement.rotation, self.value))) if placement.rotation else np.eye(3)
+        )
+        return rotation @ turned, position + rotation @ np.array([self.value(x) for x in placement.position])
 
     def direction(self, axis: Axis) -> np.ndarray:
-        if isinstance(axis, str):
-            return UNIT[axis]
-        vector = np.array([self.value(x) for x in axis])
-        return np.asarray(vector / np.linalg.norm(vector))
-
-    def rotation(self, item: Rotation) -> np.ndarray:
-        if isinstance(item, AxisRotation):
-            turn = Turn.from_rotvec(self.direction(item.axis) * self.value(item.angle))
-        elif isinstance(item, VectorRotation):
-            turn = Turn.from_rotvec([self.value(x) for x in item.vector])
-        elif isinstance(item, QuaternionRotation):
-            w, x, y, z = (self.value(k) for k in item.quaternion)
-            turn = Turn.from_quat([x, y, z, w])
-        else:
-            assert isinstance(item, EulerRotation)
-            turn = Turn.from_euler(item.order.upper(), [self.value(x) for x in item.euler])
-        return np.asarray(turn.as_matrix())
+        return np.array([float(x) for x in placing.direction(axis, self.value)])
 
 
 def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:

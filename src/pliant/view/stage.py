@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pliant.solve.record import quaternions
+from pliant.geometry import quaternion
 from pliant.view.camera import Camera, look_from
 from pliant.view.marks import Scene, rod_outline
 from pliant.view.pieces import Copies, Pieces, scene_pieces
@@ -141,7 +141,7 @@ def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:
             turns = carried_turns(along / sizes[:, :, 2:])
         else:
             positions = _stacked(frames, "positions")
-            turns = quaternions(_stacked(frames, "rotations"))
+            turns = quaternion.from_matrix(_stacked(frames, "rotations"))
         out.append(Batch(shape, layer, positions, _without_jumps(turns), sizes, colours))
     return out
 
@@ -156,31 +156,9 @@ def carried_turns(directions: np.ndarray) -> np.ndarray:
     before = np.broadcast_to([0.0, 0.0, 1.0], directions[0].shape)
     turn = np.broadcast_to([1.0, 0.0, 0.0, 0.0], turns[0].shape)
     for k, now in enumerate(directions):
-        turn = turns[k] = quaternion_products(_smallest_turn(before, now), turn)
+        turn = turns[k] = quaternion.product(quaternion.between(before, now), turn)
         before = now
     return turns
-
-
-def _smallest_turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Quaternions of the smallest rotations from unit vectors a to b (m x 3); by any axis across for opposite ones."""
-    turn = np.concatenate([1 + np.einsum("ij,ij->i", a, b)[:, None], np.cross(a, b)], axis=1)
-    opposite = turn[:, 0] < 1e-9
-    if opposite.any():
-        helper = np.where(np.abs(a[:, :1]) < 0.8, [1.0, 0, 0], [0, 1.0, 0])
-        turn[opposite] = np.concatenate([np.zeros((len(a), 1)), np.cross(a, helper)], axis=1)[opposite]
-    return np.asarray(turn / np.linalg.norm(turn, axis=1, keepdims=True))
-
-
-def quaternion_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The quaternion [w, x, y, z] of the smallest rotation from unit vector a to b."""
-    return np.asarray(_smallest_turn(a[None], b[None])[0])
-
-
-def quaternion_products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Products of quaternions [w, x, y, z] (m x 4): first b, then a."""
-    scalar = a[:, :1] * b[:, :1] - np.einsum("ij,ij->i", a[:, 1:], b[:, 1:])[:, None]
-    vector = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
-    return np.concatenate([scalar, vector], axis=1)
 
 
 def _without_jumps(turns: np.ndarray) -> np.ndarray:

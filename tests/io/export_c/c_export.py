@@ -14,7 +14,7 @@ import pytest
 from pliant.equations.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS, export_c
-from pliant.solve.simulate import Every, simulate
+from pliant.solve.motion.simulate import Every, simulate
 from pliant.spec import load_text
 from pliant.spec.derive import derive
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from c_export import FLIER, STEP, Export, exported, needs_gcc, numbers, reference
 
-from pliant.solve.integrator import SemiImplicit
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import SemiImplicit
+from pliant.solve.motion.simulate import simulate
 from pliant.spec import load_text
 from pliant.spec.derive import derive
 

@@ -12,8 +12,8 @@ import pytest
 from c_export import FLIER, FOUR_BAR, SQUEEZED, Export, exported, needs_gcc, numbers, reference
 
 from pliant.io.export_c import METHODS
-from pliant.solve.integrator import GeneralizedAlpha
-from pliant.solve.simulate import simulate
+from pliant.solve.motion.integrator import GeneralizedAlpha
+from pliant.solve.motion.simulate import simulate
 from pliant.spec import load_text
 from pliant.spec.derive import derive
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry import quaternion
 from pliant.view.colours import PALETTE, rgb
 from pliant.view.marks import Scene
 from pliant.view.player import round_length
 from pliant.view.shapes import unit_shape
-from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage, quaternion_between
+from pliant.view.stage import CONTACT_OPACITY, Stage, make_stage
 
 FIELD_OF_VIEW = 0.5
 
@@ -115,5 +116,5 @@ def set_view(server: Any, stage: Stage) -> None:
     lowest = middle + stage.up * ((stage.low - middle) @ np.abs(stage.up)) - 0.03 * reach * stage.up
     scene.add_grid(
         "/floor", width=16 * cell, height=16 * cell, cell_size=cell, section_size=4 * cell, position=tuple(lowest),
-        wxyz=tuple(quaternion_between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
+        wxyz=tuple(quaternion.between(np.array([0.0, 0.0, 1.0]), stage.up)), fade_distance=1e3 * reach, shadow_opacity=0.0,
     )  # fmt: skip

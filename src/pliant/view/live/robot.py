@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.equations.equations import Equations, Values
 from pliant.equations.workspace import EvaluationError
-from pliant.solve.equilibrium import equilibrium
-from pliant.solve.modal import Modes, modes
+from pliant.solve.linear.modal import Modes, modes
 from pliant.solve.result import Result
 from pliant.solve.state import AssemblyError, assemble
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
-from pliant.solve.path import Path
+from pliant.solve.statics.path import Path
 from pliant.view.plot.style import COLOURS, PREFIXES, axes, key, label, prefixed, styled
 
 MARKERS = {"limit": "^", "bifurcation": "D", "start": "o", "end": "s"}

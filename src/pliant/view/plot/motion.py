@@ -11,7 +11,7 @@ from pliant.solve.result import CoordinateTrack, FrameTrack
 from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.modal import Modes
+    from pliant.solve.linear.modal import Modes
     from pliant.solve.result import Result
 
 ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied")

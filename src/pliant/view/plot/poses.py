@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.solve.modal import Modes
+from pliant.solve.linear.modal import Modes
 from pliant.solve.result import Result
 from pliant.view.plot.style import COLOURS, DASHES, WIDTH, axes, key, label, prefixed, styled
 from pliant.view.scene import make_scene

@@ -9,7 +9,7 @@ import numpy as np
 from pliant.view.plot.style import COLOURS, axes, key, styled
 
 if TYPE_CHECKING:
-    from pliant.solve.modal import Modes
+    from pliant.solve.linear.modal import Modes
 
 RATIOS_UP_TO = 12
 """Modes whose damping ratio is written beside them; more would run into each other."""

@@ -1,0 +1,434 @@
+"""Quasi-static control of soft robots: inputs that hold the task at its reference, with feedback of the model's error.
+
+The model's equilibrium is carried along the reference: gravity and elasticity are compensated at the reference pose, damping and
+inertia of the motion along it as loads, and errors are fed back through the derivative of the task by the inputs at rest.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from pliant.control.base import TaskController
+from pliant.control.inverse_dynamics import inverse_dynamics
+from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
+from pliant.control.task import Reference, Task
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.language.scalar import AngularSpeed, Number, Time
+from pliant.solve.motion.events import Now
+from pliant.solve.motion.plant import Plant
+from pliant.solve.saddle import saddle_matrix
+from pliant.solve.state import assemble, given_state
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.statics.stability import judge
+
+SETTLED = 1e-9
+"""A pose at rest is found when a step changes it by less than this [m or rad]."""
+REACHED = 1e-6
+"""A target that is missed by more than this is out of reach [m or rad]."""
+
+SHORTEST_STAGE = 1 / 64
+"""Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
+
+PATIENCE = 6
+"""Newton's steps after which a search stays near to the inputs that it has."""
+
+PIECES = 1, 5, 25
+"""A target that Newton's steps do not reach at once is approached in so many."""
+
+HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
+
+
+class StaticModel:
+    """An equilibrium of a model that is moved by its inputs so that a task takes given values."""
+
+    def __init__(
+        self,
+        eqs: Equations,
+        task: Task,
+        inputs: tuple[str, ...] | None,
+        limits: Limits | None,
+        parameters: Values | None,
+    ) -> None:
+        task.check(eqs)
+        self.eqs, self.task, self.parameters = eqs, task, parameters
+        self.inputs = inputs or eqs.inputs
+        for name in self.inputs:
+            if name not in eqs.inputs:
+                raise UnknownName("input", name, eqs.inputs)
+        self.limits = actuator_limits(eqs, self.inputs, limits)
+
+    def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
+        """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
+        self._take(inputs)
+        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters)
+        if rest.status == "converged":
+            self.q, self.multipliers = rest.q, rest.multipliers
+        elif near is None:
+            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
+        else:
+            self.begin(near, inputs)
+
+    def begin(self, q: np.ndarray, inputs: Values) -> None:
+        """Begin from a pose and the inputs that come nearest to holding it."""
+        self._take(inputs)
+        bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(bound.nv)
+        self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
+        found = inverse_dynamics(
+            self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
+            preferred=self.values, inputs=self.values, parameters=self.parameters,
+        )  # fmt: skip
+        self.values |= found.inputs
+        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(bound.m)
+
+    def _take(self, inputs: Values) -> None:
+        values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
+        self.values = {name: float(values[name]) for name in self.eqs.inputs}
+        self.preferred = np.clip(self.u, *self.limits.bounds(self.inputs))
+
+    @property
+    def u(self) -> np.ndarray:
+        """The inputs in use (m)."""
+        return np.array([self.values[name] for name in self.inputs])
+
+    def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
+        solved = self._solve(np.zeros(0), pinned=False)
+        self._by_input = solved[:, :-1]
+        return self._by_input, self._jacobian() @ self._by_input, solved[:, -1]
+
+    def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+        """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
+
+        Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
+        """
+        (kkt, damping, mass), T, by_input = self._moving, self._jacobian(), self._by_input
+        motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
+        load = damping @ motion[:, 0] + mass @ motion[:, 1]
+        return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
+
+    def _jacobian(self) -> np.ndarray:
+        return self.task.jacobian(self.eqs, self.q, self.parameters)
+
+    def _solve(self, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
+        """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
+
+        Pinned, the task is drawn to where it goes, `ahead` of here, by springs that come to rest there. They do not change
+        where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
+        """
+        eqs, T = self.eqs, self._jacobian()
+        values = eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(values.nv)
+        bound = with_independent_rows(values, 0.0, self.q, zero)
+        linear = bound.linearized(0.0, self.q, zero, zero, self.multipliers)
+        on = bound.active_rows
+        J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
+        if pinned:
+            # stiffer than the robot may be unstable
+            spring = 4.0 * (np.linalg.norm(K) or 1.0) / max(float(np.linalg.norm(T)) ** 2, 1e-300)
+            K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
+        m = len(J)
+        kkt = saddle_matrix(K, J)
+        self._moving = kkt, linear.damping, linear.mass
+        columns = [eqs.inputs.index(name) for name in self.inputs]
+        force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
+        right = np.column_stack(
+            [np.vstack([force, np.zeros((m, len(columns)))]), np.concatenate([drive, -linear.phi[on]])]
+        )
+        try:
+            solved = np.linalg.solve(kkt, right)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "some motion of the robot has neither stiffness nor weight to bring it to rest, and the task leaves it free: add "
+                "springs, or more components to the task"
+            ) from None
+        self._multiplier_change = solved[bound.nv :], on
+        return np.asarray(solved[: bound.nv])
+
+    def settle(self, u: np.ndarray) -> None:
+        """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
+        first, done, stage = self.u, 0.0, 1.0
+        while done < 1.0:
+            before = self.q, self.multipliers, dict(self.values)
+            share = min(1.0, done + stage)
+            if self._newton(first + share * (u - first)):
+                done, stage = share, 2 * stage
+                continue
+            self.q, self.multipliers, self.values = before
+            stage /= 2
+            if stage < SHORTEST_STAGE:
+                raise ValueError(
+                    f"no equilibrium was found on the way to the inputs {dict(zip(self.inputs, u.tolist(), strict=True))}; "
+                    "bound the inputs more closely"
+                )
+
+    def _newton(self, u: np.ndarray) -> bool:
+        """Newton's steps to the equilibrium with the inputs u; whether they got there."""
+        for _ in range(12):
+            du = u - self.u
+            by_input, _, lack = self.sensitivity()
+            change = by_input @ du + lack
+            if not np.all(np.isfinite(change)):
+                return False
+            self._step(du, change)
+            # the error left is of the order of this step's square
+            if np.linalg.norm(change) < 1e-7 * (1 + np.linalg.norm(self.q)):
+                return True
+        return False
+
+    def _step(self, du: np.ndarray, change: np.ndarray) -> None:
+        """Change inputs and pose, and the multipliers with them."""
+        self.q = self.eqs.binding.increment(self.q, change)
+        by, on = self._multiplier_change
+        if by.size:
+            self.multipliers = self.multipliers.copy()
+            self.multipliers[on] += by[:, :-1] @ du + by[:, -1]
+        self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
+
+    def move(self, target: np.ndarray, *, steps: int = 20) -> float:
+        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
+        lower, upper = self.limits.bounds(self.inputs)
+        zero = np.zeros(len(self.eqs.rates))
+        missed = np.inf
+        for count in range(steps):
+            here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+            ahead, T, u = target - here, self._jacobian(), self.u
+            for pinned in (True, False):
+                try:
+                    solved = self._solve(ahead, pinned=pinned)
+                except ValueError:
+                    if pinned:
+                        raise
+                    break  # out of reach, and no stiffness tells what is nearest
+                gain, own = T @ solved[:, :-1], T @ solved[:, -1]
+                # of many inputs that reach the target those nearest to the ones that it began with
+                wish = ahead - own + gain @ u
+                # (or, where lines go slack and taut in turn, to the last ones)
+                near = self.preferred if count < PATIENCE else u
+                found = allocate(gain, wish, lower, upper, preferred=near, regularization=1e-12)
+                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
+                    break  # otherwise out of reach: nothing may draw the task but the inputs
+            change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
+            self._step(found.inputs - u, change)
+            self.binding = found.binding
+            after = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
+            missed = float(np.linalg.norm(target - after))
+            self.settled = bool(np.linalg.norm(change) < SETTLED)
+            if self.settled:
+                break
+        return missed
+
+    def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
+        """Go to where a path begins, or come nearest to it; from there on inputs stay near to those there."""
+        if nearest:
+            self.move(target)
+        else:
+            self.reach(target, title=title)
+        self.preferred = self.u
+
+    def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
+        """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
+        zero = np.zeros(len(self.eqs.rates))
+        here = self.task.motion(self.eqs, begin[0], zero, None, self.parameters).value
+        missed = np.inf
+        for pieces in PIECES:
+            self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
+            for share in np.arange(1, pieces + 1) / pieces:
+                missed = self.move(here + share * (target - here))
+            if self.settled and missed <= REACHED:
+                break
+        return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
+
+    def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
+        """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
+        kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
+        self.limits = Limits()
+        try:
+            close, _ = self._approach(begin, target)
+            if close and self.settled:
+                check_holding(self.eqs, self.inputs, self.u, kept[-1], where=where, hint=hint)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if isinstance(error, OutOfReach):
+                raise
+        finally:
+            self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
+
+    def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
+        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        begin = self.q, self.multipliers, dict(self.values)
+        close, missed = self._approach(begin, target)
+        if self.settled and close:
+            return
+        place = ", ".join(f"{x:.4g}" for x in target)
+        where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
+        self._needed(begin, target, where, hint)
+        if close or not np.isfinite(missed):
+            raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
+        why = "the inputs do not move it on"
+        if np.any(self.binding):
+            why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
+        raise OutOfReach(
+            f"{title}: the inputs cannot hold the task at ({place}); the nearest they reach is {missed:.3g} (m or rad) away, where "
+            f"{why}. {hint}"
+        )
+
+
+def rest_with(
+    eqs: Equations,
+    task: Task,
+    value: np.ndarray,
+    *,
+    start: Any = None,
+    inputs: Values | None = None,
+    use: tuple[str, ...] | None = None,
+    limits: Limits | None = None,
+    parameters: Values | None = None,
+) -> Equilibrium:
+    """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
+
+    It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
+    the others' values, and what those to be found are to be near to where many do; use: those to be found, all by default, within
+    their `limits`.
+    """
+    model = StaticModel(eqs, task, use, limits, parameters)
+    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))
+    model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
+    here = eqs.at(inputs=model.values, parameters=parameters)
+    zero = np.zeros(len(eqs.rates))
+    at = here.binding.linearized(0.0, model.q, zero, zero, model.multipliers)
+    judged = judge(at)
+    stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
+    kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
+    return Equilibrium(
+        "converged", f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q, model.multipliers,
+        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+    )  # fmt: skip
+
+
+@dataclass
+class StaticControl:
+    """Makes a task follow a path slowly: the inputs of the model's equilibrium there, plus feedback.
+
+    Feedback `proportional` [-], `integral` [1/s] and `derivative` [s] of the task's error acts through the change of the
+    task per input at rest. More inputs than the task needs: those nearest to the ones at the start of the run. A path that begins
+    where the inputs cannot hold the task within their limits is refused, unless `least_squares` asks for the nearest. See
+    `ConstraintControl` for quick motions. `seconds` says how long each command took to compute [s].
+    """
+
+    equations: Equations
+    task: Task
+    path: Reference
+    sample_time: float = 0.02
+    proportional: float = 0.0
+    integral: float = 2.0
+    derivative: float = 0.0
+    inputs: tuple[str, ...] | None = None
+    limits: Limits | None = None
+    least_squares: bool = False
+    parameters: Values | None = None
+    delay: float = 0.0
+    name: str = "static control"
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._model = StaticModel(self.equations, self.task, self.inputs, self.limits, self.parameters)
+        self._shortfalls = Shortfalls(self.equations, self._model.inputs, self._model.limits)
+        self._path = self.path.checked(self.task.size, named(self))
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; the model starts from its own equilibrium."""
+        self._model.reset(now.inputs)
+        self._model.enter(self._path.value(now.t), nearest=self.least_squares, title=named(self))
+        self._sum = np.zeros(self.task.size)
+        self._last = self._model.u
+        self._far, self._missed = 0.0, 0
+        self._shortfalls.reset()
+        self.seconds.clear()
+
+    def command(self, now: Now) -> dict[str, float]:
+        """The inputs at this sample."""
+        begin = time.perf_counter()
+        model, limits = self._model, self._model.limits
+        ahead = now.t + 0.5 * self.sample_time
+        wanted = self._path.value(ahead)
+        missed = model.move(wanted, steps=2)
+        motion = self.task.motion(now.equations, now.q, now.v, None, now.parameters)
+        error, slip = self._path.value(now.t) - motion.value, self._path.rate(now.t) - motion.rate
+        correction = self.proportional * error + self.integral * self._sum + self.derivative * slip
+        _, gain, _ = model.sensitivity()
+        correction = correction + model.lag(self._path.rate(ahead), self._path.acceleration(ahead))
+        lower, upper = limits.within(model.inputs, self._last, self.sample_time)
+        wish = gain @ model.u + correction
+        found = allocate(gain, wish, lower, upper, preferred=model.u, regularization=1e-10)
+        short = self._shortfalls.add(now.t, found.inputs, found.binding, found.cut)
+        if missed > 1e-3 * max(1e-6, float(np.linalg.norm(wanted))):
+            self._missed += 1
+            self._far = max(self._far, missed)
+        elif not short:
+            self._sum = self._sum + self.sample_time * error
+        self._last = found.inputs
+        self.seconds.append(time.perf_counter() - begin)
+        return dict(zip(model.inputs, found.inputs.tolist(), strict=True))
+
+    def notes(self) -> list[str]:
+        """What a user should know after a run."""
+        notes = self._shortfalls.notes(named(self))
+        if self._missed:
+            at = ""
+            if np.any(self._model.binding):
+                at = f"; at the end {self._shortfalls.standing(self._model.u, self._model.binding)}"
+            notes.append(
+                f"{named(self)}: the path could not be reached within the inputs' limits at {self._missed} of "
+                f"{self._shortfalls.samples} samples (by up to {self._far:.3g} m or rad{at})"
+            )
+        return notes
+
+
+class StaticControlSpec(TaskController):
+    """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
+    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs."""
+
+    type: Literal["statics"] = "statics"
+    proportional: Number = 0
+    """Share of the error that is answered at once [-]."""
+    integral: AngularSpeed = 2
+    """Rate at which errors are integrated away [1/s]."""
+    derivative: Time = 0
+    """Answer to the error's rate [s]."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+parameters:
+  pull: {value: 0 N, input: true}
+sections:
+  wire: {shape: circle, radius: 5 mm}
+materials:
+  rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
+rods:
+  arm: {length: 30 cm, section: wire, material: rubber, damping: [0, 0, 0, 1e-5, 1e-5, 1e-5], model: {kind: ebr, elements: 3}}
+tendons:
+  flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
+control:
+  bend:
+    type: statics
+    frame: arm.tip
+    components: x
+    path: 3 cm
+    sample_time: 50 ms
+    limits: [{input: pull, lower: 0 N, upper: 5 N}]
+"""
+
+    def build(self, plant: Plant, name: str) -> StaticControl:
+        """The controller."""
+        number = plant.number
+        return StaticControl(
+            plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
+            proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
+            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            parameters=plant.parameters, delay=number(self.delay), name=name,
+        )  # fmt: skip

@@ -1,0 +1,65 @@
+"""The configuration space as a Lie group: plain coordinates, and unit quaternions with body angular velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.geometry import quaternion
+from pliant.model.system import System
+
+
+class ConfigurationGroup:
+    """The positions q of a system as a group: increments x (of the size of v) act on its plain coordinates by
+    addition and on its rotations from the body side."""
+
+    def __init__(self, system: System) -> None:
+        pairs = system.quaternions()
+        self.nq, self.nv = system.q_size, system.v_size
+        self.rotation_q = np.array([[q + k for k in range(4)] for q, _ in pairs], dtype=int).reshape(-1, 4)
+        self.rotation_v = np.array([[v + k for k in range(3)] for _, v in pairs], dtype=int).reshape(-1, 3)
+        self.plain_q = np.setdiff1d(np.arange(self.nq), self.rotation_q)
+        self.plain_v = np.setdiff1d(np.arange(self.nv), self.rotation_v)
+
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """dq/dt for the rates v."""
+        out = np.empty(self.nq)
+        out[self.plain_q] = v[self.plain_v]
+        out[self.rotation_q] = 0.5 * quaternion.product(q[self.rotation_q], _pure(v[self.rotation_v]))
+        return out
+
+    def rate_matrix(self, q: np.ndarray) -> np.ndarray:
+        """N with dq/dt = N v, nq x nv."""
+        out = np.zeros((self.nq, self.nv))
+        out[self.plain_q, self.plain_v] = 1.0
+        for k in range(3):
+            axis = np.tile(np.eye(4)[k + 1], (len(self.rotation_q), 1))
+            out[self.rotation_q, self.rotation_v[:, k : k + 1]] = 0.5 * quaternion.product(q[self.rotation_q], axis)
+        return out
+
+    def motion(self, q: np.ndarray, q_dot: np.ndarray, q_ddot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v and a of positions that move so; quaternions need not have unit length."""
+        v, a = np.empty(self.nv), np.empty(self.nv)
+        v[self.plain_v], a[self.plain_v] = q_dot[self.plain_q], q_ddot[self.plain_q]
+        Q, D = q[self.rotation_q], q_dot[self.rotation_q]
+        conjugate = quaternion.conjugate(Q)
+        scale = 2 / np.sum(Q * Q, axis=1, keepdims=True)
+        turn = scale * quaternion.product(conjugate, D)[:, 1:]
+        growth = scale * np.sum(Q * D, axis=1, keepdims=True)
+        v[self.rotation_v] = turn
+        a[self.rotation_v] = scale * quaternion.product(conjugate, q_ddot[self.rotation_q])[:, 1:] - growth * turn
+        return v, a
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The increment that leads from q0 to q1, rotations the short way round."""
+        out = np.empty(self.nv)
+        out[self.plain_v] = q1[self.plain_q] - q0[self.plain_q]
+        turn = quaternion.product(quaternion.conjugate(q0[self.rotation_q]), q1[self.rotation_q])
+        turn = np.where(turn[:, :1] < 0, -turn, turn)
+        sine = np.sqrt(np.sum(turn[:, 1:] ** 2, axis=1, keepdims=True))
+        angle = 2 * np.arctan2(sine, turn[:, :1])
+        out[self.rotation_v] = np.where(sine > 1e-8, angle / np.maximum(sine, 1e-300), 2.0) * turn[:, 1:]
+        return out
+
+
+def _pure(w: np.ndarray) -> np.ndarray:
+    return np.hstack([np.zeros((len(w), 1)), w])

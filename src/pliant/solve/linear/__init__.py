@@ -1,0 +1,1 @@
+"""Small motions about a state: modes and linear systems."""

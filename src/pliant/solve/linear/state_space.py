@@ -1,0 +1,193 @@
+"""Linearized equations of motion about a state in independent coordinates, for control design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.outputs import output_function, output_jacobians
+from pliant.language.arguments import ArgumentError, name_tuple, need_equations
+from pliant.output.outputs import EnergyOutput
+from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.independent_coordinates import partition
+from pliant.solve.linear.modal import at_rest
+from pliant.solve.saddle import saddle_matrix
+from pliant.solve.state import State, assemble, given_state
+from pliant.solve.statics.equilibrium import brought_along
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """dx/dt = A x + B u, y = C x + D u for small changes about a state.
+
+    x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
+    and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
+    equilibrium).
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    independent: tuple[str, ...]
+    state: State
+    input_values: np.ndarray
+    residual: float
+
+    def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
+        """The same system with some of its inputs and outputs (an output's name takes all its components)."""
+        columns = list(range(len(self.inputs))) if inputs is None else [self.inputs.index(name) for name in inputs]
+        rows = list(range(len(self.outputs)))
+        if outputs is not None:
+            rows = [i for name in outputs for i, x in enumerate(self.outputs) if x == name or x.startswith(f"{name}.")]
+        return replace(
+            self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
+            inputs=tuple(self.inputs[i] for i in columns), input_values=self.input_values[columns],
+            outputs=tuple(self.outputs[i] for i in rows),
+        )  # fmt: skip
+
+    def to_control(self) -> Any:
+        """The same as a `control.StateSpace` with named signals."""
+        import control
+
+        def allowed(names: tuple[str, ...]) -> list[str]:
+            return [name.replace(".", "_") for name in names]  # python-control keeps the dot for itself
+
+        return control.ss(
+            self.A, self.B, self.C, self.D,
+            states=allowed(self.states), inputs=allowed(self.inputs), outputs=allowed(self.outputs),
+        )  # fmt: skip
+
+
+def linearize(
+    eqs: Equations,
+    *,
+    at: Any = None,
+    independent: Sequence[str] | None = None,
+    inputs: InputValues | None = None,
+    parameters: Values | None = None,
+    t: float | None = None,
+) -> StateSpace:
+    """Exact linearization about a state (the model's start by default), which may be moving; an `Equilibrium` brings its inputs
+    and parameters along. Inputs are read at the time `t` [s], by default that of the state.
+
+    With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
+    good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
+    """
+    need_equations(eqs)
+    independent = name_tuple(independent)
+    eqs, at = brought_along(eqs, at, inputs, parameters)
+    about = given_state(eqs, at, t or 0.0, where="at")
+    t = about.t if t is None else t
+    made = assemble(eqs, eqs.binding, t, np.array(about.q), np.array(about.v))
+    bound, q, v = made.bound, made.q, made.v
+    a, multipliers = bound.forward(t, q, v)
+    residual = float(np.max(np.abs(a), initial=0.0))
+    if not np.any(v) and residual < 1e-6:
+        # at an equilibrium: drop the round-off accelerations
+        a = np.zeros(bound.nv)
+        multipliers = at_rest(bound, t, q)[1].multipliers
+    linear = bound.linearized(t, q, v, a, multipliers)
+    Eq, Ev = bound.acceleration_tangent(t, q, v, a)
+    on = bound.active_rows
+    J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
+    K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
+    gamma = _bracket(eqs, v)
+    chosen, G = partition(J, None if independent is None else _indices(eqs, independent), eqs.rates)
+    f, n, m = len(chosen), bound.nv, len(J)
+    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
+    H = 0.5 * (Ev - J @ gamma)
+    dependent = [i for i in range(n) if i not in chosen]
+    P = np.zeros((n, n))
+    if m:
+        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
+    Rq, Rv = _force_by_input(eqs, bound, t, q, v)
+    kkt = saddle_matrix(M, J)
+    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
+    by_u = np.linalg.solve(kkt, -np.vstack([Rq, Rv[on] if m else np.zeros((0, Rq.shape[1]))]))
+    A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
+    B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
+    full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
+    full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
+    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
+    labels = tuple(eqs.rates[i] for i in chosen)
+    return StateSpace(
+        A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
+        State(q, v, t, multipliers), bound.signals(t)[0][: len(eqs.inputs)], residual,
+    )  # fmt: skip
+
+
+def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
+    for name in names:
+        if name not in eqs.rates:
+            raise UnknownName("coordinate", name, eqs.rates)
+    return [eqs.rates.index(name) for name in names]
+
+
+def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
+    """Gamma with d(increment)/dt = change of v - Gamma increment."""
+    gamma = np.zeros((len(v), len(v)))
+    for _, at in eqs.model.system.quaternions():
+        w = v[at : at + 3]
+        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
+    return gamma
+
+
+def _force_by_input(
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives by the inputs of the residual and of the constraints' prescribed accelerations.
+
+    An input that prescribes a position acts through its own acceleration, which held inputs do not have; it gives no
+    column here.
+    """
+    by_signal = bound.input_tangent(t, q, v)
+    chain = eqs.signal_derivative(t)
+    return by_signal @ chain, np.zeros((eqs.model.system.rows, chain.shape[1]))
+
+
+def _outputs(
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
+    G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
+    """Names, C and D of the outputs."""
+    model = eqs.model
+    wanted = {name: spec for name, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)}
+    if not wanted:
+        names = eqs.rates
+        return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
+    signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
+    d_q, d_v, d_a, d_l, d_s = (
+        np.asarray(part)
+        for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates])
+    )
+    d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q)
+    by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
+    by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
+    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs.signal_derivative(t)
+    labels: list[str] = []
+    for i, name in enumerate(wanted):
+        size = output_function(model).size1_out(i)
+        labels += (
+            [name]
+            if size == 1
+            else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
+        )
+    C = np.hstack([by_y, by_r])
+    for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
+        if not np.all(np.isfinite(row)):
+            raise ArgumentError(
+                f"output '{name}' has no derivative in this state (the norm of a vector that is zero?); "
+                "ask for its components instead, or linearize about another state"
+            )
+    return tuple(labels), C, by_u

@@ -1,0 +1,1 @@
+"""Motion in time: simulations with events, controllers and saved states."""

@@ -1,0 +1,88 @@
+"""Integration methods, one per file: the options of each. Their step functions are in the runtime."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from pliant.equations.binding import Binding
+from pliant.equations.time_loop import TimeLoop
+from pliant.language.arguments import ArgumentError, choice
+from pliant.language.words import describe, suggestion
+from pliant.solve.motion.integrator.base import Method
+from pliant.solve.motion.integrator.explicit_runge_kutta import ExplicitRungeKutta
+from pliant.solve.motion.integrator.generalized_alpha import GeneralizedAlpha
+from pliant.solve.motion.integrator.newmark import Newmark
+from pliant.solve.motion.integrator.rosenbrock import Rosenbrock
+from pliant.solve.motion.integrator.semi_implicit import SemiImplicit
+
+__all__ = [
+    "METHODS",
+    "ExplicitRungeKutta",
+    "GeneralizedAlpha",
+    "Method",
+    "Newmark",
+    "Rosenbrock",
+    "SemiImplicit",
+    "chosen_method",
+    "make_run",
+    "method_by_name",
+]
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (ExplicitRungeKutta, Rosenbrock, GeneralizedAlpha, Newmark, SemiImplicit)
+}
+"""Methods by the name they have on the command line and in model files."""
+
+
+def method_by_name(name: str, **options: Any) -> Method:
+    """The method of that name with those options; options that are None keep their default.
+
+    Raises ArgumentError for an unknown name, an option the method does not have or does not use, or one it needs.
+    """
+    chosen = METHODS[choice("method", name, METHODS)]
+    given = {option: value for option, value in options.items() if value is not None}
+    known = {field.name: field for field in fields(chosen)}  # type: ignore[arg-type]
+    for option in given:
+        if option not in known:
+            near = suggestion(option, known)
+            hint = f"{near}{' ' if near else ''}it has {', '.join(known)}"
+            raise ArgumentError(f"the method '{name}' has no option '{option}'", hint)
+    missing = [option for option, field in known.items() if field.default is MISSING and option not in given]
+    if missing:
+        raise ArgumentError(
+            f"the method '{name}' needs the option '{missing[0]}'", "a fixed step [s]: --dt on the command line"
+        )
+    method = chosen(**given)
+    for option in ("rtol", "atol"):
+        if option in given and method.fixed:
+            raise ArgumentError(f"{option} has no use with a fixed step", f"leave out {option} or the step")
+    return method
+
+
+def chosen_method(
+    method: Method | str | None, *, step: float | None = None, rtol: float | None = None, atol: float | None = None
+) -> Method | None:
+    """The method that a caller has chosen, by name or by its options, or None where the choice is left open.
+
+    A fixed step without a method is one of generalized-alpha. Raises ArgumentError where tolerances would be ignored.
+    """
+    if method is None and step is None:
+        return None
+    if method is None or isinstance(method, str):
+        return method_by_name("generalized_alpha" if method is None else method, step=step, rtol=rtol, atol=atol)
+    if not isinstance(method, Method):
+        names = ", ".join(kind.__name__ for kind in METHODS.values())
+        raise ArgumentError(
+            f"the method cannot be {describe(method)}", f"give one of {names}, such as Rosenbrock(), or its name"
+        )
+    for option, value in (("step", step), ("rtol", rtol), ("atol", atol)):
+        if value is not None:
+            example = f"{type(method).__name__}({option}={value!r})"
+            raise ArgumentError(f"the method is given, and {option} beside it", f"write method={example}")
+    return method
+
+
+def make_run(bound: Binding, method: Method) -> TimeLoop:
+    """A run by the method with the values of the binding in force."""
+    return TimeLoop(bound, method.code, method.coefficients)

@@ -1,0 +1,30 @@
+"""Linearly implicit method of Rosenbrock type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pliant.solve.motion.integrator.base import Adaptive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rosenbrock(Adaptive):
+    """For stiff motions, with or without constraints: stiff springs, strong dampers, slender rods.
+
+    Order 4 with an embedded order 3 for the error, L-stable and stiffly accurate: what decays fast or is very stiff
+    does not limit the step. One factorization and six evaluations per step, no iterations. The equations are taken as
+    they stand, accelerations and multipliers being algebraic unknowns, and configurations as increments of the step's
+    start, so rotations need nothing special. Each new state is projected on the constraints.
+
+    Reference: Steinebach, Order-reduction of ROW-methods for DAEs and method of lines applications, TH Darmstadt
+    (1995), method RODASP; Hairer and Wanner, Solving Ordinary Differential Equations II, sections IV.7 and VI.4.
+    """
+
+    name: ClassVar[str] = "implicit"
+    code: ClassVar[int] = 1
+    order: ClassVar[int] = 4
+
+    def describe(self) -> str:
+        """The method and its options in words."""
+        return f"implicit Rosenbrock method of order 4, {self._stepping()}"

@@ -1,0 +1,54 @@
+"""The controllers that a model describes, designed for its equations.
+
+Kinds of controllers lie above the analyses. Here they are only asked to build themselves, which each of them can do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pliant.equations.equations import Equations, Values
+from pliant.language.environment import Environment
+from pliant.language.scalar import Scalar
+from pliant.solve.motion.sampled_control import Controller
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What a controller is built for: equations, and the parameters in force."""
+
+    equations: Equations
+    environment: Environment
+    parameters: dict[str, float]
+
+    def number(self, scalar: Scalar) -> float:
+        """The value of a field [SI units]."""
+        return float(self.environment.value(scalar))
+
+
+class ControllerDescription(Protocol):
+    """A controller as a model describes it."""
+
+    def build(self, plant: Plant, name: str) -> Controller:
+        """The controller, designed for this plant."""
+
+
+def model_controllers(eqs: Equations, parameters: Values | None = None) -> list[Controller]:
+    """The controllers that a model describes, designed for these parameters."""
+    described = eqs.model.spec.control
+    if not described:
+        return []
+    given = dict(parameters or {})
+    environment = eqs.model.environment.with_values(given)
+    plant = Plant(eqs, environment, given)
+    return [_built(controller, plant, name) for name, controller in described.items()]
+
+
+def _built(controller: ControllerDescription, plant: Plant, name: str) -> Controller:
+    """The controller; what is wrong with it is said under its name."""
+    try:
+        return controller.build(plant, name)
+    except ValueError as reason:
+        begin = f"controller '{name}': "
+        raise ValueError(str(reason) if str(reason).startswith(begin) else begin + str(reason)) from reason

@@ -1,0 +1,65 @@
+"""Progress of a simulation: number of steps between two checks, and detection of runs that would not finish."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+
+# A check costs microseconds, and a person who waits for an answer to Ctrl-C notices tenths of a second.
+SHORT_CHUNK, LONG_CHUNK = 0.05, 0.2
+MOST_AT_ONCE = 1 << 20
+# The pace of a run is judged over this many steps, so that a short hard stretch (a hit, a switch) does not count.
+STEPS_JUDGED = 20_000
+
+
+class RunProgress(Protocol):
+    """Time [s] and numbers of accepted and rejected steps of a run."""
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def rejected(self) -> int: ...
+
+
+class ProgressMonitor:
+    """Monitors a run to its end [s]; a run that would need more than `most_steps` is to be given up."""
+
+    def __init__(self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False) -> None:
+        self.run, self.end, self.most_steps, self.one_by_one = run, end, most_steps, one_by_one
+        self.chunk = 1
+        self._begun = time.perf_counter()
+        self._mark = (0, float(run.t))
+
+    def begin(self) -> None:
+        """Call before `chunk` steps are taken."""
+        self._begun = time.perf_counter()
+
+    def check(self) -> str:
+        """Call after them: adapts `chunk`, and returns the reason to give up, or an empty string."""
+        elapsed = time.perf_counter() - self._begun
+        if not self.one_by_one and elapsed < SHORT_CHUNK:
+            self.chunk = min(2 * self.chunk, MOST_AT_ONCE)
+        elif elapsed > LONG_CHUNK:
+            self.chunk = max(1, self.chunk // 2)
+        tried, t = self.run.steps + self.run.rejected, float(self.run.t)
+        steps, way = tried - self._mark[0], t - self._mark[1]
+        if steps < STEPS_JUDGED:
+            return ""
+        self._mark = (tried, t)
+        if self.end <= t or steps * (self.end - t) <= self.most_steps * way:
+            return ""
+        more = f"the rest would take {steps * (self.end - t) / way:.1g} more" if way > 0 else "there is no end to it"
+        return f"the steps became too small to go on: the last {steps} of them went {way:.2g} s, {more}"
+
+
+def fastest(eqs: Equations, run: Any) -> str:
+    """Name of the rate that is largest now: where to look when a motion goes wrong."""
+    return str(eqs.rates[int(np.argmax(np.abs(run.v)))]) if len(run.v) else ""

@@ -1,0 +1,71 @@
+"""Results of simulations from saved states, with the attributes needed to understand and repeat the run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+from pliant._version import __version__
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_units
+from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
+from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+
+
+def build_result(
+    eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: str, message: str, timing: Timing, method: str,
+    notes: tuple[str, ...],
+) -> Result:  # fmt: skip
+    """The result of a run from its saved states; `history`: the bindings that were in force, in order of time."""
+    derived = derive_quantities(eqs, motion, history)
+    notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
+    notes = (*notes, *turn_limit_warnings(eqs.model, history[0].bound, motion.q))
+    names = {
+        "coordinate": eqs.coordinates,
+        "rate": eqs.rates,
+        "frame": eqs.frame_names,
+        "constraint": eqs.constraint_names,
+        "input": eqs.inputs,
+    }
+    attributes = _attributes(eqs, status, message, method, notes, timing)
+    dataset = make_dataset(
+        time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
+        energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
+        outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
+        attributes=attributes,
+    )  # fmt: skip
+    return Result(status, message, dataset, timing, method, notes)
+
+
+def _attributes(
+    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing
+) -> Mapping[str, str]:
+    """What is needed to understand and repeat a run, as text."""
+    return {
+        "model": eqs.model.spec.name or "robot",
+        "model_text": eqs.model.spec.to_yaml(),
+        "status": status,
+        "message": message,
+        "method": method,
+        "warnings": json.dumps(list(notes)),
+        "timing": json.dumps(timing.__dict__),
+        "inputs": json.dumps({name: value for name, value in eqs.given_inputs.items() if isinstance(value, float)}),
+        "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
+        "parameters": json.dumps(eqs.parameters),
+        "versions": json.dumps(versions()),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a run depends on."""
+    return {
+        "pliant": __version__,
+        "casadi": version("casadi"),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,184 @@
+"""Sampled controllers in a simulation: called at their sample times, with commands held in between."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkable
+
+import numpy as np
+
+from pliant.equations.core import UnknownName
+from pliant.language.arguments import ArgumentError
+from pliant.solve.motion.events import Now
+
+if TYPE_CHECKING:
+    from pliant.solve.motion.simulate import Job
+
+SAME_TIME = 1e-9
+"""Times closer than this share of a sample time are one time."""
+
+
+@runtime_checkable
+class Controller(Protocol):
+    """What `simulate` needs of a controller; any object with these three will do.
+
+    A controller may also have `delay` [s] (0 where it has none): how long after a sample its commands take effect; and
+    `noise`, standard deviations of the measured outputs by name, with a `seed`.
+    """
+
+    sample_time: float
+    """Time between two samples [s]."""
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; called once before the first sample."""
+
+    def command(self, now: Now) -> Mapping[str, float]:
+        """Inputs by name, held until the next command takes effect (SI units)."""
+
+
+class SampledLoop:
+    """The controllers of one run: when each is called next, and which commands are on their way."""
+
+    def __init__(self, controllers: Sequence[Controller], begin: float, end: float) -> None:
+        self.controllers = tuple(controllers)
+        for controller in self.controllers:
+            if isinstance(controller, type) or not isinstance(controller, Controller):
+                said = f"the class {controller.__name__}" if isinstance(controller, type) else repr(controller)
+                raise ArgumentError(
+                    f"{said} is no controller: give an object with `sample_time`, `start` and `command`"
+                )
+        self.active = bool(self.controllers)
+        self._random = [np.random.default_rng(getattr(c, "seed", 0)) for c in self.controllers]
+        self._order = count()
+        self._queue: list[tuple[float, int, int, int, Mapping[str, float]]] = []
+        self._now: Now | None = None
+        times = [begin]
+        for i, controller in enumerate(self.controllers):
+            step, delay = float(controller.sample_time), _delay(controller)
+            if not (step > 0 and np.isfinite(step)):
+                raise ValueError(f"the sample time of {_title(controller)} must be above zero; it is {step:g} s")
+            if not (delay >= 0 and np.isfinite(delay)):
+                raise ValueError(f"the delay of {_title(controller)} must not be negative; it is {delay:g} s")
+            samples = begin + step * np.arange(int(np.floor((end - begin) / step * (1 + 1e-12))) + 1)
+            for t in samples[samples < end]:
+                self._put(float(t), i, None)
+            times += [*samples, *(samples + delay if delay else ())]
+        self.times = _distinct(np.array(times), begin, end) if self.active else np.zeros(0)
+
+    def _put(self, t: float, controller: int, command: Mapping[str, float] | None) -> None:
+        # at one time commands come into force before anything is sampled
+        kind = 1 if command is None else 0
+        heapq.heappush(self._queue, (t, kind, next(self._order), controller, command or {}))
+
+    def due(self, t: float) -> bool:
+        """Whether something happens at this time."""
+        return bool(self._queue) and self._queue[0][0] <= t + self._slack()
+
+    def act(self, job: Job, run: Any) -> None:
+        """Everything that happens at the run's time; then the run is told when to pause next."""
+        t = run.t
+        if not self.active:
+            return
+        if self._now is None:
+            self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, job.eqs.given_inputs, job.eqs.given_parameters)
+            self._noise = [_deviations(controller, self._now) for controller in self.controllers]
+            for i, controller in enumerate(self.controllers):
+                controller.start(self._reading(i))
+        now = self._now
+        now.t, now.q, now.v = t, run.q.copy(), run.v.copy()
+        while self.due(t):
+            _, kind, _, i, command = heapq.heappop(self._queue)
+            if kind == 1:
+                command = self._checked(i, self.controllers[i].command(self._reading(i)), now)
+                delay = _delay(self.controllers[i])
+                if delay:
+                    self._put(t + delay, i, command)
+                    continue
+            now.inputs.update(command)
+        job.rebind(run, now.inputs, now.parameters)
+        run.pause_at(self._next_stop())
+
+    def _next_stop(self) -> float:
+        """The stop of the run at which something happens next; commands due after its end never happen."""
+        if not self._queue:
+            return np.inf
+        t = self._queue[0][0]
+        k = int(np.searchsorted(self.times, t - self._slack()))
+        return float(self.times[k]) if k < len(self.times) else np.inf
+
+    def _reading(self, i: int) -> Now:
+        """The present as a controller's sensors see it."""
+        assert self._now is not None
+        now = self._now
+        noise = {name: self._random[i].normal(size=size.shape) * size for name, size in self._noise[i].items()}
+        return Now(now.t, now.q, now.v, now.equations, dict(now.inputs), dict(now.parameters), now.memory, noise)
+
+    def _checked(self, i: int, command: Mapping[str, float], now: Now) -> dict[str, float]:
+        out = {}
+        if not isinstance(command, Mapping):
+            raise ArgumentError(
+                f"{_title(self.controllers[i])} commands {command!r} at t = {now.t:g} s; return inputs by name, such as "
+                f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them"
+            )
+        for name, value in command.items():
+            if name not in now.equations.inputs:
+                raise UnknownName("input", name, now.equations.inputs)
+            if not isinstance(value, SupportsFloat):
+                raise ArgumentError(
+                    f"{_title(self.controllers[i])} commands {value!r} for input '{name}', which is no number"
+                )
+            out[name] = float(value)
+            if not np.isfinite(out[name]):
+                known = "; ".join(getattr(self.controllers[i], "warnings", ()))
+                raise ValueError(
+                    f"{_title(self.controllers[i])} commands {value} for input '{name}' at t = {now.t:g} s; "
+                    + (known or "the loop may be unstable: check gains, sample time and delay")
+                )
+        return out
+
+    def _slack(self) -> float:
+        """Times closer than this are one [s]."""
+        return SAME_TIME * min(float(c.sample_time) for c in self.controllers) if self.controllers else 0.0
+
+    def notes(self) -> list[str]:
+        """What the controllers have to say after the run."""
+        return [str(note) for c in self.controllers for note in getattr(c, "notes", tuple)()]
+
+
+def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:
+    """Standard deviations of a controller's sensors, one for each part of an output: parts are noisy independently."""
+    given: Mapping[str, Any] = getattr(controller, "noise", None) or {}
+    if not given:
+        return {}
+    values, out = now.outputs, {}
+    for name, deviation in given.items():
+        if name not in values:
+            raise UnknownName("output", name, tuple(values))
+        size = np.asarray(deviation, dtype=float)
+        shape = np.shape(values[name])
+        if size.shape not in ((), shape) or not np.all(np.isfinite(size)) or np.any(size < 0):
+            raise ArgumentError(
+                f"the noise of output '{name}' of {_title(controller)} is {deviation}; give a standard deviation, one for all its "
+                f"parts or one for each (shape {shape})"
+            )
+        out[name] = np.broadcast_to(size, shape).copy()
+    return out
+
+
+def _delay(controller: Controller) -> float:
+    return float(getattr(controller, "delay", 0.0))
+
+
+def _title(controller: Controller) -> str:
+    return f"the controller {getattr(controller, 'name', '') or type(controller).__name__}"
+
+
+def _distinct(times: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """Sorted times within the run, without those that round-off alone tells apart."""
+    inside = np.sort(times[(times > begin) & (times < end)])
+    if not len(inside):
+        return inside
+    gaps = np.diff(inside)
+    return inside[np.concatenate([[True], gaps > 1e-12 * max(abs(begin), abs(end))])]

@@ -1,0 +1,302 @@
+"""Simulation of motions: one function for all integration methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.layout import Status
+from pliant.equations.time_loop import TimeLoop
+from pliant.equations.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
+from pliant.language.words import describe
+from pliant.model.inputs import TimeSeries
+from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
+from pliant.solve.motion.events import Event, EventMonitor, Now
+from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
+from pliant.solve.motion.method_choice import choose_method
+from pliant.solve.motion.plant import model_controllers
+from pliant.solve.motion.prescribed_positions import prescribed_positions
+from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
+from pliant.solve.motion.reduced_coordinates import simulate_reduced
+from pliant.solve.motion.result_builder import build_result
+from pliant.solve.motion.sampled_control import Controller, SampledLoop
+from pliant.solve.motion.saving import At, Every
+from pliant.solve.result import INTERRUPTED, Result, Timing
+from pliant.solve.state import assemble, given_state
+
+GOING = (Status.OK, Status.MAX_STEPS)
+"""Of a run that has not failed: at its end, or between two looks at it."""
+
+DEFAULT_TOLERANCE = 1e-6
+"""Relative tolerance of a method that is chosen for the caller."""
+
+
+class Progress(Protocol):
+    """Something that can show how far a run is."""
+
+    def __call__(self, t: float, end: float, steps: int) -> None: ...
+
+
+def simulate(
+    eqs: Equations,
+    t: tuple[float, float] | float = 1.0,
+    *,
+    start: Any = None,
+    method: Method | str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    save: Every | At | None = None,
+    inputs: InputValues | None = None,
+    parameters: Values | None = None,
+    formulation: Literal["multipliers", "reduced"] = "multipliers",
+    independent: Sequence[str] | None = None,
+    events: Sequence[Event] = (),
+    mid_step: Callable[[Now], None] | None = None,
+    controllers: Controller | Sequence[Controller] | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+) -> Result:
+    """Simulate from t[0] to t[1] [s] (or from 0 to t).
+
+    start: a State, an Equilibrium, a Result (continues from its end) or None (the model's start).
+    method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
+    rtol, atol: tolerances of the method that is then chosen (1e-6, and a hundredth of rtol, when None).
+    save: when to save states; 200 intervals by default.
+    formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
+        coordinates alone and solves the loops for the others.
+    events: zero crossings to locate; mid_step: called after each step with a `Now`.
+    controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
+        Those that the model describes when None, and none with ().
+    out: a netCDF file that is written during the run and is readable whenever the run ends.
+    """
+    need_equations(eqs)
+    begin, end = _span(t)
+    independent = name_tuple(independent)
+    for event in events:
+        if not isinstance(event, Event):
+            raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
+    choice("formulation", formulation, ("multipliers", "reduced"))
+    given = chosen_method(method, rtol=rtol, atol=atol)
+    tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
+    if not (save is None or isinstance(save, Every | At)):
+        raise ArgumentError(f"save cannot be {describe(save)}", "write save=Every(0.01) or save=At([0.5, 1])")
+    times = (save or Every((end - begin) / 200)).times(begin, end)
+    given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
+    state = given_state(eqs, start, begin, where="start")
+    series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
+    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
+    if controllers is None:
+        controllers = model_controllers(given_eqs, parameters)
+    loop = SampledLoop(controllers if isinstance(controllers, Sequence) else [controllers], begin, end)
+    if formulation == "reduced":
+        if loop.active or events or mid_step is not None:
+            raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")
+        if given is not None:
+            raise ArgumentError(
+                "the reduced formulation has its own method",
+                "leave out the method and its step; rtol and atol are used",
+            )
+        return simulate_reduced(
+            eqs, made, begin, end, times, independent, ExplicitRungeKutta(rtol=tolerance, atol=atol), progress
+        )
+    if independent is not None:
+        raise ArgumentError(
+            "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
+        )
+    notes = list(made.messages)
+    if given is None:
+        integrator, why = choose_method(made.bound, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
+    else:
+        integrator, why = given, "chosen by the caller"
+    exact = isinstance(save, At) and save.stops
+    job = Job(eqs, made.bound, series, integrator, begin, end, times, exact, progress, out, notes)
+    job.why = why
+    return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
+
+
+def _span(t: Any) -> tuple[float, float]:
+    """Begin and end [s] of a run."""
+    ends = (0.0, t) if np.isscalar(t) or t is None else tuple(t)
+    if len(ends) != 2:
+        raise ArgumentError("the time span t needs a begin and an end", "write t=(0, 5), or t=5 to begin at 0")
+    begin, end = number("the begin of the time span t", ends[0]), number("the end of the time span t", ends[1])
+    if not end > begin:
+        raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
+    return begin, end
+
+
+@dataclass
+class Job:
+    """One run: what it starts from and how, and what is in force since when.
+
+    eqs: the equations at the values that the run starts with; bound: what is in force now; series: inputs, by index, that follow
+    prescribed accelerations.
+    """
+
+    eqs: Equations
+    bound: Binding
+    series: dict[int, TimeSeries]
+    method: Method
+    begin: float
+    end: float
+    times: np.ndarray
+    exact: bool
+    progress: Progress | None
+    out: str | Path | None
+    notes: list[str]
+    why: str = ""
+    history: list[ActiveBinding] = field(default_factory=list)
+    prepare: Callable[[TimeLoop], None] | None = None
+    """Called with the run once its start and samples are set."""
+
+    def run(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        watcher: EventMonitor,
+        loop: SampledLoop,
+    ) -> Result:
+        run = make_run(self.bound, self.method)
+        self._configure(run, q, v, loop.times)
+        if self.prepare is not None:
+            self.prepare(run)
+        self.history = [ActiveBinding(self.begin, self.bound)]
+        begin = time.perf_counter()
+        stopped = failed = ""
+        loop.act(self, run)
+        status = run.start()
+        saver = _Saver(self, run)
+        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
+        try:
+            while status in GOING and not (
+                status == Status.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
+            ):
+                monitor.begin()
+                status = run.advance(monitor.chunk)
+                if loop.due(run.t) and status in GOING:
+                    loop.act(self, run)
+                    status = run.start() or status
+                if watcher.active and status in GOING:
+                    stopped = watcher.check(run)
+                    if stopped:
+                        break
+                if self.progress is not None:
+                    self.progress(run.t, self.end, run.steps)
+                saver.save_if_due()
+                if status == Status.OK:
+                    break
+                if failed := monitor.check():
+                    failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
+                    failed += "take looser tolerances, fixed steps, or a larger max_steps of the method. This was"
+                    break
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+        except EvaluationError as reason:
+            failed = str(reason)
+        seconds = time.perf_counter() - begin
+        timing = Timing(
+            self.eqs.derive_seconds + self.bound.program.table_seconds,
+            self.bound.program.compile_seconds,
+            seconds,
+            run.steps,
+            run.rejected,
+            run.evaluations,
+        )
+        result = self._result(run, status, stopped, failed, timing, [*watcher.found, *loop.notes()])
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+    def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
+        jumps = np.asarray(self.eqs.model.switches(self.bound.parameters)).ravel()
+        # piecewise linear or held series bend at every sample; smooth ones need no stops
+        for series in self.bound.series:
+            if not np.any(series.poly[:, 2:]):
+                jumps = np.concatenate([jumps, series.time])
+        inside = jumps[(jumps > self.begin) & (jumps < self.end)]
+        stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
+        stops = stops[stops > self.begin]
+        method = self.method
+        run.configure(
+            t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
+            rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
+            min_step=1e-14 * max(1.0, abs(self.end)),
+        )  # fmt: skip
+
+    def rebind(self, run: TimeLoop, inputs: InputValues, parameters: Values) -> None:
+        """Put other inputs and parameters in force from the run's time on; the run's `start` is to be called after it."""
+        values = self.eqs.at(inputs=inputs, parameters=parameters).binding
+        bound = values.with_series(self.series).with_rows(self.bound.row_active)
+        if not bound.same_values(self.bound):
+            self.bound = bound
+            self.history.append(ActiveBinding(run.t, bound))
+        run.rebind(self.bound)
+
+    def motion(self, run: TimeLoop) -> SavedStates:
+        """What has been saved so far; the state reached is added where it is not among it."""
+        n = run.sampled
+        parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
+        # rows that are filled stay as they are; copies of all of them would double what a large run takes
+        time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
+        if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
+            time_ = np.append(time_, run.t)
+            q, v, a = (np.vstack([x, y]) for x, y in ((q, run.q), (v, run.v), (a, run.a)))
+            multipliers = np.vstack([multipliers, run.multipliers])
+            work = np.vstack([work, run.work])
+        return SavedStates(time_, q, v, a, multipliers, work)
+
+    def _result(
+        self, run: TimeLoop, status: int, stopped: str, failed: str, timing: Timing, found: list[str]
+    ) -> Result:
+        motion = self.motion(run)
+        what, message = _verdict(self, run, status, stopped, failed)
+        method = f"{self.method.describe()} ({self.why})"
+        return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
+
+
+def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[str, str]:
+    if stopped or failed:
+        return (
+            "failed" if failed else "stopped"
+        ), f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
+    if status == Status.OK:
+        return "completed", f"simulated to t = {run.t:g} s"
+    at = f"at t = {run.t:.6g} s"
+    if status == Status.NOT_FINITE:
+        # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
+        known = 0 <= run.where < len(job.eqs.rates)
+        name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
+        return "failed", (
+            f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
+            "implicit method, or check stiffness, mass and input values near that coordinate."
+        )
+    return "failed", f"{at}: {Status(status).meaning}"
+
+
+# A file is written anew after ten times what writing it costs, taken as at least this [s].
+LEAST_SAVE_COST = 0.5
+
+
+class _Saver:
+    """Writes the file again whenever a run has gone on long enough for that to cost little."""
+
+    def __init__(self, job: Job, run: TimeLoop) -> None:
+        self.job, self.run = job, run
+        self.cost, self.last = LEAST_SAVE_COST, time.perf_counter()
+
+    def save_if_due(self) -> None:
+        if self.job.out is None or time.perf_counter() - self.last < 10 * self.cost:
+            return
+        start = time.perf_counter()
+        timing = Timing(run_s=start - self.last, steps=self.run.steps)
+        self.job._result(self.run, Status.OK, "still running", "", timing, []).save(self.job.out)
+        self.last = time.perf_counter()
+        self.cost = max(LEAST_SAVE_COST, self.last - start)

@@ -1,0 +1,51 @@
+"""Matrices of constrained equations: saddle points, constraint forces, and what is left on the motions that constraints allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from pliant.equations.binding import Linearized
+from pliant.solve.independent_coordinates import null_space
+
+
+def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: float = 1.0) -> Any:
+    """[A, -J'; J, 0], a dense array if `A` is one and a sparse CSC matrix otherwise.
+
+    `active`: 1 for rows of J in force and 0 for those that are not, which have `unit` on the diagonal instead.
+    """
+    off = np.zeros(J.shape[0]) if active is None else unit * (1.0 - active)
+    if isinstance(A, np.ndarray):
+        J = J if active is None else active[:, None] * J
+        return np.block([[A, -J.T], [J, np.diag(off)]])
+    if not len(off):
+        return sp.csc_matrix(A)
+    J = J if active is None else sp.diags(active.astype(float)) @ J
+    return sp.bmat([[A, -J.T], [J, sp.diags(off)]], format="csc")
+
+
+def balancing_multipliers(at: Linearized, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
+    """Multipliers (m) whose constraint forces carry as much of a generalized force (nv) as they can; zero in rows not active."""
+    out = np.zeros(at.jacobian.shape[0])
+    out[active_rows] = np.linalg.lstsq(at.jacobian.toarray()[active_rows].T, force, rcond=None)[0]
+    return out
+
+
+def on_allowed_motions(
+    at: Linearized, active_rows: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Basis Z (nv x f) of the motions that the constraints allow, and Z'KZ, Z'CZ, Z'MZ."""
+    J = at.jacobian.toarray()
+    Z = null_space(J if active_rows is None else J[active_rows])
+    K, C, M = (Z.T @ x.toarray() @ Z for x in (at.stiffness, at.damping, at.mass))
+    return Z, K, C, M
+
+
+def first_order_matrix(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """[0, I; -M^-1 K, -M^-1 C], the matrix of M a + C v + K x = 0 as a system of first order; M is positive definite."""
+    solved = la.solve(M, np.hstack([K, C]), assume_a="pos")
+    f = len(M)
+    return np.block([[np.zeros((f, f)), np.eye(f)], [-solved[:, :f], -solved[:, f:]]])

@@ -1,0 +1,1 @@
+"""Poses at rest, their stability, and how they change with a parameter."""

@@ -1,0 +1,273 @@
+"""Arc-length steps along a path of equilibria: the parameter is one more unknown, the length of the step one more equation.
+
+Lengths along a path are measured in a metric of motion: displacements count by the mass that they move, relative to the
+robot's mass and size, and the parameter relative to its range. So the step does not depend on how coordinates were chosen,
+nor on units or on the number of elements of a rod. Directions are increments of q, applied on the group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.equations.binding import Binding, Linearized
+from pliant.equations.workspace import EvaluationError
+from pliant.solve.saddle import saddle_matrix
+from pliant.solve.statics.loading import Loading
+from pliant.solve.statics.newton import NewtonStatics, largest_turn
+from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
+
+# Corrections after a step before it is called too long; and while a special point is being located.
+CORRECTIONS = 10
+PATIENT_CORRECTIONS = 25
+# No node turns further than this in one step [rad].
+MAX_STEP_TURN = 0.6
+# Below this many unknowns, sparse bookkeeping costs more than it saves.
+DENSE_BELOW = 60
+# Closure of constraints that counts as exact [m or rad].
+CLOSED = 1e-11
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A change along a path: increments of q (nv), of the multipliers (m) and of the parameter."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    value: float
+
+    def plus(self, other: Direction) -> Direction:
+        """Both together."""
+        return Direction(self.q + other.q, self.multipliers + other.multipliers, self.value + other.value)
+
+    def times(self, factor: float) -> Direction:
+        """The same, longer or the other way."""
+        return Direction(factor * self.q, factor * self.multipliers, factor * self.value)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Products of directions: increments of q by `matrix` (nv x nv), the parameter by its scale."""
+
+    matrix: sp.csc_matrix
+    scale: float
+
+    def dot(self, a: Direction, b: Direction) -> float:
+        """Product of two directions [-]."""
+        return float(a.q @ (self.matrix @ b.q) + a.value * b.value / self.scale**2)
+
+    def length(self, a: Direction) -> float:
+        """Length of a change [-]."""
+        return float(np.sqrt(max(0.0, self.dot(a, a))))
+
+
+@dataclass(frozen=True)
+class EquilibriumPoint:
+    """A point on a path: pose, multipliers and parameter in balance, with the equations' derivatives there."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    value: float
+    at: Linearized
+    by_value: tuple[np.ndarray, np.ndarray]
+    metric: Metric
+    residual: float
+    iterations: int
+    tangent: Direction | None = None
+    scaling: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    bend: Direction | None = None
+
+    @cached_property
+    def stability(self) -> Stability | None:
+        """Stability, with eigenvalues scaled by `scaling`."""
+        return judge(self.at, self.scaling)
+
+    @property
+    def tau(self) -> float:
+        """Share of the parameter in the tangent: zero at a limit point [-]."""
+        assert self.tangent is not None
+        return self.tangent.value / self.metric.scale
+
+
+def robot_size(poses: np.ndarray) -> float:
+    """Diagonal of the box around all nodes [m]; 1 where there is none."""
+    diagonal = float(np.linalg.norm(np.ptp(poses, axis=0)))
+    return diagonal if diagonal > 0 else 1.0
+
+
+class ArcLengthStatics(NewtonStatics):
+    """Statics with the path's parameter among the unknowns."""
+
+    def __init__(self, bound: Binding, t: float, tolerance: float, loading: Loading, size: float) -> None:
+        """`size`: length of the robot [m] that displacements are compared with."""
+        super().__init__(bound, t, tolerance)
+        self.loading, self.size = loading, size
+        self._push = np.zeros(bound.nv)
+
+    def push(self, force: np.ndarray) -> None:
+        """Add constant generalized forces (nv) that act along the whole path."""
+        self._push = np.array(force, dtype=float)
+
+    def apply(self, value: float) -> None:
+        """Put a value of the parameter in force."""
+        self.bound = self.loading.at(value, self.bound)
+        load, gap = self.loading.left_open(value)
+        self._load, self._gap = self._push + load, np.zeros(self.bound.m) + gap
+
+    def metric(self, at: Linearized) -> Metric:
+        """How long changes are at a pose."""
+        masses = self.bound.system.masses.values()
+        total = float(sum(self.bound.constants[k] for k in masses))
+        typical = float(np.mean(at.mass.diagonal())) if at.mass.shape[0] else 0.0
+        if total <= 0 or typical <= 0:
+            return Metric(sp.identity(self.bound.nv, format="csc"), self.loading.scale)
+        # a little of every increment, so that massless directions have a length too
+        matrix = at.mass + 1e-6 * typical * sp.identity(self.bound.nv)
+        return Metric(sp.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
+
+    def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
+        def imbalance(place: float) -> tuple[np.ndarray, np.ndarray]:
+            return self._residual(q, multipliers, self.loading.at(place, self.bound))
+
+        return self.loading.derivative(value, imbalance)
+
+    def _bordered(
+        self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric
+    ) -> _Bordered:
+        """The equations' matrix, bordered by the derivative by the parameter and by the product with `border`."""
+        return _Bordered(at, by_value, border, metric, self.bound.row_active.astype(float))
+
+    def correct(
+        self, q: np.ndarray, multipliers: np.ndarray, value: float, border: Direction, metric: Metric, *,
+        patient: bool = False,
+    ) -> EquilibriumPoint | None:  # fmt: skip
+        """Newton's method across `border`: the point of the path in the plane through the given one; None if it fails.
+
+        Every correction has to be much shorter than the one before; a path that is near but not the same is then not
+        taken for it. `patient` does without that.
+        """
+        last, start = np.inf, q
+        polished = False
+        for iteration in range(PATIENT_CORRECTIONS if patient else CORRECTIONS):
+            try:
+                self.apply(value)
+                at = self.linearized(q, multipliers)
+                force, phi = at.residual - self._load, (at.phi - self._gap) * self.bound.row_active
+                by_value = self._by_value(q, multipliers, value)
+            except EvaluationError:
+                return None
+            if not (np.all(np.isfinite(force)) and np.all(np.isfinite(phi))):
+                return None
+            norm = float(np.abs(force).max(initial=0.0))
+            stiffness = float(np.abs(at.stiffness.data).max(initial=0.0))
+            carried = float(np.abs(at.jacobian.T @ multipliers).max(initial=0.0))
+            allowed = self.tolerance * max(1e-3 * stiffness, carried, 1e-9)
+            converged = norm <= allowed and np.abs(phi).max(initial=0.0) <= CLOSED
+            if converged and polished:
+                return EquilibriumPoint(q, multipliers, value, at, by_value, self.metric(at), norm, iteration)
+            step = self._bordered(at, by_value, border, metric).solve(-force, -phi, 0.0)
+            if step is None:
+                return None
+            length = metric.length(step)
+            # once in balance, one more step takes what is left down to round-off
+            # (the second may be longer: the first one may remove no more than the stretch of stiff parts)
+            shorter = length <= (2.0 if iteration == 1 else 0.5) * last or length <= 1e-9
+            if not (converged or patient or shorter):
+                return None
+            polished, last = converged, length
+            q, multipliers = self.bound.increment(q, step.q), multipliers + step.multipliers
+            value += step.value
+            if largest_turn(self.bound.node_poses(start)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
+                return None
+        return None
+
+    def with_tangent(self, place: EquilibriumPoint, toward: Direction) -> EquilibriumPoint | None:
+        """The place with its unit tangent on the side of `toward`, and its own scaling of stiffness."""
+        bordered = self._bordered(place.at, place.by_value, toward, place.metric)
+        found = bordered.solve(np.zeros(self.bound.nv), np.zeros(self.bound.m), 1.0)
+        if found is None:
+            return None
+        length = place.metric.length(found)
+        if not np.isfinite(length) or length == 0.0:
+            return None
+        scaling = stiffness_scaling(place.at) if not place.scaling.size else place.scaling
+        return replace(place, tangent=found.times(1.0 / length), scaling=scaling)
+
+    def step(self, place: EquilibriumPoint, length: float, *, patient: bool = False) -> EquilibriumPoint | None:
+        """The point of the path a step further; its stiffness is scaled as at `place`."""
+        assert place.tangent is not None
+        return self.step_along(place, place.tangent, length, place.bend, patient=patient)
+
+    def step_along(
+        self,
+        place: EquilibriumPoint,
+        way: Direction,
+        length: float,
+        bend: Direction | None = None,
+        *,
+        patient: bool = False,
+    ) -> EquilibriumPoint | None:
+        """The point of a path a step along `way` (a unit direction) that changes by `bend`, corrected across `way`."""
+        guess = way.times(length)
+        if bend is not None:
+            guess = guess.plus(bend.times(0.5 * length**2))
+        q = self.bound.increment(place.q, guess.q)
+        multipliers, value = place.multipliers + guess.multipliers, place.value + guess.value
+        if largest_turn(self.bound.node_poses(place.q)[0], self.bound.node_poses(q)[0]) > MAX_STEP_TURN:
+            return None
+        found = self.correct(q, multipliers, value, way, place.metric, patient=patient)
+        return None if found is None else self.with_tangent(replace(found, scaling=place.scaling), way)
+
+
+class _Bordered:
+    """[K, -J', F_p; J, 0, phi_p; border] in units in which all blocks are of one size."""
+
+    def __init__(
+        self, at: Linearized, by_value: tuple[np.ndarray, np.ndarray], border: Direction, metric: Metric,
+        active: np.ndarray,
+    ) -> None:  # fmt: skip
+        n, m = at.stiffness.shape[0], len(active)
+        self._n = n
+        self._force = f = float(np.abs(at.stiffness.data).max(initial=0.0)) or 1.0
+        self._scale = s = metric.scale
+        row = metric.matrix.T @ border.q
+        self._border = b = f / max(np.abs(row).max(initial=0.0), abs(border.value) / s, 1e-300)
+        K, J = at.stiffness, f * at.jacobian
+        column = np.concatenate([s * by_value[0], f * s * active * by_value[1]])
+        last = np.concatenate([b * row, np.zeros(m)])
+        corner = b * border.value / s
+        self._matrix: Any
+        if n + m < DENSE_BELOW:
+            inner = saddle_matrix(K.toarray(), J.toarray(), active, unit=f)
+            self._matrix = np.block([[inner, column[:, None]], [last, corner]])
+        else:
+            inner = saddle_matrix(K, J, active, unit=f)
+            self._matrix = sp.bmat(
+                [[inner, sp.csc_matrix(column[:, None])], [sp.csc_matrix(last), sp.csc_matrix([[corner]])]],
+                format="csc",
+            )
+
+    def solve(self, force: np.ndarray, phi: np.ndarray, length: float) -> Direction | None:
+        """The change that makes these changes of force, constraint values and product with the border."""
+        rhs = np.concatenate([force, self._force * phi, [self._border * length]])
+        try:
+            x = np.linalg.solve(self._matrix, rhs) if self._dense else spla.splu(self._matrix).solve(rhs)
+        except (RuntimeError, np.linalg.LinAlgError):
+            # neutral directions: the shortest change that does it
+            if len(rhs) > DENSE_UP_TO:
+                return None
+            matrix = self._matrix if self._dense else self._matrix.toarray()
+            x = np.linalg.lstsq(matrix, rhs, rcond=1e-13)[0]
+        if not np.all(np.isfinite(x)):
+            return None
+        n = self._n
+        return Direction(x[:n], self._force * x[n:-1], float(self._scale * x[-1]))
+
+    @property
+    def _dense(self) -> bool:
+        return isinstance(self._matrix, np.ndarray)

@@ -1,0 +1,142 @@
+"""Numerical continuation of equilibria in a parameter, through limit points and bifurcations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations, InputValues, Values
+from pliant.language.arguments import ArgumentError, need_equations, number, positive, whole
+from pliant.model.model import SI_HINT
+from pliant.solve.result import Timing
+from pliant.solve.state import State, assemble, given_state
+from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint, robot_size
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.statics.loading import ModelLoading
+from pliant.solve.statics.path import Path, PathPoint
+from pliant.solve.statics.path_dataset import record_path
+from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
+
+# Stages in which an imperfection is applied where it moves the start far.
+PUSH_STAGES = 10
+
+
+def continuation(
+    eqs: Equations,
+    *,
+    parameter: str,
+    to: float,
+    start: State | Equilibrium | PathPoint | np.ndarray | None = None,
+    branch: Branch | None = None,
+    imperfection: Mapping[str, float] | None = None,
+    stop: Mapping[str, float] | None = None,
+    reverse: bool = False,
+    inputs: InputValues | None = None,
+    parameters: Values | None = None,
+    t: float = 0.0,
+    max_points: int = 500,
+    max_step: float = MAX_STEP,
+    tolerance: float = 1e-10,
+) -> Path:
+    """Poses at rest while `parameter` (a parameter or input of the model) goes to the value `to` [SI units].
+
+    The path is followed by arc length, so it goes on where the parameter turns back (limit points) and through
+    bifurcations. Both are located and reported, with the directions that lose their stiffness.
+
+    Args:
+        start: where to begin: a pose near rest, or a point of another path (which goes on in its direction, or back with
+            `reverse`). Otherwise the model's equilibrium.
+        branch: leave the path at a bifurcation: at its `mode`-th loss of stiffness, or at the start if that is one.
+        imperfection: small generalized forces [N or N m] by rate name that act along the whole path; a perfect robot's
+            bifurcations become smooth turns to the side that they push to.
+        stop: values of outputs or coordinates at which the path ends.
+        max_points: the most points before the path is given up.
+        max_step: longest step: 1 is a motion by the robot's size, or the whole range of the parameter.
+        tolerance: largest unbalanced force accepted, relative to the forces in play.
+    """
+    begin = time.perf_counter()
+    need_equations(eqs)
+    number("to", to, hint=SI_HINT)
+    whole("max_points", max_points, least=2)
+    positive("max_step", max_step)
+    positive("tolerance", tolerance)
+    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    loading = ModelLoading(eqs, parameter, 1.0)
+    eqs.check_limits({parameter: to})
+    first = start.value if isinstance(start, PathPoint) else loading.initial(t)
+    if first == to:
+        raise ArgumentError(f"'{parameter}' is {to:g} already; give another value to go to")
+    loading.scale = abs(to - first)
+    place, statics, notes = _first_place(eqs, loading, first, start, imperfection or {}, t, tolerance, to, reverse)
+    follower = PathFollower(
+        eqs, statics, to, first, t, branch=branch, stop=stop, max_points=max_points, max_step=max_step
+    )
+    if place is None:
+        status, message = "failed", notes.pop(0)
+    else:
+        status, message = follower.run(place, start if isinstance(start, PathPoint) else None)
+    timing = Timing(
+        eqs.derive_seconds, eqs.binding.program.compile_seconds, time.perf_counter() - begin, len(follower.record.places),
+        follower.rejected, follower.tried,
+    )  # fmt: skip
+    return record_path(eqs, statics, follower.record, status, message, tuple(notes), timing, loading, t)
+
+
+def _pushed(
+    statics: ArcLengthStatics, q: np.ndarray, multipliers: np.ndarray, value: float, push: np.ndarray
+) -> EquilibriumPoint | None:
+    """The pose under an imperfection that is not so small: applied in stages at a fixed value of the parameter."""
+    fixed = Direction(np.zeros(len(push)), np.zeros(len(multipliers)), statics.loading.scale)
+    place = None
+    for share in np.linspace(0, 1, PUSH_STAGES + 1)[1:]:
+        statics.push(share * push)
+        statics.apply(value)
+        metric = statics.metric(statics.linearized(q, multipliers))
+        place = statics.correct(q, multipliers, value, fixed, metric, patient=True)
+        if place is None:
+            return None
+        q, multipliers = place.q, place.multipliers
+    return place
+
+
+def _first_place(
+    eqs: Equations, loading: ModelLoading, first: float, start: State | Equilibrium | PathPoint | np.ndarray | None,
+    imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
+) -> tuple[EquilibriumPoint | None, ArcLengthStatics, list[str]]:  # fmt: skip
+    """The path's first point with its tangent; None, and the reason first in the notes, where there is none."""
+    eqs = loading.equations(first)
+    push = np.zeros(len(eqs.rates))
+    for name, force in imperfection.items():
+        if name not in eqs.rates:
+            raise UnknownName("rate", name, eqs.rates)
+        push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
+    state = given_state(eqs, start, t, where="start")
+    made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)))
+    bound, q, multipliers = made.bound, made.q, state.multipliers
+    notes = list(made.messages)
+    statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
+    statics.push(push)
+    fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)
+    if start is None or len(multipliers) != bound.m:
+        rest = equilibrium(eqs, start=q, t=t, tolerance=tolerance)
+        if rest.status != "converged":
+            return None, statics, [f"the path has no first point: {rest.message}"]
+        q, multipliers = rest.q, rest.multipliers
+    statics.apply(first)
+    metric = statics.metric(statics.linearized(q, multipliers))
+    place = statics.correct(q, multipliers, first, fixed, metric, patient=True)
+    if place is None and push.any():
+        place = _pushed(statics, q, multipliers, first, push)
+    way = Direction(fixed.q, fixed.multipliers, np.sign(to - first) * loading.scale)
+    if isinstance(start, PathPoint):
+        way = Direction(*start.tangent).times(-1.0 if reverse else 1.0)
+        if place is None:
+            place = statics.correct(q, multipliers, first, way, metric, patient=True)
+    place = None if place is None else statics.with_tangent(place, way)
+    if place is None:
+        reason = "no pose at rest was found near the start. Start from an equilibrium, or a point of another path."
+        return None, statics, [reason]
+    return place, statics, notes

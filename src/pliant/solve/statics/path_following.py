@@ -1,0 +1,339 @@
+"""Predictor-corrector path following: step lengths, special points, branch switching, stopping criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.workspace import EvaluationError
+from pliant.language.arguments import ArgumentError, whole
+from pliant.solve.saddle import balancing_multipliers
+from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
+from pliant.solve.statics.path import PathPoint, leading
+from pliant.solve.statics.path_dataset import PathRecord
+from pliant.solve.statics.stability import stiffness_scaling
+
+# Lengths are in the metric of `arc_length.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
+FIRST_STEP = 0.01
+MAX_STEP = 0.08
+MIN_STEP = 1e-9
+# A step is repeated at half its length where the path turns further than this within it (cosine of the angle).
+MAX_BEND = 0.9
+# A special point is where the test quantity is below this share of its value at the nearer end of the step.
+LOCATED = 1e-8
+# Where a test quantity changes its sign without ever being smaller than this share, the step went over to another path.
+JUMPED = 1e-5
+# At a limit point, stiffness vanishes in the direction of the path: to this share of its change over the step.
+SAME = 1e-3
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Leave the path at a bifurcation.
+
+    mode: which loss of stiffness along the path, counted from 1 (a column's first buckling mode is met first).
+    sign: +1 or -1, the side. It is the sign of the change of `by`, or of the leading entry of the direction, which
+        `SpecialPoint.moves` names.
+    by: output that tells the sides apart.
+    """
+
+    mode: int = 1
+    sign: int = 1
+    by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.sign not in (1, -1):
+            raise ArgumentError(f"the sign of a branch is +1 or -1, not {self.sign}")
+        whole("the mode of a branch", self.mode, least=1)
+
+
+class _TooLong(Exception):
+    """A step does not converge, bends too much, or ends on another path."""
+
+
+class PathFollower:
+    """Follows a path of equilibria and records its points."""
+
+    def __init__(
+        self, eqs: Equations, statics: ArcLengthStatics, to: float, first: float, t: float, *, branch: Branch | None = None,
+        stop: Mapping[str, float] | None = None, max_points: int = 500, max_step: float = MAX_STEP,
+    ) -> None:  # fmt: skip
+        self.eqs, self.statics, self.to, self.first, self.t = eqs, statics, to, first, t
+        self.branch, self.stop, self.max_points, self.max_step = branch, dict(stop or {}), max_points, max_step
+        self.record = PathRecord()
+        self.modes = 0
+        self.tried = self.rejected = 0
+        known = (*eqs.coordinates, *eqs.model.spec.outputs)
+        for name in (*self.stop, *([branch.by] if branch and branch.by else [])):
+            if name not in known:
+                raise UnknownName("output or coordinate", name, known)
+
+    # -- path ----------------------------------------------------------------------------------------------------
+
+    def run(self, place: EquilibriumPoint, start: PathPoint | None = None) -> tuple[str, str]:
+        """Follow the path from its first point (`start`, if it was one of another path); returns status and message."""
+        self.record.add(place)
+        if self.branch is not None and start is not None and start.kind == "bifurcation":
+            index = min(self.branch.mode, len(start.directions)) - 1
+            switched = self._switch(place, start.directions[index])
+            if switched is None:
+                return "failed", self._no_branch(place)
+            place = switched
+        step = min(FIRST_STEP, self.max_step)
+        while len(self.record.places) < self.max_points:
+            try:
+                new = self._attempt(place, step)
+                ended = self._between(place, new, step)
+            except _TooLong:
+                step *= 0.4
+                self.rejected += 1
+                if step < MIN_STEP:
+                    return "failed", self._stuck(place)
+                continue
+            if ended == "failed":
+                return "failed", self._no_branch(self.record.places[-1])
+            if isinstance(ended, str):
+                return ended, self._ending(self._bound_reached() if ended == "stopped" else "")
+            if isinstance(ended, EquilibriumPoint):
+                place, step = ended, min(FIRST_STEP, self.max_step)
+                continue
+            new = _bent(place, new, step)
+            self.record.add(new)
+            if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
+                return "stopped", self._ending(
+                    f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
+                    "near it. Follow another branch, or give another goal."
+                )
+            place = new
+            step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
+        return "stopped", self._ending(
+            f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
+        )
+
+    def _attempt(self, place: EquilibriumPoint, step: float) -> EquilibriumPoint:
+        """The next point; raises _TooLong where it is not found, or cannot be trusted."""
+        self.tried += 1
+        new = self.statics.step(place, step)
+        if new is None or new.tangent is None or place.tangent is None:
+            raise _TooLong
+        if place.metric.dot(place.tangent, new.tangent) < MAX_BEND and step >= 10 * MIN_STEP:
+            raise _TooLong
+        return new
+
+    # -- what happens within a step ----------------------------------------------------------------------------------
+
+    def _between(self, place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> str | EquilibriumPoint | None:
+        """Record what lies between two points, in order: a status if the path ends there, a place if it branches off."""
+        previous = None
+        for length, kind, where, k in sorted(self._special_points(place, new, step), key=lambda x: x[0]):
+            if kind in ("completed", "stopped"):
+                end = self._exactly(where) if kind == "completed" else where
+                self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
+                return kind
+            direction = _critical(where, k)
+            same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
+            if same:
+                self.record.more(direction)
+            else:
+                self.record.add(where, kind, direction)
+            if kind == "bifurcation":
+                previous = length
+                self.modes += 1
+                if self.branch is not None and self.branch.mode == self.modes:
+                    return self._switch(where, direction) or "failed"
+        return None
+
+    def _special_points(
+        self, place: EquilibriumPoint, new: EquilibriumPoint, step: float
+    ) -> list[tuple[float, str, EquilibriumPoint, int]]:
+        """Limit points, bifurcations and ends within a step: length along it, what it is, the point, and the number of the
+        eigenvalue that vanishes there (-1 for none)."""
+        found: list[tuple[float, str, EquilibriumPoint, int]] = []
+        fold = None
+        if place.tau * new.tau < 0:
+            fold = self._locate(place, new, step, lambda x: x.tau)
+            found.append((fold[0], "limit", fold[1], -1))
+        for k in self._crossings(place, new):
+            scale = max(abs(_value(place, k)), abs(_value(new, k)))
+            if fold is not None and abs(_value(fold[1], k)) <= SAME * scale:
+                found[0] = (fold[0], "limit", fold[1], k)
+                fold = None
+                continue
+            at = self._locate(place, new, step, lambda x, k=k: _value(x, k))  # type: ignore[misc]
+            found.append((at[0], "bifurcation", at[1], k))
+            losses = self.modes + sum(kind == "bifurcation" for _, kind, _, _ in found)
+            if self.branch is not None and losses >= self.branch.mode:
+                break  # eigenvalues lose their sign in ascending order: what follows lies beyond the branch
+        for status, test in self._ends():
+            if test(place) * test(new) <= 0 and test(new) != test(place):
+                at = self._locate(place, new, step, test)
+                found.append((at[0], status, at[1], -1))
+        return found
+
+    def _crossings(self, place: EquilibriumPoint, new: EquilibriumPoint) -> range:
+        """Numbers of the eigenvalues that change their sign."""
+        a, b = place.stability, new.stability
+        if a is None or b is None or a.neutral or b.neutral or len(a.values) != len(b.values):
+            return range(0)
+        counts = [int(np.sum(x.values < 0)) for x in (a, b)]
+        return range(min(counts), max(counts))
+
+    def _ends(self) -> list[tuple[str, Callable[[EquilibriumPoint], float]]]:
+        """Tests that are zero where the path ends, with the status it then has."""
+        ends: list[tuple[str, Callable[[EquilibriumPoint], float]]] = [("completed", lambda x: x.value - self.to)]
+        for name, value in self.stop.items():
+            ends.append(("stopped", lambda x, name=name, value=value: self._output(x, name) - value))  # type: ignore[misc]
+        return ends
+
+    def _output(self, place: EquilibriumPoint, name: str) -> float:
+        if name in self.eqs.coordinates:
+            return float(place.q[self.eqs.coordinates.index(name)])
+        self.statics.apply(place.value)
+        bound, zero = self.statics.bound, np.zeros(self.statics.bound.nv)
+        value = evaluate_outputs(self.eqs.model, bound, self.t, place.q, zero, zero, place.multipliers, 0.0)[name]
+        if not isinstance(value, float):
+            raise ArgumentError(f"the output '{name}' is a vector; name one of its components in the model's outputs")
+        return value
+
+    def _locate(
+        self, place: EquilibriumPoint, new: EquilibriumPoint, step: float, test: Callable[[EquilibriumPoint], float]
+    ) -> tuple[float, EquilibriumPoint]:
+        """Length along the step, and the point, where a test is zero: by Brent's method on points of the path."""
+        seen = {0.0: place, step: new}
+        ends = abs(test(place)), abs(test(new))
+        small = LOCATED * max(min(ends), 1e-3 * max(ends))
+
+        def f(length: float) -> float:
+            if length not in seen:
+                self.tried += 1
+                found = self.statics.step(place, length, patient=True)
+                if found is None:
+                    raise EvaluationError("no point there")
+                seen[length] = found
+            value = test(seen[length])
+            return 0.0 if abs(value) <= small else value
+
+        try:
+            root = brentq(f, 0.0, step, xtol=1e-13 * max(step, 1e-3), rtol=1e-14, maxiter=60)
+        except (EvaluationError, RuntimeError):
+            root = min(seen, key=lambda length: abs(test(seen[length])))
+        root = root if root in seen else min(seen, key=lambda length: abs(test(seen[length])))
+        if abs(test(seen[root])) > max(small, JUMPED * min(ends)):
+            raise _TooLong
+        return root, replace(seen[root], scaling=place.scaling)
+
+    def _exactly(self, place: EquilibriumPoint) -> EquilibriumPoint:
+        """The end, with the parameter at its value to the last digit."""
+        nothing = np.zeros(self.statics.bound.nv), np.zeros(self.statics.bound.m)
+        fixed = Direction(*nothing, self.statics.loading.scale)
+        found = self.statics.correct(place.q, place.multipliers, self.to, fixed, place.metric, patient=True)
+        assert place.tangent is not None
+        with_tangent = None if found is None else self.statics.with_tangent(found, place.tangent)
+        return with_tangent or place
+
+    # -- branches ----------------------------------------------------------------------------------------------------
+
+    def _switch(self, place: EquilibriumPoint, direction: np.ndarray) -> EquilibriumPoint | None:
+        """A first point on the branch that crosses here, on the side asked for."""
+        assert self.branch is not None
+        assert place.tangent is not None
+        force = place.at.stiffness @ direction
+        change = np.zeros(self.statics.bound.m)
+        if self.statics.bound.m:
+            change = balancing_multipliers(place.at, force, self.statics.bound.active_rows)
+        way = Direction(direction, change, 0.0)
+        # across the path that is left: the branch then cannot be mistaken for it
+        along = place.metric.dot(way, place.tangent)
+        t = place.tangent
+        way = Direction(way.q - along * t.q, way.multipliers - along * t.multipliers, -along * t.value)
+        way = way.times(1.0 / place.metric.length(way))
+        sign = float(self.branch.sign)
+        if self.branch.by is None:
+            sign *= np.sign(direction[leading(direction)])
+        for length in (FIRST_STEP, 0.3 * FIRST_STEP, 0.1 * FIRST_STEP, 0.01 * FIRST_STEP):
+            for side in (sign, -sign):
+                self.tried += 1
+                new = self.statics.step_along(place, way.times(side), min(length, self.max_step))
+                if new is None:
+                    continue
+                if self.branch.by is not None:
+                    change_of = self._output(new, self.branch.by) - self._output(place, self.branch.by)
+                    if change_of * self.branch.sign <= 0:
+                        continue
+                elif side != sign:
+                    break
+                new = replace(new, scaling=np.zeros(0))
+                found = self.statics.with_tangent(new, way.times(side))
+                if found is not None:
+                    self.record.branch += 1
+                    self.record.add(found)
+                    return found
+        return None
+
+    def _bound_reached(self) -> str:
+        last = self.record.places[-1]
+        name = min(self.stop, key=lambda x: abs(self._output(last, x) - self.stop[x]))
+        return f"'{name}' reached {self.stop[name]:g} at '{self.statics.loading.name}' = {last.value:.6g}"
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def _ending(self, reason: str = "") -> str:
+        places = self.record.places
+        last = places[-1]
+        kinds = self.record.kinds
+        parts = (
+            [reason] if reason else [f"'{self.statics.loading.name}' reached {last.value:g} in {len(places)} points"]
+        )
+        for kind, word in (("limit", "limit point"), ("bifurcation", "bifurcation")):
+            values = [f"{p.value:.6g}" for p, k in zip(places, kinds, strict=True) if k == kind]
+            if values:
+                listed = ", ".join(values[:6]) + (" and more" if len(values) > 6 else "")
+                parts.append(f"{len(values)} {word}{'s' if len(values) > 1 else ''} at {listed}")
+        if self.branch is not None and not self.record.branch:
+            parts.append(
+                f"no bifurcation of number {self.branch.mode} was met, so no branch was taken: go further, or give a "
+                "small imperfection"
+            )
+        stability = last.stability
+        if stability is not None and stability.stable is False:
+            way = "directions" if stability.unstable > 1 else "direction"
+            parts.append(f"the last point is unstable in {stability.unstable} {way}")
+        return "; ".join(parts)
+
+    def _stuck(self, place: EquilibriumPoint) -> str:
+        return (
+            f"the path could not be followed beyond '{self.statics.loading.name}' = {place.value:.6g}: no pose at rest is "
+            "near it, however short the step. A stop or a slack link may act there, or the robot be at the limit of its "
+            "reach. Smooth what switches, or go on from a later pose."
+        )
+
+    def _no_branch(self, place: EquilibriumPoint) -> str:
+        return f"no branch was found at '{self.statics.loading.name}' = {place.value:.6g}. Give a small imperfection instead."
+
+
+def _bent(place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> EquilibriumPoint:
+    """The new point as the next step begins: with the rate at which the tangent turned, and its own scaling."""
+    assert place.tangent is not None
+    assert new.tangent is not None
+    bend = new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step)
+    return replace(new, bend=bend, scaling=stiffness_scaling(new.at))
+
+
+def _value(place: EquilibriumPoint, k: int) -> float:
+    assert place.stability is not None
+    return float(place.stability.values[k])
+
+
+def _critical(place: EquilibriumPoint, k: int) -> np.ndarray:
+    """The direction without stiffness, of unit length; along the path at a limit point that no eigenvalue tells of."""
+    assert place.tangent is not None
+    direction = place.tangent.q if k < 0 or place.stability is None else place.stability.directions[:, k]
+    length = place.metric.length(Direction(direction, place.multipliers, 0.0))
+    direction = direction / length if length > 0 else direction
+    return np.asarray(direction * (np.sign(direction[leading(direction)]) or 1.0))

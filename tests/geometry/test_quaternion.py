@@ -1,0 +1,48 @@
+"""Quaternions as arrays: against their symbolic counterparts, many at once, in the places where a formula could fail."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pliant.geometry import quaternion, so3
+
+angles = st.lists(st.floats(-7, 7), min_size=3, max_size=3).map(np.array)
+
+
+def matrix(vector: np.ndarray) -> np.ndarray:
+    return np.asarray(so3.exp(vector))
+
+
+@given(angles, angles)
+def test_products_are_those_of_the_matrices(a: np.ndarray, b: np.ndarray) -> None:
+    R = np.array([matrix(a), matrix(b)])
+    Q = quaternion.from_matrix(R)
+    both = quaternion.product(Q[:1], Q[1:])[0]
+    assert np.allclose(np.asarray(so3.quaternion_matrix(both)), R[0] @ R[1], atol=1e-14)
+    back = quaternion.product(quaternion.conjugate(Q), Q)
+    assert np.allclose(back, [1, 0, 0, 0], atol=1e-14)
+
+
+@given(angles)
+def test_a_matrix_has_one_quaternion(vector: np.ndarray) -> None:
+    R = matrix(vector)
+    symbolic = np.asarray(so3.matrix_quaternion(R)).ravel()
+    found = quaternion.from_matrix(R)
+    assert found[0] >= 0
+    assert min(np.abs(found - symbolic).max(), np.abs(found + symbolic).max()) < 1e-14
+
+
+@pytest.mark.parametrize("axis", np.eye(3))
+def test_half_turns(axis: np.ndarray) -> None:
+    found = quaternion.from_matrix(matrix(np.pi * axis))
+    assert np.allclose(np.abs(found), [0, *axis], atol=1e-15)
+
+
+@given(angles, angles)
+def test_the_smallest_turn_between_directions(a: np.ndarray, b: np.ndarray) -> None:
+    a, b = (matrix(x)[:, 2] for x in (a, b))
+    for target in (b, a, -a):
+        turn = quaternion.between(a, target)
+        assert np.allclose(np.asarray(so3.quaternion_matrix(turn)) @ a, target, atol=1e-7)
+        assert abs(turn[1:] @ a) < 1e-7

@@ -1,0 +1,138 @@
+"""Linearizations against formulas and against differences of the nonlinear equations."""
+
+import numpy as np
+import pytest
+
+from pliant import State, derive, equilibrium, linearize, load, load_text
+
+CART_POLE = """
+pliant: 1
+parameters: {push: {value: 0 N, input: true}, kick: {value: 0 N*m, input: true}}
+bodies:
+  cart: {mass: 2 kg}
+  pole:
+    mass: 0.5 kg
+    center_of_mass: [0, 0, 0.3 m]
+    inertia: {principal: [0.01, 0.01, 0.001]}
+    frames: {tip: {position: [0, 0, 0.6 m]}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x, displacement: {input: =push, damper: 0.4}}
+  hinge: {type: revolute, parent: cart, child: pole, axis: y, angle: {input: =kick + 0.1 m*push}}
+outputs:
+  tip: {frame: pole.tip, quantity: position}
+  speed: {frame: pole.tip, quantity: velocity, component: x}
+  felt: {frame: pole.tip, quantity: acceleration, component: x}
+"""
+
+
+def test_cart_pole_has_the_textbook_matrices():
+    space = linearize(derive(load_text(CART_POLE)), at=State(np.zeros(2), np.zeros(2)))
+    M = np.array([[2.5, 0.5 * 0.3], [0.5 * 0.3, 0.01 + 0.5 * 0.09]])
+    K = np.array([[0, 0], [0, -0.5 * 9.81 * 0.3]])
+    C = np.diag([0.4, 0.0])
+    inputs = np.array([[1.0, 0.0], [0.1, 1.0]])
+    np.testing.assert_allclose(space.A[:2], np.hstack([np.zeros((2, 2)), np.eye(2)]), atol=1e-12)
+    np.testing.assert_allclose(space.A[2:], -np.linalg.solve(M, np.hstack([K, C])), atol=1e-10)
+    np.testing.assert_allclose(space.B[2:], np.linalg.solve(M, inputs), atol=1e-10)
+    assert space.inputs == ("push", "kick")
+    assert space.outputs == ("tip.x", "tip.y", "tip.z", "speed", "felt")
+
+
+def _by_differences(eqs, state, independent, h=1e-6):
+    """A by central differences of the constrained motion: independent values are moved, the others follow."""
+    chosen = [eqs.rates.index(name) for name in independent]
+    others = [i for i in range(len(eqs.rates)) if i not in chosen]
+
+    def rate(y, y_dot):
+        q = state.q.copy()
+        q[chosen] = y
+        for _ in range(30):
+            c = eqs.constraints(q)
+            if not others:
+                break
+            q[others] -= np.linalg.solve(c.jacobian.toarray()[:, others], c.value)
+        v = np.zeros(len(eqs.rates))
+        v[chosen] = y_dot
+        J = eqs.constraints(q, v).jacobian.toarray()
+        if others:
+            v[others] = -np.linalg.solve(J[:, others], J[:, chosen] @ y_dot)
+        a, _ = eqs.forward_dynamics(q, v)
+        return np.concatenate([y_dot, a[chosen]])
+
+    x = np.concatenate([state.q[chosen], state.v[chosen]])
+    f = len(chosen)
+    columns = []
+    for k in range(2 * f):
+        step = np.zeros(2 * f)
+        step[k] = h
+        columns.append((rate((x + step)[:f], (x + step)[f:]) - rate((x - step)[:f], (x - step)[f:])) / (2 * h))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("independent", [("q1",), ("q3",)])
+def test_moving_four_bar_is_linearized_exactly(independent):
+    eqs = derive(load("four_bar"))
+    q, _ = eqs.initial_state()
+    J = eqs.constraints(q).jacobian.toarray()
+    v = np.array([2.0, 0.0, 0.0])
+    v[1:] = -np.linalg.solve(J[:, 1:], J[:, 0] * 2.0)
+    state = State(q, v)
+    space = linearize(eqs, at=state, independent=independent)
+    np.testing.assert_allclose(space.A, _by_differences(eqs, space.state, independent), rtol=1e-5, atol=1e-4)
+
+
+def test_a_spinning_body_is_linearized_exactly():
+    eqs = derive(load("tumbling_body"))
+    q, v = eqs.initial_state()
+    bound = eqs.binding
+    space = linearize(eqs, at=State(q, v))
+    n, h = len(v), 1e-6
+    for k in range(n):
+        e = np.zeros(n)
+        e[k] = h
+        by_q = (bound.forward(0, bound.increment(q, e), v)[0] - bound.forward(0, bound.increment(q, -e), v)[0]) / (
+            2 * h
+        )
+        by_v = (bound.forward(0, q, v + e)[0] - bound.forward(0, q, v - e)[0]) / (2 * h)
+        np.testing.assert_allclose(space.A[n:, k], by_q, atol=1e-6)
+        np.testing.assert_allclose(space.A[n:, n + k], by_v, atol=1e-6)
+    # the increments of a rotating frame turn with it
+    w = v[3:]
+    np.testing.assert_allclose(space.A[3:6, 3:6], -np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]))
+
+
+def test_output_rows_match_differences():
+    eqs = derive(load_text(CART_POLE))
+    q, v = np.array([0.1, 0.7]), np.array([0.3, -1.1])
+    space = linearize(eqs, at=State(q, v))
+    from pliant.equations.outputs import evaluate_outputs
+
+    def outputs(x, u=(0.0, 0.0)):
+        bound = eqs.at(inputs=dict(zip(eqs.inputs, u, strict=True))).binding
+        a, multipliers = bound.forward(0.0, x[:2], x[2:])
+        out = evaluate_outputs(eqs.model, bound, 0.0, x[:2], x[2:], a, multipliers, 0.0)
+        return np.array([*out["tip"], out["speed"], out["felt"]])
+
+    x, h = np.concatenate([q, v]), 1e-6
+    for k in range(4):
+        e = h * np.eye(4)[k]
+        np.testing.assert_allclose(space.C[:, k], (outputs(x + e) - outputs(x - e)) / (2 * h), atol=2e-7)
+    for k in range(2):
+        e = 1e-3 * np.eye(2)[k]
+        np.testing.assert_allclose(space.D[:, k], (outputs(x, e) - outputs(x, -e)) / 2e-3, atol=1e-9)
+
+
+def test_python_control_takes_it():
+    control = pytest.importorskip("control")
+    eqs = derive(load("cart_pole"))
+    system = linearize(eqs, at=equilibrium(eqs).state).to_control()
+    assert isinstance(system, control.StateSpace)
+    assert system.nstates == 4
+
+
+def test_wrong_choice_of_independent_coordinates_is_refused():
+    from pliant.solve.independent_coordinates import PartitionError
+
+    eqs = derive(load("four_bar"))
+    with pytest.raises(PartitionError, match="1 independent rates here; 2 were chosen"):
+        linearize(eqs, independent=("q1", "q2"))
