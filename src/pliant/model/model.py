@@ -162,6 +162,7 @@ def _restored(key: str, spec: RobotSpec, structural: frozenset[str]) -> Model:
     model = _known.get(key)
     if model is None:
         model = _known[key] = compile_model(spec, structural)
+        model.once("key", lambda: key)  # on its way back it is known by the same key
     return model
 
 
