@@ -354,7 +354,13 @@ def test_an_extended_kalman_filter_goes_on(way: Callable[[Any], Any]) -> None:
 def test_designs_and_plans(way: Callable[[Any], Any]) -> None:
     _, space = upright()
     sampled = discretize(space, SAMPLE)
-    found = [sampled, lqr(sampled, **WEIGHTS), reduce(space, keep=2), Goal({"rail": 0.0}), Limits(lower={"force": -1.0})]
+    found = [
+        sampled,
+        lqr(sampled, **WEIGHTS),
+        reduce(space, keep=2),
+        Goal({"rail": 0.0}),
+        Limits(lower={"force": -1.0}),
+    ]
     for thing in found:
         other = way(thing)
         assert type(other) is type(thing)
