@@ -4,7 +4,7 @@
     python benchmarks/arm_rate.py --json       one JSON object
     python benchmarks/arm_rate.py --states N   random states of the comparison of energies (1,000,000; 0 leaves it out)
 
-Forward dynamics are those of the compiled engine in a loop in C, one thread, over random states, without calls from Python.
+Forward dynamics are those of the compiled equations in a loop in C, one thread, over random states, without calls from Python.
 The fastest of many short rounds counts, because other work on the machine only ever adds time. "cc" is the exact mass in closed
 form, "cog" the lumped mass, "quadrature" the same arc with its mass at five Gauss points. Experiments are the three published
 ones of `three_section_arm`, simulated as they stand in the model file; the fastest of several runs counts.
@@ -19,20 +19,23 @@ import argparse
 import ctypes
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 import pliant
-from pliant.equations.compiling import KERNEL_FLAGS
-from pliant.equations.libraries import build_library
-from pliant.equations.tables import InputPlan
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
 from pliant.geometry import se3
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod import Cog
@@ -76,13 +79,11 @@ def published_arm(kind: str, variant: str = "") -> Any:
     return pliant.derive(spec)
 
 
-def chain(kind: str, count: int) -> CompiledEngine:
+def chain(kind: str, count: int) -> Binding:
     """An arm of so many sections, ready to evaluate."""
     if kind != "quadrature":
         text = CHAIN.format(length=0.15 * count, kind=kind, count=count)
-        engine = pliant.derive(pliant.load_text(text)).bind(None, None)
-        assert isinstance(engine, CompiledEngine), "this benchmark needs a C compiler"
-        return engine
+        return pliant.derive(pliant.load_text(text)).binding
     builder, node = SystemBuilder(), 0
     builder.gravity([0, 0, -9.81])
     coordinates = ArcCoordinates("muscles")
@@ -96,27 +97,36 @@ def chain(kind: str, count: int) -> CompiledEngine:
         for number, weight in zip(nodes, weights / 2, strict=False):
             builder.mass(number, weight * 0.1, ca.DM.zeros(3), weight * disc, se3.identity())
         node = nodes[-1]
-    engine = CompiledEngine(builder.build(), InputPlan())
-    engine.theta[:] = engine.system.constants.numbers
-    return engine
+    return Binding.of(Program(builder.build(), InputPlan()))
 
 
-def microseconds(engine: CompiledEngine) -> float:
-    """One evaluation of the forward dynamics, in a loop in C."""
-    library = ctypes.CDLL(str(build_library("arm_rate", {"loop.c": LOOP}, ["loop.c"], KERNEL_FLAGS)))
+@cache
+def compiled_loop() -> ctypes.CDLL:
+    """The loop in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "loop.c").write_text(LOOP, encoding="utf-8")
+        command = [*shlex.split(os.environ.get("CC", "cc")), "-O2", "-fPIC", "-shared", "-o", "loop.so", "loop.c"]
+        subprocess.run(command, cwd=folder, check=True)
+        library = ctypes.CDLL(str(Path(folder, "loop.so")))
     library.loop.restype = ctypes.c_double
+    return library
+
+
+def microseconds(binding: Binding) -> float:
+    """One evaluation of the forward dynamics, in a loop in C."""
+    library, workspace = compiled_loop(), binding.program.workspace(binding)
     rng = np.random.default_rng(0)
-    q, v = rng.uniform(0, 0.07, (STATES, engine.nq)), rng.uniform(-0.15, 0.15, (STATES, engine.nv))
-    a, forward = np.zeros(engine.nv), ctypes.cast(engine.library.pl_forward, ctypes.c_void_p)
+    q, v = rng.uniform(0, 0.07, (STATES, binding.nq)), rng.uniform(-0.15, 0.15, (STATES, binding.nv))
+    a, forward = np.zeros(binding.nv), ctypes.cast(workspace.library.pl_forward, ctypes.c_void_p)
     best = np.inf
     for _ in range(ROUNDS):
         start = time.perf_counter()
         library.loop(
             forward,
-            ctypes.c_void_p(engine._work),
+            ctypes.c_void_p(workspace.address),
             STATES,
             REPEATS,
-            engine.nq,
+            binding.nq,
             ctypes.c_void_p(q.ctypes.data),
             ctypes.c_void_p(v.ctypes.data),
             ctypes.c_void_p(a.ctypes.data),
@@ -139,11 +149,11 @@ def energy_errors(states: int) -> dict[str, Any]:
     """Kinetic energy of `cog` against `cc`, ten sections: mean, mean absolute and worst difference over the largest, and
     how many states lie between which differences."""
     rng = np.random.default_rng(0)
-    engines = [chain(kind, 10) for kind in ("cc", "cog")]
+    bindings = [chain(kind, 10) for kind in ("cc", "cog")]
     exact, lumped = np.empty(states), np.empty(states)
     for i in range(states):
         q, v = rng.uniform(0, 0.07, 30), rng.uniform(-0.15, 0.15, 30)
-        exact[i], lumped[i] = (engine.energies(0.0, q, v)[0] for engine in engines)
+        exact[i], lumped[i] = (binding.energies(0.0, q, v)[0] for binding in bindings)
     error = (lumped - exact) / exact.max()
     counts, edges = np.histogram(error, bins=BINS)
     return {
@@ -160,7 +170,7 @@ def cold_seconds(kind: str, count: int) -> float:
     text = CHAIN.format(length=0.15 * count, kind=kind, count=count)
     code = (
         "import sys, time, pliant; text = sys.stdin.read(); start = time.perf_counter(); "
-        "pliant.derive(pliant.load_text(text)).bind(None, None); print(time.perf_counter() - start)"
+        "pliant.derive(pliant.load_text(text)).binding; print(time.perf_counter() - start)"
     )
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PLIANT_CACHE": folder}
@@ -172,7 +182,7 @@ def cold_seconds(kind: str, count: int) -> float:
 
 def measure(states: int) -> dict[str, Any]:
     """Everything, as the JSON object."""
-    rates = {kind: microseconds(published_arm(kind).bind(None, None)) for kind in ("cc", "cog")}
+    rates = {kind: microseconds(published_arm(kind).binding) for kind in ("cc", "cog")}
     growth = {
         kind: {str(count): microseconds(chain(kind, count)) for count in COUNTS} for kind in ("cc", "cog", "quadrature")
     }
@@ -209,6 +219,7 @@ def table(found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure and print."""
+    os.environ.setdefault("PLIANT_COMPILE", "wait")  # what is measured is compiled code
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--states", type=int, default=1_000_000, help="random states of the comparison of energies")

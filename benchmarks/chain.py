@@ -31,8 +31,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.tables import InputPlan
+from pliant.equations.binding import Binding
+from pliant.equations.program import Program
 from pliant.geometry import se3, so3
+from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import SCREW
 
@@ -44,7 +46,7 @@ ROUND_SECONDS = 0.02
 
 
 def bodies(count: int) -> list[dict[str, Any]]:
-    """Random placements and inertias, the same for both engines; axes x, y, z in turn."""
+    """Random placements and inertias, the same for both libraries; axes x, y, z in turn."""
     rng = np.random.default_rng(0)
     out = []
     for i in range(count):
@@ -62,7 +64,7 @@ def bodies(count: int) -> list[dict[str, Any]]:
     return out
 
 
-def our_chain(count: int) -> CompiledEngine:
+def our_chain(count: int) -> Binding:
     """The chain in this package, ready to evaluate."""
     builder = SystemBuilder()
     builder.gravity(GRAVITY)
@@ -71,10 +73,7 @@ def our_chain(count: int) -> CompiledEngine:
         builder.element(builder.last_node(), [(SCREW, placement, [0, 0, 0, *body["axis"]])])
         node = builder.last_node()
         builder.mass(node, body["mass"], ca.DM(body["com"]), ca.DM(body["inertia"]), se3.identity())
-    system = builder.build()
-    engine = CompiledEngine(system, InputPlan())
-    engine.theta[:] = system.constants.numbers
-    return engine
+    return Binding.of(Program(builder.build(), InputPlan()))
 
 
 def their_chain(count: int) -> tuple[Any, Any]:
@@ -117,23 +116,23 @@ def state(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def side_by_side(count: int) -> dict[str, float]:
-    """Times [us] of both engines for one chain, and the largest relative difference of their results."""
+    """Times [us] of both libraries for one chain, and the largest relative difference of their results."""
     import pinocchio as pin
 
-    engine, (model, data) = our_chain(count), their_chain(count)
+    binding, (model, data) = our_chain(count), their_chain(count)
     (q, v), tau = state(count), np.zeros(count)
     times = fastest(
         {
-            "forward_us": lambda: engine.forward(0.0, q, v),
+            "forward_us": lambda: binding.forward(0.0, q, v),
             "aba_local_us": lambda: pin.aba(model, data, q, v, tau),
             "aba_world_us": lambda: pin.aba(model, data, q, v, tau, pin.Convention.WORLD),
-            "derivatives_us": lambda: engine.forward_derivatives(0.0, q, v),
+            "derivatives_us": lambda: binding.forward_derivatives(0.0, q, v),
             "pinocchio_derivatives_us": lambda: pin.computeABADerivatives(model, data, q, v, tau),
         }
     )
     times["pinocchio_aba_us"] = min(times.pop("aba_local_us"), times.pop("aba_world_us"))
     pin.computeABADerivatives(model, data, q, v, tau)
-    ours, theirs = engine.forward_derivatives(0.0, q, v), (data.ddq, data.ddq_dq, data.ddq_dv)
+    ours, theirs = binding.forward_derivatives(0.0, q, v), (data.ddq, data.ddq_dq, data.ddq_dv)
     times["difference"] = max(
         np.abs(x - y).max() / np.abs(y).max() for x, y in zip(ours, theirs, strict=True) if y.any()
     )
@@ -151,8 +150,7 @@ def derive_and_compile(count: int, folder: Path) -> float:
 def compile_only(count: int) -> float:
     """Seconds to build a chain and to evaluate it once."""
     start = time.perf_counter()
-    engine = our_chain(count)
-    engine.forward(0.0, *state(count))
+    our_chain(count).forward(0.0, *state(count))
     return time.perf_counter() - start
 
 
@@ -166,8 +164,8 @@ def measure(joints: int) -> dict[str, Any]:
     main, single = side_by_side(joints), side_by_side(1)
     growth = {}
     for count in GROWTH:
-        engine, (q, v) = our_chain(count), state(count)
-        growth[str(count)] = fastest({"us": lambda e=engine, q=q, v=v: e.forward(0.0, q, v)})["us"]  # type: ignore[misc]
+        binding, (q, v) = our_chain(count), state(count)
+        growth[str(count)] = fastest({"us": lambda e=binding, q=q, v=v: e.forward(0.0, q, v)})["us"]  # type: ignore[misc]
     return {
         "joints": joints,
         **{name: round(value, 2) for name, value in main.items() if name != "difference"},
@@ -220,6 +218,7 @@ def _row(name: str, ours: float, theirs: float) -> str:
 
 def main() -> None:
     """Command line."""
+    os.environ.setdefault("PLIANT_COMPILE", "wait")  # what is measured is compiled code
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.add_argument("--joints", type=int, default=60, help="length of the chain compared with Pinocchio")
