@@ -38,7 +38,7 @@ def platform_tag() -> str:
     return next(tag for tag in platform_tags() if not tag.startswith(("manylinux", "musllinux")))
 
 
-class RuntimeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
+class RuntimeBuildHook(BuildHookInterface):
     """Builds `src/pliant/equations/binary` for wheels and editable installs."""
 
     PLUGIN_NAME = "custom"

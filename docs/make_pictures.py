@@ -67,7 +67,7 @@ def draw_report() -> None:
     rest = pliant.equilibrium(eqs, **AT_REST["trunk"])
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        write_report(page, eqs, [pliant.modes(eqs, at=rest.state, count=4, **AT_REST["trunk"])])
+        write_report(eqs, page, [pliant.modes(eqs, at=rest.state, count=4, **AT_REST["trunk"])])
         options = webdriver.ChromeOptions()
         options.binary_location = chromium
         flags = "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --window-size=900,700"

@@ -17,6 +17,7 @@ show_by(
         "RobotSpec.text": "pliant.view.tables:text",
         "RobotSpec.html": "pliant.view.notebook:spec_html",
         "Equations.html": "pliant.view.notebook:equations_html",
+        "Equations.report": "pliant.view.report:write_report",
         "Equilibrium.html": "pliant.view.notebook:equilibrium_html",
         "Modes.html": "pliant.view.notebook:modes_html",
         "Result.html": "pliant.view.notebook:result_html",

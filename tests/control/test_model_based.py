@@ -134,7 +134,9 @@ def test_pressures_that_hold_a_soft_tip_are_found(soft: pliant.Equations) -> Non
 def test_a_soft_tip_is_brought_to_its_place_by_a_wrong_model(soft: pliant.Equations) -> None:
     limits = Limits(lower=dict.fromkeys(soft.inputs, 0.0), upper=dict.fromkeys(soft.inputs, 2e5))
     target = np.array([0.008, -0.005])
-    controller = StaticControl(soft, FramePosition("tip", "xy"), Reference.constant(target), limits=limits, integral=3.0)
+    controller = StaticControl(
+        soft, FramePosition("tip", "xy"), Reference.constant(target), limits=limits, integral=3.0
+    )
     stiffer = {"youngs_modulus": 1.2 * soft.parameters["youngs_modulus"]}
     method = pliant.GeneralizedAlpha(step=0.005)
     start = pliant.equilibrium(soft, parameters=stiffer)

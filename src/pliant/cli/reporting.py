@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pliant.cli.common import CommandError, say
-from pliant.view.report import write_report
+from pliant.language.display import shown
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -35,7 +35,7 @@ def save_report(file: str | None, eqs: Equations, findings: Sequence[Any]) -> No
     if file is None:
         return
     try:
-        write_report(file, eqs, findings)
+        shown("Equations.report", eqs, file, findings)
     except OSError as reason:
         raise CommandError(f"cannot write {file}: {reason.strerror}") from None
     say(f"report in {file}")

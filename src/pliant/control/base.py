@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from functools import partial
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -121,8 +122,8 @@ class TaskController(ControllerBase):
         value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in self.path])
         rate = ca.jacobian(value, t)
         functions = [ca.Function("path", [t], [ca.densify(x)]) for x in (value, rate, ca.jacobian(rate, t))]
+        return Reference(*(partial(_numbers, function) for function in functions))
 
-        def numbers(function: Any) -> Callable[[float], np.ndarray]:
-            return lambda time: np.asarray(function(time)).ravel()
 
-        return Reference(*map(numbers, functions))
+def _numbers(function: ca.Function, t: float) -> np.ndarray:
+    return np.asarray(function(t)).ravel()

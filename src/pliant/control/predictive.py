@@ -15,7 +15,7 @@ from scipy.optimize import lsq_linear
 
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
-from pliant.control.task import checked_values
+from pliant.control.task import CheckedValues
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
 from pliant.solve.linear.state_space import linearize
@@ -93,7 +93,7 @@ class Predictive:
         self._shortfalls.reset()
         self.seconds.clear()
         response, free, _ = self._predicted(now)
-        self._wanted = checked_values(self.reference, free.shape[1], f"{named(self)}: the reference")
+        self._wanted = CheckedValues(self.reference, free.shape[1], f"{named(self)}: the reference")
         self._program(response.reshape(free.size, -1), np.zeros(free.size))
         self.setup_seconds = time.perf_counter() - begin
 

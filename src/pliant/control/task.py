@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -25,7 +26,7 @@ class Reference:
         """A point to stay at."""
         point = np.asarray(value, dtype=float)
         zero = np.zeros_like(point)
-        return cls(lambda t: point, lambda t: zero, lambda t: zero)
+        return cls(*(partial(_held, x) for x in (point, zero, zero)))
 
     @classmethod
     def circle(
@@ -34,26 +35,14 @@ class Reference:
         """centre + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
         c, a, b = (np.asarray(x, dtype=float) for x in (centre, first, second))
         w = 2 * np.pi * frequency
-        return cls(
-            lambda t: c + a * np.cos(w * t) + b * np.sin(w * t),
-            lambda t: w * (b * np.cos(w * t) - a * np.sin(w * t)),
-            lambda t: -w * w * (a * np.cos(w * t) + b * np.sin(w * t)),
-        )
+        turned = ((c, a, b), (0 * c, w * b, -w * a), (0 * c, -w * w * a, -w * w * b))
+        return cls(*(partial(_on_ellipse, w, *axes) for axes in turned))
 
     @classmethod
     def through(cls, time: Sequence[float], values: Sequence[Sequence[float]]) -> Reference:
         """A smooth path through values (n x k) at times [s], at rest before and after."""
         spline = CubicSpline(np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped")
-        begin, end = float(time[0]), float(time[-1])
-
-        def inside(t: float) -> bool:
-            return begin <= t <= end
-
-        return cls(
-            lambda t: np.asarray(spline(np.clip(t, begin, end))),
-            lambda t: np.asarray(spline(t, 1)) * inside(t),
-            lambda t: np.asarray(spline(t, 2)) * inside(t),
-        )
+        return cls(*(partial(_on_spline, spline, derivative) for derivative in range(3)))
 
     def __call__(self, t: float) -> np.ndarray:
         """The value at a time [s], so that a path is a reference of `Predictive` too."""
@@ -61,31 +50,48 @@ class Reference:
 
     def checked(self, size: int, title: str) -> Reference:
         """The same path, which refuses to be followed where it has not `size` finite values; `title` says by whom."""
-
-        def of(function: Callable[[float], Sequence[float] | np.ndarray], what: str) -> Callable[[float], np.ndarray]:
-            return checked_values(function, size, f"{title}: {what}")
-
         return Reference(
-            of(self.value, "the path"), of(self.rate, "the rate of the path"),
-            of(self.acceleration, "the acceleration of the path"),
-        )  # fmt: skip
+            CheckedValues(self.value, size, f"{title}: the path"),
+            CheckedValues(self.rate, size, f"{title}: the rate of the path"),
+            CheckedValues(self.acceleration, size, f"{title}: the acceleration of the path"),
+        )
 
 
-def checked_values(
-    function: Callable[[float], Sequence[float] | np.ndarray], size: int, title: str
-) -> Callable[[float], np.ndarray]:
+@dataclass(frozen=True)
+class CheckedValues:
     """A function of time [s] that refuses to give anything but `size` finite numbers; `title` says of what."""
 
-    def at(t: float) -> np.ndarray:
+    function: Callable[[float], Sequence[float] | np.ndarray]
+    size: int
+    title: str
+
+    def __call__(self, t: float) -> np.ndarray:
+        """The values at a time [s]."""
         with np.errstate(all="ignore"):
-            found = np.asarray(function(t), dtype=float)
-        if found.shape != (size,):
-            raise ValueError(f"{title} has {found.size} values for {size} components; give one for each")
+            found = np.asarray(self.function(t), dtype=float)
+        if found.shape != (self.size,):
+            raise ValueError(f"{self.title} has {found.size} values for {self.size} components; give one for each")
         if not np.all(np.isfinite(found)):
-            raise ValueError(f"{title} is {found.tolist()} at t = {t:g} s; it must be finite throughout the run")
+            raise ValueError(f"{self.title} is {found.tolist()} at t = {t:g} s; it must be finite throughout the run")
         return found
 
-    return at
+
+# Functions of time are these and not lambdas, so that paths, and controllers that follow them, can be pickled.
+
+
+def _held(value: np.ndarray, t: float) -> np.ndarray:
+    return value
+
+
+def _on_ellipse(w: float, centre: np.ndarray, a: np.ndarray, b: np.ndarray, t: float) -> np.ndarray:
+    return np.asarray(centre + a * np.cos(w * t) + b * np.sin(w * t))
+
+
+def _on_spline(spline: CubicSpline, derivative: int, t: float) -> np.ndarray:
+    begin, end = spline.x[0], spline.x[-1]
+    if derivative == 0:
+        return np.asarray(spline(np.clip(t, begin, end)))
+    return np.asarray(spline(t, derivative)) * bool(begin <= t <= end)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import least_squares
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
@@ -302,7 +302,7 @@ def _confidence(J: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.nda
     covariance = np.linalg.pinv(J.T @ J) * variance
     deviation = np.sqrt(np.diag(covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
-    return deviation, deviation * float(student.ppf(0.975, independent)), covariance / np.outer(safe, safe)
+    return deviation, deviation * float(stdtrit(independent, 0.975)), covariance / np.outer(safe, safe)
 
 
 def cycles(recording: Recording, inputs: Sequence[str], *, share: float = 0.05) -> np.ndarray:

@@ -166,6 +166,7 @@ def _restored(key: str, compiled: RobotSpec, structural: frozenset[str], written
     model = _known.get(key)
     if model is None:
         model = _known[key] = compile_model(compiled, structural, written=written)
+        model.once("key", lambda: key)  # on its way back it is known by the same key
     return model
 
 

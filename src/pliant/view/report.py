@@ -49,7 +49,7 @@ class Compared:
         return tuple(note for row in self.rows for note in row.notes)
 
 
-def write_report(path: str | os.PathLike[str], eqs: Equations, findings: Sequence[Any]) -> None:
+def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> None:
     """Write the page about a robot and what was found (see `report`), whole or not at all."""
     write_whole(pathlib.Path(path), encoded(report(eqs, findings)))
 

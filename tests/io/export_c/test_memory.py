@@ -64,6 +64,47 @@ def test_steps_take_no_memory(text: str, method: str, tmp_path: Path) -> None:
     assert bad == 0
 
 
+RUN_OUT = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "robot_.h"
+static long left, taken;
+void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t), __real_free(void *);
+static void *count(void *p) { return taken += p != NULL, p; }
+void *__wrap_malloc(size_t n) { return left-- > 0 ? count(__real_malloc(n)) : NULL; }
+void *__wrap_calloc(size_t n, size_t m) { return left-- > 0 ? count(__real_calloc(n, m)) : NULL; }
+void *__wrap_realloc(void *p, size_t n) {
+  if (left-- <= 0) return NULL;
+  return p ? __real_realloc(p, n) : count(__real_realloc(p, n));
+}
+void __wrap_free(void *p) { taken -= p != NULL, __real_free(p); }
+int main(void) {
+  long leaks = 0;
+  for (long n = 0;; ++n) {
+    left = n;
+    robot_robot *robot = robot_new();
+    if (!robot) {
+      leaks += taken != 0;
+      continue;
+    }
+    robot_free(robot);
+    leaks += taken != 0;
+    printf("%ld %ld\\n", n, leaks);
+    return 0;
+  }
+}
+"""
+
+
+@needs_gcc
+def test_a_robot_without_memory_is_a_null_pointer_and_nothing_leaks(tmp_path: Path) -> None:
+    export = exported(NET[: NET.index("constraints:")], tmp_path / "c", "generalized_alpha")
+    wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "free")]
+    needed, leaks = numbers(export.build(export.write(RUN_OUT), *wrap))[0]
+    assert needed > 5
+    assert leaks == 0
+
+
 FACTOR = """
 #include <stdio.h>
 #include <stdlib.h>
