@@ -31,6 +31,9 @@ QuaternionEntry: TypeAlias = Annotated[tuple[Number, Number, Number, Number] | O
 QuaternionVectorEntry: TypeAlias = Annotated[tuple[Number, Number, Number] | Orientation, ValueOrPart()]
 """Three fixed numbers x, y, z, the word `free`, or a free orientation."""
 
+Entries: TypeAlias = tuple[tuple[str, object], ...]
+"""Entries of a transform that may be free, with the labels of their coordinates."""
+
 
 class AxisTurn(Part):
     """Rotation about one axis by a fixed or free angle."""
@@ -39,6 +42,10 @@ class AxisTurn(Part):
     """The axis: x, y, z, or three numbers."""
     angle: AngleEntry
     """The angle: a value, `free`, or a coordinate."""
+
+    def entries(self) -> Entries:
+        """The angle."""
+        return ((f"r{self.axis}" if isinstance(self.axis, str) else "angle", self.angle),)
 
 
 class VectorTurn(Part):
@@ -55,12 +62,20 @@ class VectorTurn(Part):
             raise fault("mixed_vector", message, hint="make all three free, or turn about single axes", key="vector")
         return self
 
+    def entries(self) -> Entries:
+        """The three components."""
+        return tuple(zip(("rx", "ry", "rz"), self.vector, strict=True))
+
 
 class QuaternionTurn(Part):
     """Rotation by a quaternion (normalized); a free one is a unit quaternion state."""
 
     quaternion: QuaternionEntry
     """Four numbers w, x, y, z, or `free`, or an orientation with its start."""
+
+    def entries(self) -> Entries:
+        """The quaternion."""
+        return (("orientation", self.quaternion),)
 
 
 class QuaternionVectorTurn(Part):
@@ -69,12 +84,20 @@ class QuaternionVectorTurn(Part):
     quaternion_vector: QuaternionVectorEntry
     """Three numbers x, y, z, with w = sqrt(1 - x^2 - y^2 - z^2), or `free`, or an orientation."""
 
+    def entries(self) -> Entries:
+        """The vector part."""
+        return (("orientation", self.quaternion_vector),)
+
 
 class AxisAngleTurn(Part):
     """Fixed rotation about any axis."""
 
     axis_angle: AxisRotation
     """The axis and the angle."""
+
+    def entries(self) -> Entries:
+        """None that can be free."""
+        return ()
 
 
 Turn: TypeAlias = Annotated[
@@ -89,12 +112,20 @@ class Translate(Part):
     translate: tuple[LengthEntry, LengthEntry, LengthEntry]
     """Components along x, y, z [m]: values, `free`, or coordinates."""
 
+    def entries(self) -> Entries:
+        """The three components."""
+        return tuple(zip("xyz", self.translate, strict=True))
+
 
 class Rotate(Part):
     """A turn of the axes reached so far."""
 
     rotate: Turn
     """The rotation: about an axis, by a vector, by a quaternion, or by a quaternion's vector part."""
+
+    def entries(self) -> Entries:
+        """Those of the rotation."""
+        return self.rotate.entries()
 
 
 Transform: TypeAlias = Annotated[Translate | Rotate, ByKey("transform")]
@@ -131,26 +162,10 @@ joints:
     def coordinates(self) -> dict[str, Coordinate | Orientation]:
         """The free motions in order, by the labels described in the class."""
         found: dict[str, Coordinate | Orientation] = {}
-
-        def add(label: str, entry: object) -> None:
-            if isinstance(entry, (Coordinate, Orientation)):
+        for label, entry in (pair for transform in self.transforms for pair in transform.entries()):
+            if isinstance(entry, Coordinate | Orientation):
                 times = sum(known.partition("_")[0] == label for known in found)
                 found[f"{label}_{times + 1}" if times else label] = entry
-
-        for transform in self.transforms:
-            if isinstance(transform, Translate):
-                for label, entry in zip("xyz", transform.translate, strict=True):
-                    add(label, entry)
-            elif isinstance(transform.rotate, AxisTurn):
-                axis = transform.rotate.axis
-                add(f"r{axis}" if isinstance(axis, str) else "angle", transform.rotate.angle)
-            elif isinstance(transform.rotate, VectorTurn):
-                for label, turn in zip(("rx", "ry", "rz"), transform.rotate.vector, strict=True):
-                    add(label, turn)
-            elif isinstance(transform.rotate, QuaternionTurn):
-                add("orientation", transform.rotate.quaternion)
-            elif isinstance(transform.rotate, QuaternionVectorTurn):
-                add("orientation", transform.rotate.quaternion_vector)
         return found
 
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
@@ -174,22 +189,14 @@ joints:
                         add(slide(build, next(labels), axis))  # type: ignore[arg-type]
                 continue
             rotation = transform.rotate
-            if isinstance(rotation, AxisTurn) and isinstance(rotation.angle, Coordinate):
-                add(turn(build, next(labels), rotation.axis))
-            elif isinstance(rotation, VectorTurn) and isinstance(rotation.vector[0], Coordinate):
-                add(Step(ROTATION_VECTOR, (next(labels), next(labels), next(labels))))
-            elif isinstance(_quaternion(rotation), Orientation):
-                add(Step(ROTATION, (next(labels),)))
-            else:
+            free = [next(labels) for _, entry in rotation.entries() if isinstance(entry, Coordinate | Orientation)]
+            if not free:
                 fixed = se3.compose(fixed, (_fixed_turn(build, rotation), ca.DM.zeros(3)))
+            elif isinstance(rotation, AxisTurn):
+                add(turn(build, free[0], rotation.axis))
+            else:
+                add(Step(ROTATION_VECTOR if isinstance(rotation, VectorTurn) else ROTATION, tuple(free)))
         return steps, fixed
-
-
-def _quaternion(rotation: Turn) -> object:
-    """The quaternion entry of a turn, whichever of the two ways it is written."""
-    if isinstance(rotation, QuaternionTurn):
-        return rotation.quaternion
-    return rotation.quaternion_vector if isinstance(rotation, QuaternionVectorTurn) else None
 
 
 def _fixed_turn(build: Build, rotation: Turn) -> object:
