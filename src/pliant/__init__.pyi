@@ -3,7 +3,7 @@
 from . import control as control
 from . import plot as plot
 from ._version import __version__ as __version__
-from .control.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from .control.required_inputs import required_inputs as required_inputs
 from .equations.equations import Equations as Equations
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result

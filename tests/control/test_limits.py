@@ -107,7 +107,7 @@ def level(finger: pliant.Equations, **inputs: float) -> StateFeedback:
 
 
 def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equations) -> None:
-    found = pliant.inverse_dynamics(finger, [0.0], [0.0], [0.0], limits=Limits())
+    found = pliant.required_inputs(finger, [0.0], [0.0], [0.0], limits=Limits())
     # without limits one would push: half the torque each
     assert min(found.inputs.values()) < -40
     with pytest.raises(
@@ -116,7 +116,7 @@ def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equa
         level(finger, **found.inputs)
     assert "below its lower limit of 0 N" in str(told.value)
     assert "pretension" in str(told.value)
-    enough = pliant.inverse_dynamics(finger, [0.0], [0.0], [0.0])
+    enough = pliant.required_inputs(finger, [0.0], [0.0], [0.0])
     assert enough.inputs["extensor"] == pytest.approx(WEIGHT / 0.01, rel=1e-6)
     slack = level(finger, **enough.inputs)
     assert any("the input 'flexor'" in text and "one way only" in text for text in slack.warnings)

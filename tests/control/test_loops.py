@@ -179,7 +179,7 @@ def test_a_regulator_holds_states_of_rest_alone() -> None:
         "bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, 0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}\n"
         "joints: {hinge: {type: revolute, child: rod, axis: y, angle: {initial: 0.1 rad, input: =torque}}}\n"
         "control:\n"
-        "  hold: {type: lqr, about: start, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
+        "  hold: {type: lqr, about: initial, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
     )
     with pytest.raises(ValueError, match="controller 'hold': the robot does not rest in the state it should hold"):
         pliant.simulate(pliant.derive(pliant.load_text(text)), 0.1)

@@ -298,7 +298,7 @@ def test_predictions_are_prepared_before_the_first_sample() -> None:
         (lambda: Goal({"rail": float("nan")}), "Goal: rail must be a finite number"),
         (lambda: Goal(positions={"tip": [0.1, 0.2]}), "place of tip must have 3 entries"),
         (lambda: Goal(["rail"]), "Goal: coordinates must map names to numbers"),
-        (lambda: Sphere([0, 0], 0.1, ("tip",)), "Sphere: centre must have 3 entries"),
+        (lambda: Sphere([0, 0], 0.1, ("tip",)), "Sphere: center must have 3 entries"),
         (lambda: Sphere([0, 0, 0], -0.1, ("tip",)), "Sphere: radius must be a number at least 0"),
         (lambda: Sphere([0, 0, 0], 0.1, {"tip": -1.0}), "radius around tip must be a number at least 0"),
     ],

@@ -8,10 +8,10 @@ import casadi as ca
 import mpmath
 import numpy as np
 import pytest
+from pliant.equations.compiled import CompiledEngine
 
 from fit_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
-from pliant.equations.compiled import CompiledEngine
 from pliant.geometry import se3
 from pliant.language.faults import SpecError
 from pliant.model.inputs import InputPlan

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from pliant.control.limits import Limits
 from pliant.control.task import Coordinates, FramePosition, Path, Task
@@ -89,7 +89,7 @@ class TaskController(ControllerBase):
     """Coordinates that follow the path, in place of a frame."""
     path: Annotated[tuple[AnySignal, ...], Field(min_length=1), OneOrList()]
     """The path: one value or expression of `t` for each component or coordinate [m or rad]."""
-    least_squares: Literal["on", "off"] = "off"
+    least_squares: StrictBool = False
     """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
 
     @property

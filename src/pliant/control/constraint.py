@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import StrictBool
 
 from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
@@ -188,7 +189,7 @@ class ConstraintControlSpec(TaskController):
     type: Literal["constraint"] = "constraint"
     settling: Time
     """Time constant of errors [s]; they die out without swinging."""
-    integral: Literal["on", "off"] = "off"
+    integral: StrictBool = False
     """Whether errors that stay are integrated away."""
     damping: AngularSpeed = 0
     """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
@@ -219,7 +220,7 @@ control:
         """The controller."""
         number = plant.number
         return ConstraintControl(
-            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral == "on"),
+            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral),
             sample_time=number(self.sample_time), inputs=self.inputs, limits=self.input_limits(plant), damping=number(self.damping),
-            least_squares=self.least_squares == "on", parameters=plant.parameters, delay=number(self.delay), name=name,
+            least_squares=self.least_squares, parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

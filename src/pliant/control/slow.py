@@ -198,7 +198,7 @@ class _Search:
         found = model.eqs.frames(model.q, names=tuple(least), parameters=self.parameters)
         gaps, slopes = np.zeros(len(least)), np.zeros((len(least), by_input.shape[1]))
         for i, name in enumerate(least):
-            away = found[name].position - np.asarray(sphere.centre, dtype=float)
+            away = found[name].position - np.asarray(sphere.center, dtype=float)
             distance = float(np.linalg.norm(away)) + 1e-12
             J = model.eqs.frame_jacobian(name, model.q, parameters=self.parameters)[:3]
             gaps[i], slopes[i] = distance - least[name], away / distance @ J @ by_input

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pliant.control.base import TaskController
-from pliant.control.inverse_dynamics import inverse_dynamics
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
+from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Path, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
@@ -78,7 +78,7 @@ class StaticModel:
         bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(bound.nv)
         self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
-        found = inverse_dynamics(
+        found = required_inputs(
             self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
             preferred=self.values, inputs=self.values, parameters=self.parameters,
         )  # fmt: skip
@@ -428,6 +428,6 @@ control:
         return StaticControl(
             plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
             proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
-            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares,
             parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

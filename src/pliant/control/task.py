@@ -10,6 +10,7 @@ from scipy.interpolate import CubicSpline
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.language.arguments import known_keywords
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class Path:
         return cls(lambda t: point, lambda t: zero, lambda t: zero)
 
     @classmethod
-    def circle(cls, centre: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float) -> Path:
-        """centre + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
-        c, a, b = (np.asarray(x, dtype=float) for x in (centre, first, second))
+    @known_keywords({"centre": "center"})
+    def circle(cls, center: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float) -> Path:
+        """center + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
+        c, a, b = (np.asarray(x, dtype=float) for x in (center, first, second))
         w = 2 * np.pi * frequency
         return cls(
             lambda t: c + a * np.cos(w * t) + b * np.sin(w * t),

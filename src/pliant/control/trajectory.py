@@ -17,7 +17,7 @@ from scipy.interpolate import CubicHermiteSpline
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.language.arguments import mapping, number, vector
+from pliant.language.arguments import known_keywords, mapping, number, vector
 from pliant.solve.state import State
 
 
@@ -36,19 +36,20 @@ class Goal:
             vector(f"Goal: place of {name}", value, 3)
 
 
+@known_keywords({"centre": "center"})
 @dataclass(frozen=True)
 class Sphere:
-    """An obstacle of `radius` [m] at `centre` [m] in the world that the origins of `frames` stay out of.
+    """An obstacle of `radius` [m] at `center` [m] in the world that the origins of `frames` stay out of.
 
     frames: names, or names with the radius [m] of what is around each, which then stays out of it too.
     """
 
-    centre: Sequence[float]
+    center: Sequence[float]
     radius: float
     frames: tuple[str, ...] | Mapping[str, float]
 
     def __post_init__(self) -> None:
-        vector("Sphere: centre", self.centre, 3)
+        vector("Sphere: center", self.center, 3)
         number("Sphere: radius", self.radius, at_least=0)
         for name, around in self.frames.items() if isinstance(self.frames, Mapping) else ():
             number(f"Sphere: radius around {name}", around, at_least=0)
@@ -61,9 +62,9 @@ class Sphere:
 
     def clearance(self, eqs: Equations, q: np.ndarray, *, parameters: Values | None = None) -> float:
         """What is left between the obstacle and the nearest frame (with what is around it) in a pose [m]."""
-        least, centre = self.distances, np.asarray(self.centre, dtype=float)
+        least, center = self.distances, np.asarray(self.center, dtype=float)
         found = eqs.frames(q, names=tuple(least), parameters=parameters)
-        return min(float(np.linalg.norm(found[x].position - centre)) - least[x] for x in least)
+        return min(float(np.linalg.norm(found[x].position - center)) - least[x] for x in least)
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class _Problem:
         for name, least in sphere.distances.items():
             where = self._position(name).map(2 * self.n + 1)
             p = ca.repmat(ca.DM(self.parameters), 1, 2 * self.n + 1)
-            gap = where(self.q, p)[1] - np.asarray(sphere.centre, dtype=float)
+            gap = where(self.q, p)[1] - np.asarray(sphere.center, dtype=float)
             self.constraints.append((ca.vec(ca.sum1(gap**2)) / least**2, 1.0, np.inf))
 
     def objective(self, effort: Mapping[str, float] | float, time_weight: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.layout import Status
+from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
@@ -32,7 +32,7 @@ from pliant.solve.saving import At, Every
 from pliant.solve.state import assemble, given_state
 from pliant.solve.watch import Event, Now, Watcher
 
-GOING = (Status.OK, Status.MAX_STEPS)
+GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
 
 DEFAULT_TOLERANCE = 1e-6
@@ -177,7 +177,7 @@ class Job:
         pace = Pace(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in GOING and not (
-                status == Status.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
+                status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
                 pace.lap()
                 status = run.advance(pace.chunk)
@@ -191,7 +191,7 @@ class Job:
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
                 saver.look()
-                if status == Status.OK:
+                if status == RuntimeStatus.OK:
                     break
                 if failed := pace.look():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
@@ -267,10 +267,10 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
         return (
             "failed" if failed else "stopped"
         ), f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
-    if status == Status.OK:
+    if status == RuntimeStatus.OK:
         return "completed", f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
-    if status == Status.NOT_FINITE:
+    if status == RuntimeStatus.NOT_FINITE:
         # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
         known = 0 <= run.where < len(job.eqs.rates)
         name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
@@ -278,7 +278,7 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate."
         )
-    return "failed", f"{at}: {Status(status).meaning}"
+    return "failed", f"{at}: {RuntimeStatus(status).meaning}"
 
 
 # A file is written anew after ten times what writing it costs, taken as at least this [s].
@@ -297,6 +297,6 @@ class _Saver:
             return
         start = time.perf_counter()
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        self.job._result(self.run, Status.OK, "still running", "", timing, []).save(self.job.out)
+        self.job._result(self.run, RuntimeStatus.OK, "still running", "", timing, []).save(self.job.out)
         self.last = time.perf_counter()
         self.cost = max(LEAST_SAVE_COST, self.last - start)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from integrator_systems import setup
+from pliant.solve.integrator.interpolation import Ends, interpolate
 
 from pliant.solve.integrator import (
     METHODS,
@@ -13,14 +14,13 @@ from pliant.solve.integrator import (
     Method,
     Newmark,
     Rosenbrock,
+    RuntimeStatus,
     SemiImplicit,
-    Status,
     method_by_name,
 )
 from pliant.solve.integrator.explicit_runge_kutta import NODES
 from pliant.solve.integrator.explicit_runge_kutta import A as DORMAND_PRINCE
 from pliant.solve.integrator.group import Group
-from pliant.solve.integrator.interpolation import Ends, interpolate
 
 
 def test_methods_are_found_by_the_names_of_the_command_line():
@@ -113,8 +113,8 @@ def test_stages_stand_at_their_nodes():
 
 
 def test_every_status_has_a_meaning():
-    assert [status.value for status in Status] == list(range(9))
-    assert len({status.meaning for status in Status}) == 9
+    assert [status.value for status in RuntimeStatus] == list(range(9))
+    assert len({status.meaning for status in RuntimeStatus}) == 9
 
 
 # -- positions as a group --------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from pliant.solve.integrator import (
     Newmark,
     PythonRun,
     Rosenbrock,
+    RuntimeStatus,
     SemiImplicit,
-    Status,
     make_run,
 )
 
@@ -66,11 +66,11 @@ def test_fixed_steps_that_newton_cannot_solve_are_halved_alike_and_end_on_stops(
         run = prepare(
             setup("squeezed"), GeneralizedAlpha(step=step), 0.2, stops=(stop,), samples=times, in_python=in_python
         )
-        assert run.start() == Status.OK
+        assert run.start() == RuntimeStatus.OK
         reached = [0.0]
-        while (status := run.advance(1)) == Status.MAX_STEPS:
+        while (status := run.advance(1)) == RuntimeStatus.MAX_STEPS:
             reached.append(run.t)
-        assert status == Status.OK
+        assert status == RuntimeStatus.OK
         ends.append((run, np.array([*reached, run.t])))
     (run, reached), (other, others) = ends
     assert_same(run, other, 1e-8)
@@ -114,12 +114,12 @@ def test_a_run_in_pieces_is_the_same_run(method, in_python):
     times = np.linspace(0, 0.05, 4)
     whole = complete(system, chosen, 0.05, samples=times, in_python=in_python)
     pieces = prepare(system, chosen, 0.05, samples=times, in_python=in_python)
-    assert pieces.start() == Status.OK
+    assert pieces.start() == RuntimeStatus.OK
     statuses = []
-    while not statuses or statuses[-1] == Status.MAX_STEPS:
+    while not statuses or statuses[-1] == RuntimeStatus.MAX_STEPS:
         statuses.append(pieces.advance(3))
         assert pieces.sampled == np.sum(times <= pieces.t)
-    assert statuses[-1] == Status.OK
+    assert statuses[-1] == RuntimeStatus.OK
     assert_same(whole, pieces, 0.0)
 
 
@@ -128,9 +128,9 @@ def test_a_run_in_pieces_is_the_same_run(method, in_python):
 def test_a_fixed_step_that_does_not_divide_the_way_is_cut_evenly(method, in_python):
     system = setup("driven")
     run = prepare(system, METHODS[method](step=0.03), 0.1, stops=(0.05,), in_python=in_python)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     ends = []
-    while run.advance(1) == Status.MAX_STEPS:
+    while run.advance(1) == RuntimeStatus.MAX_STEPS:
         ends.append(run.t)
     # two steps to the stop, two to the end; never longer than asked for, and no sliver
     np.testing.assert_allclose([*ends, run.t], [0.025, 0.05, 0.075, 0.1], rtol=1e-14)
@@ -174,8 +174,8 @@ def test_a_prescribed_velocity_that_jumps_takes_effect_at_once(method, in_python
 def test_a_prescribed_position_that_jumps_is_refused(in_python):
     system = setup("jerked")
     run = prepare(system, GeneralizedAlpha(), 1.0, stops=(0.4,), in_python=in_python)
-    assert run.start() == Status.OK
-    assert run.advance(1000) == Status.POSITION_JUMPS
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(1000) == RuntimeStatus.POSITION_JUMPS
     assert run.t == 0.4
 
 
@@ -205,13 +205,13 @@ def test_a_pulse_during_rest_is_not_stepped_over(method):
 def test_inputs_changed_between_advances_take_effect_after_a_new_start(in_python):
     system = setup("held")
     run = prepare(system, ExplicitRungeKutta(step=0.25), 1.0, in_python=in_python)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     run.advance(2)
     assert (run.t, run.v[0]) == (0.5, 0.0)
     system.engine.held[:] = 4.0
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     assert run.a[0] == pytest.approx(2.0)
-    assert run.advance(10) == Status.OK
+    assert run.advance(10) == RuntimeStatus.OK
     assert run.v[0] == pytest.approx(1.0)
     assert run.work[1] == pytest.approx(1.0)
 
@@ -224,7 +224,7 @@ def test_a_run_returns_to_a_state_inside_its_last_step(in_python):
     run.start()
     run.advance(7)
     assert run.sampled == 15
-    assert run.go_to(0.137, exact.q, exact.v) == Status.OK
+    assert run.go_to(0.137, exact.q, exact.v) == RuntimeStatus.OK
     assert run.t == 0.137
     assert run.sampled == 14
     np.testing.assert_allclose(run.a, exact.a)
@@ -240,15 +240,15 @@ def test_divergence_names_the_rate(in_python):
     system.v[1] = 1e80
     run = prepare(system, ExplicitRungeKutta(step=0.1), 1.0, in_python=in_python)
     status = run.start() or run.advance(100)
-    assert status == Status.NOT_FINITE
+    assert status == RuntimeStatus.NOT_FINITE
     assert run.where in (0, 1)
 
 
 @BOTH
 def test_an_unstable_step_ends_as_not_finite(in_python):
     run = prepare(setup("spring", k=1e9), ExplicitRungeKutta(step=1e-2), 10.0, in_python=in_python)
-    assert run.start() == Status.OK
-    assert run.advance(10**5) == Status.NOT_FINITE
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(10**5) == RuntimeStatus.NOT_FINITE
     assert run.where == 0
     assert np.all(np.isfinite(run.q))
 
@@ -257,30 +257,30 @@ def test_an_unstable_step_ends_as_not_finite(in_python):
 def test_newton_gives_up_on_a_step_that_is_too_large(in_python):
     system = setup("four_bar")
     run = prepare(system, GeneralizedAlpha(step=5.0), 20.0, in_python=in_python)
-    assert run.start() == Status.OK
-    assert run.advance(100) == Status.NO_CONVERGENCE
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(100) == RuntimeStatus.NO_CONVERGENCE
 
 
 @BOTH
 def test_an_adaptive_run_shrinks_its_step_instead(in_python):
     run = prepare(setup("four_bar"), GeneralizedAlpha(rtol=1e-3, max_step=5.0), 0.1, in_python=in_python)
-    assert run.start() == Status.OK
-    assert run.advance(1000) == Status.OK
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(1000) == RuntimeStatus.OK
 
 
 @BOTH
 def test_a_step_below_the_smallest_is_told(in_python):
     """A jump that no stop announces takes ever smaller steps."""
     run = prepare(setup("pushed"), ExplicitRungeKutta(), 1.0, in_python=in_python, min_step=5e-3)
-    assert run.start() == Status.OK
-    assert run.advance(10**6) == Status.STEP_TOO_SMALL
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(10**6) == RuntimeStatus.STEP_TOO_SMALL
     assert run.t == pytest.approx(0.35, abs=0.02)
 
 
 @BOTH
 def test_a_massless_coordinate_is_singular_from_the_start(in_python):
     run = prepare(setup("massless"), ExplicitRungeKutta(), 1.0, in_python=in_python)
-    assert run.start() == Status.SINGULAR
+    assert run.start() == RuntimeStatus.SINGULAR
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha"])
@@ -288,9 +288,9 @@ def test_a_massless_coordinate_is_singular_from_the_start(in_python):
 def test_a_drive_beyond_the_reach_of_the_mechanism_ends_the_run(method, in_python):
     """The rocker is driven further than the loop can follow; the run stops before, and says so."""
     run = prepare(setup("overdriven"), METHODS[method](rtol=1e-4), 5.0, in_python=in_python)
-    assert run.start() == Status.OK
-    status = Status(run.advance(10**5))
-    assert status not in (Status.OK, Status.MAX_STEPS, Status.POSITION_JUMPS)
+    assert run.start() == RuntimeStatus.OK
+    status = RuntimeStatus(run.advance(10**5))
+    assert status not in (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS, RuntimeStatus.POSITION_JUMPS)
     assert 0 < run.t < 5
     assert system_violation(run) < 1e-10
     assert len(status.meaning) > 20

@@ -78,7 +78,7 @@ class Weighing:
         return np.asarray(la.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
 
 
-def inverse_dynamics(
+def required_inputs(
     eqs: Equations,
     q: Any,
     v: Any,
