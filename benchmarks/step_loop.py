@@ -12,7 +12,7 @@ import argparse
 import json
 import time
 
-from pliant import At, ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
+from pliant import ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
 from pliant.equations.compiled_run import CompiledRun
 
 CASES = (
@@ -40,7 +40,7 @@ def measure(robot: str, method: object, until: float) -> dict[str, object]:
     CompiledRun.advance = timed
     try:
         start = time.perf_counter()
-        run = simulate(eqs, until, method=method, save=At([until]))
+        run = simulate(eqs, until, method=method, save_at=[until])
         whole = time.perf_counter() - start
     finally:
         CompiledRun.advance = plain

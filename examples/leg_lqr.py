@@ -69,7 +69,7 @@ def hold() -> Held:
     start = pliant.State(push.final.q, push.final.v)
     runs = {
         name: pliant.simulate(
-            eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP
+            eqs, 0.6, start=start, controllers=controllers, save_every=SAMPLE / 2, method=STEP
         )
         for name, controllers in (("free", ()), ("held", controller))
     }

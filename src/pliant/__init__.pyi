@@ -5,6 +5,7 @@ from . import plot as plot
 from ._version import __version__ as __version__
 from .control.required_inputs import required_inputs as required_inputs
 from .equations.equations import Equations as Equations
+from .equations.state import State as State
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError
@@ -13,7 +14,6 @@ from .language.faults import SpecError as SpecError
 from .solve.continuation import continuation as continuation
 from .solve.equilibrium import equilibria as equilibria
 from .solve.equilibrium import equilibrium as equilibrium
-from .solve.follower import Branch as Branch
 from .solve.integrator import ExplicitRungeKutta as ExplicitRungeKutta
 from .solve.integrator import GeneralizedAlpha as GeneralizedAlpha
 from .solve.integrator import Newmark as Newmark
@@ -26,10 +26,9 @@ from .solve.linear import linearize as linearize
 from .solve.modal import modes as modes
 from .solve.path import Path as Path
 from .solve.result import Result as Result
-from .solve.saving import At as At
-from .solve.saving import Every as Every
 from .solve.simulate import simulate as simulate
-from .solve.state import State as State
+from .solve.status import Status as Status
+from .solve.track import Track as Track
 from .solve.watch import Event as Event
 from .solve.watch import Now as Now
 from .spec.derive import derive as derive

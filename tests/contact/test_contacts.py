@@ -54,7 +54,7 @@ def test_engines_agree_and_tangents_are_derivatives(which: str, friction: float)
     a, none, h = rng.normal(size=len(v)), np.zeros(0), 1e-6
     pushes = []
     for lower, speed in ((0.05, -0.5), (0.05, 0.5), (0.03, -0.5), (0.1, 0.02)):
-        place = eqs.position_vector({"a.z": 0.3 - lower}, q)
+        place = eqs.state({"a.z": 0.3 - lower}).q
         v[2] = speed
         pushes.append(np.linalg.norm(eqs.forces(place, v)["touch"]))
         ours, theirs = (x.linearization(place, v, a=a, multipliers=none) for x in (eqs, other))
@@ -213,7 +213,7 @@ contacts: {{barrel: {{type: cylinder, axis: y, radius: 50 cm, points: ball, poin
 outputs: {{push: {{contact: barrel}}, place: {{frame: ball, quantity: position}}}}
 """
     eqs = pliant.derive(load_text(text))
-    run = pliant.simulate(eqs, 1.0, rtol=1e-8, save=pliant.Every(2e-3))
+    run = pliant.simulate(eqs, 1.0, rtol=1e-8, save_every=2e-3)
     place, push = np.asarray(run["place"]), np.asarray(run["push"])
     angle = np.arctan2(place[:, 0], place[:, 2])
     radial = push[:, 0] * np.sin(angle) + push[:, 2] * np.cos(angle)

@@ -132,7 +132,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
     fast = ConstraintControl(
         finger, Coordinates(("knuckle",)), path, Pid.critical(0.05), 0.005, limits=tight, name="lift"
     )
-    run = pliant.simulate(finger, 0.3, controllers=fast, save=pliant.Every(0.005))
+    run = pliant.simulate(finger, 0.3, controllers=fast, save_every=0.005)
     (note,) = (text for text in run.warnings if text.startswith("controller 'lift'"))
     assert "limits of the inputs were met at 60 of 60 samples" in note
     assert "the input 'extensor' (tension of tendon lift)" in note

@@ -20,11 +20,11 @@ from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Path, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.equations.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
 from pliant.solve.linear import StateSpace
 from pliant.solve.plant import Plant
-from pliant.solve.state import State
 from pliant.solve.watch import Now
 
 GROWING = 1e-3

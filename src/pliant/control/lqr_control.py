@@ -138,7 +138,7 @@ class HeldPose(Part):
         """The pose, with its inputs."""
         eqs, number = plant.equations, plant.number
         near = {x.coordinate: number(x.value) for x in (*self.near, *self.coordinates)}
-        start = eqs.position_vector(near, eqs.initial_state(plant.parameters)[0])
+        start = eqs.state(near, parameters=plant.parameters).q
         inputs = {x.input: number(x.value) for x in self.inputs}
         if not self.coordinates and self.frame is None:
             return equilibrium(eqs, start=start, inputs=inputs, parameters=plant.parameters, stay=bool(self.near))

@@ -12,6 +12,8 @@ import scipy.linalg as la
 from pliant.control.limits import Limits, allocate, declared_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import read_state
+from pliant.language.arguments import vector
 from pliant.solve.independent import null_space
 
 MAX_ITERATIONS = 40
@@ -81,19 +83,20 @@ class Weighing:
 def required_inputs(
     eqs: Equations,
     q: Any,
-    v: Any,
-    a: Any,
+    v: Any = None,
+    a: Any = None,
     *,
     use: Sequence[str] | None = None,
     limits: Limits | None = None,
     forces: np.ndarray | None = None,
     metric: np.ndarray | None = None,
     preferred: Values | None = None,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
-    """The inputs that give the accelerations a in the state (q, v): least squares in the mass metric, the smallest where many do.
+    """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
+    metric, the smallest where many do.
 
     use: the inputs to solve for, all by default; the others keep their values. limits: bounds of inputs; without them the
     `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below zero. forces: generalized
@@ -112,7 +115,8 @@ def required_inputs(
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     columns = [eqs.inputs.index(name) for name in names]
     bound = eqs.at(inputs=inputs, parameters=parameters).binding
-    q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
+    state, a = read_state(eqs.model, q, v, t), vector("a", a, bound.nv)
+    q, v, t = state.q, state.v, state.t
     weighed = Weighing(bound, t, q, metric)
     J = weighed.J
     extra = np.zeros(bound.nv) if forces is None else np.asarray(forces, dtype=float)

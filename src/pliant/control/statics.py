@@ -22,7 +22,8 @@ from pliant.language.scalar import AngularSpeed, Number, Time
 from pliant.solve.equilibrium import Equilibrium, equilibrium
 from pliant.solve.plant import Plant
 from pliant.solve.stability import judge
-from pliant.solve.state import assemble, given_state
+from pliant.solve.state import Start, assemble, given_state
+from pliant.solve.status import Status
 from pliant.solve.watch import Now
 
 SETTLED = 1e-9
@@ -282,7 +283,7 @@ def rest_with(
     task: Task,
     value: np.ndarray,
     *,
-    start: Any = None,
+    start: Start = "initial",
     inputs: Values | None = None,
     use: tuple[str, ...] | None = None,
     limits: Limits | None = None,
@@ -304,8 +305,8 @@ def rest_with(
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
-        "converged", f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q, model.multipliers,
-        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+        Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
+        model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
     )  # fmt: skip
 
 

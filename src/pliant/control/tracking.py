@@ -14,9 +14,9 @@ from pliant.control.lqr import Regulator, Weights, weight_matrix
 from pliant.control.task import Task
 from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import State
 from pliant.solve.integrator.group import Group
 from pliant.solve.linear import linearize
-from pliant.solve.state import State
 from pliant.solve.watch import Now
 
 

@@ -17,8 +17,11 @@ from scipy.interpolate import CubicHermiteSpline
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import State
 from pliant.language.arguments import known_keywords, mapping, number, vector
-from pliant.solve.state import State
+from pliant.solve.equilibrium import state_at
+from pliant.solve.state import Start
+from pliant.solve.status import Status
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,10 @@ class Sphere:
 class Trajectory:
     """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
 
-    Inputs are linear between the times. `status` is "converged" or "failed", `message` says what to do then.
+    Inputs are linear between the times. `status` is converged or failed, `message` says what to do then.
     """
 
-    status: str
+    status: Status
     message: str
     time: np.ndarray
     q: np.ndarray
@@ -104,7 +107,7 @@ def plan(
     duration: float | tuple[float, float],
     goal: Goal,
     *,
-    start: State | None = None,
+    start: Start = "initial",
     intervals: int = 30,
     limits: Limits | None = None,
     effort: Mapping[str, float] | float = 1.0,
@@ -116,12 +119,12 @@ def plan(
 ) -> Trajectory:
     """The motion of least effort (integral of weight * input^2, plus `time_weight` * duration) to a goal.
 
-    duration: [s], or its least and largest value to be chosen between.
+    start: the state it begins in, as for `simulate`. duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
     limits: of the inputs; what the model declares holds where nothing is said.
     """
     check_plan(eqs, duration, goal, intervals, obstacles)
-    q0, v0 = eqs.initial_state(parameters) if start is None else (np.array(start.q), np.array(start.v))
+    q0, v0 = state_at(eqs.at(parameters=parameters), start, 0.0, where="start")
     problem = _Problem(eqs, intervals, parameters)
     problem.dynamics(duration)
     problem.ends(q0, v0, goal)
@@ -247,7 +250,7 @@ class _Problem:
         found = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
         q, v, a, u, T = ca.Function("parts", [x], list(parts.values()))(found["x"])
         stats = solver.stats()
-        status = "converged" if stats["success"] else "failed"
+        status = Status.CONVERGED if stats["success"] else Status.FAILED
         message = "planned" if stats["success"] else _advice(stats["return_status"])
         every = slice(None, None, 2)
         time = np.linspace(0.0, float(T), self.n + 1)

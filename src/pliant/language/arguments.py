@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -124,7 +124,7 @@ def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
 
     def decorate(called: Called) -> Called:
         known = tuple(inspect.signature(called).parameters)
-        function: Any = called.__init__ if isinstance(called, type) else called
+        function: Any = vars(called)["__init__"] if isinstance(called, type) else called
 
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
@@ -140,6 +140,19 @@ def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+class RenamedAttribute:
+    """An attribute that was called differently before; reading it raises AttributeError with what to write instead."""
+
+    def __init__(self, hint: str) -> None:
+        self.hint = hint
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.message = f"{owner.__name__} has no attribute '{name}' any more ({self.hint})"
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        raise AttributeError(self.message)
 
 
 def need_equations(value: Any) -> None:

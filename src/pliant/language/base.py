@@ -250,12 +250,19 @@ class RenamedWords:
 class WordOrList:
     """Annotation of a union of words and a list: text must be one of the words, anything else the list."""
 
+    tags = "<word>", "<list>"
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        words, values = get_args(source)
-        choices = {"<word>": handler.generate_schema(words), "<list>": handler.generate_schema(values)}
+        choices = dict(zip(self.tags, map(handler.generate_schema, get_args(source)), strict=True))
         return core_schema.tagged_union_schema(
-            choices, discriminator=lambda data: "<word>" if isinstance(data, str) else "<list>"
+            choices, discriminator=lambda data: self.tags[0] if isinstance(data, str) else self.tags[1]
         )
+
+
+class WordOrMapping(WordOrList):
+    """Annotation of a union of words and a mapping: text must be one of the words, anything else the mapping."""
+
+    tags = "<name>", "<mapping>"
 
 
 class OneOrList:

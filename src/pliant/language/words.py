@@ -27,7 +27,7 @@ def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str
 
 def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
     """A hint that tells the new name of what was called differently before; empty where it was not."""
-    return f"it is called '{renamed[str(name)]}' now" if str(name) in renamed else ""
+    return f"write {renamed[str(name)]}" if str(name) in renamed else ""
 
 
 def with_article(noun: str) -> str:

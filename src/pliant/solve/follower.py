@@ -17,6 +17,7 @@ from pliant.solve.arc import ArcStatics, Direction, Place
 from pliant.solve.path import PathPoint, leading
 from pliant.solve.path_record import PathRecord
 from pliant.solve.stability import stiffness_scaling
+from pliant.solve.status import Status
 
 # Lengths are in the metric of `arc.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
 FIRST_STEP = 0.01
@@ -75,14 +76,14 @@ class Follower:
 
     # -- the walk ----------------------------------------------------------------------------------------------------
 
-    def run(self, place: Place, start: PathPoint | None = None) -> tuple[str, str]:
+    def run(self, place: Place, start: PathPoint | None = None) -> tuple[Status, str]:
         """Follow the path from its first point (`start`, if it was one of another path); returns status and message."""
         self.record.add(place)
         if self.branch is not None and start is not None and start.kind == "bifurcation":
             index = min(self.branch.mode, len(start.directions)) - 1
             switched = self._switch(place, start.directions[index])
             if switched is None:
-                return "failed", self._no_branch(place)
+                return Status.FAILED, self._no_branch(place)
             place = switched
         step = min(FIRST_STEP, self.max_step)
         while len(self.record.places) < self.max_points:
@@ -97,25 +98,25 @@ class Follower:
                 step *= 0.4
                 self.rejected += 1
                 if step < MIN_STEP:
-                    return "failed", self._stuck(place)
+                    return Status.FAILED, self._stuck(place)
                 continue
-            if ended == "failed":
-                return "failed", self._no_branch(self.record.places[-1])
-            if isinstance(ended, str):
-                return ended, self._ending(self._bound_reached() if ended == "stopped" else "")
+            if ended == Status.FAILED:
+                return Status.FAILED, self._no_branch(self.record.places[-1])
+            if isinstance(ended, Status):
+                return ended, self._ending(self._bound_reached() if ended == Status.STOPPED else "")
             if isinstance(ended, Place):
                 place, step = ended, min(FIRST_STEP, self.max_step)
                 continue
             new = _bent(place, new, step)
             self.record.add(new)
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
-                return "stopped", self._ending(
+                return Status.STOPPED, self._ending(
                     f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
                     "near it. Follow another branch, or give another goal."
                 )
             place = new
             step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
-        return "stopped", self._ending(
+        return Status.STOPPED, self._ending(
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
         )
 
@@ -129,7 +130,7 @@ class Follower:
 
     # -- what happens within a step ----------------------------------------------------------------------------------
 
-    def _between(self, place: Place, new: Place, step: float) -> str | Place | None:
+    def _between(self, place: Place, new: Place, step: float) -> Status | Place | None:
         """Record what lies between two points, in order: a status if the path ends there, a place if it branches off."""
         found: list[tuple[float, str, Place, int]] = []
         fold = None
@@ -153,10 +154,10 @@ class Follower:
                 found.append((at[0], status, at[1], -1))
         previous = None
         for length, kind, where, k in sorted(found, key=lambda x: x[0]):
-            if kind in ("completed", "stopped"):
-                end = self._exactly(where) if kind == "completed" else where
+            if kind in (Status.COMPLETED, Status.STOPPED):
+                end = self._exactly(where) if kind == Status.COMPLETED else where
                 self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
-                return kind
+                return Status(kind)
             direction = _critical(where, k)
             same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
             if same:
@@ -169,7 +170,7 @@ class Follower:
                 if self.branch is not None and self.branch.mode == self.modes:
                     switched = self._switch(where, direction)
                     if switched is None:
-                        return "failed"
+                        return Status.FAILED
                     return switched
         return None
 
@@ -181,11 +182,11 @@ class Follower:
         counts = [int(np.sum(x.values < 0)) for x in (a, b)]
         return range(min(counts), max(counts))
 
-    def _ends(self) -> list[tuple[str, Callable[[Place], float]]]:
+    def _ends(self) -> list[tuple[Status, Callable[[Place], float]]]:
         """Tests that are zero where the path ends, with the status it then has."""
-        ends: list[tuple[str, Callable[[Place], float]]] = [("completed", lambda x: x.value - self.to)]
+        ends: list[tuple[Status, Callable[[Place], float]]] = [(Status.COMPLETED, lambda x: x.value - self.to)]
         for name, value in self.stop.items():
-            ends.append(("stopped", lambda x, name=name, value=value: self._output(x, name) - value))  # type: ignore[misc]
+            ends.append((Status.STOPPED, lambda x, name=name, value=value: self._output(x, name) - value))  # type: ignore[misc]
         return ends
 
     def _output(self, place: Place, name: str) -> float:

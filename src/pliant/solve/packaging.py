@@ -15,11 +15,12 @@ from pliant.equations.outputs import output_units
 from pliant.solve.pushed import pushed_tendons
 from pliant.solve.record import Motion, Since, record
 from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.status import Status
 from pliant.solve.turns import turns_near_limit
 
 
 def package(
-    eqs: Equations, history: Sequence[Since], motion: Motion, status: str, message: str, timing: Timing, method: str,
+    eqs: Equations, history: Sequence[Since], motion: Motion, status: Status, message: str, timing: Timing, method: str,
     notes: tuple[str, ...],
 ) -> Result:  # fmt: skip
     """A result from saved states; `history` says what was in force since when."""
@@ -44,22 +45,29 @@ def package(
 
 
 def _attributes(
-    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing
+    eqs: Equations, status: Status, message: str, method: str, notes: tuple[str, ...], timing: Timing
 ) -> Mapping[str, str]:
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
         "model_text": eqs.model.spec.to_yaml(),
-        "status": status,
+        "status": str(status),
         "message": message,
         "method": method,
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),
         "inputs": json.dumps({name: value for name, value in eqs.given_inputs.items() if isinstance(value, float)}),
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
+        "input_units": json.dumps([_unit(eqs, name) for name in eqs.inputs]),
         "parameters": json.dumps(eqs.parameters),
         "versions": json.dumps(versions()),
     }
+
+
+def _unit(eqs: Equations, name: str) -> str:
+    """SI unit of an input; "-" of pure numbers, empty where none is known."""
+    dimension = eqs.model.environment.dimension(name)
+    return "" if dimension is None else "-" if dimension.is_number else dimension.unit
 
 
 def versions() -> dict[str, str]:

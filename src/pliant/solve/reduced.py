@@ -23,6 +23,7 @@ from pliant.solve.packaging import package
 from pliant.solve.record import Motion, Since
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Assembled
+from pliant.solve.status import Status
 
 CONDITION_LIMIT = 1e10
 # Independent coordinates are moved no further than this at once [m or rad] when the loops are closed behind them.
@@ -144,7 +145,7 @@ def simulate_reduced(
     start = clock.perf_counter()
     rtol, atol = method.relative_tolerance, method.absolute_tolerance
     x0 = np.concatenate([made.q[chosen], made.v[chosen]])
-    status, message, steps = "completed", f"simulated to t = {end:g} s", 0
+    status, message, steps = Status.COMPLETED, f"simulated to t = {end:g} s", 0
     saved: list[tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]]] = []
     waiting = list(times)
     solver = None
@@ -156,7 +157,7 @@ def simulate_reduced(
             here = reduction.close(solver.t, solver.y[:f])
             problem = solver.step()
             if solver.status == "failed":
-                status, message = "failed", f"{problem} at t = {solver.t:.6g} s"
+                status, message = Status.FAILED, f"{problem} at t = {solver.t:.6g} s"
                 break
             steps += 1
             between = solver.dense_output()
@@ -167,11 +168,11 @@ def simulate_reduced(
                 saved.append((t, reduction.acceleration(t, x[:f], x[f:])))
     except KeyboardInterrupt:
         status, message = (
-            "stopped",
+            Status.STOPPED,
             f"{INTERRUPTED} at t = {begin if solver is None else solver.t:.6g} s; what was computed is kept",
         )
     except (PartitionError, np.linalg.LinAlgError) as reason:
-        status, message = "failed", str(reason)
+        status, message = Status.FAILED, str(reason)
     saved_t = np.array([t for t, _ in saved])
     states = [state for _, state in saved]
     q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))

@@ -13,6 +13,7 @@ from pliant.solve.arc import ArcStatics, Direction, robot_size
 from pliant.solve.follower import Branch, Follower
 from pliant.solve.loading import ShareLoading
 from pliant.solve.path import leading
+from pliant.solve.status import Status
 
 MAX_POINTS = 300
 
@@ -55,7 +56,7 @@ def settle(eqs: Equations, bound: Binding, t: float, q: np.ndarray, tolerance: f
     status, _ = follower.run(place)
     last = follower.record.places[-1]
     statics.apply(1.0)
-    if status != "completed":
+    if status != Status.COMPLETED:
         return None
     notes: tuple[str, ...] = ()
     if follower.record.branch:

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from pliant.equations.compiled import CompiledEngine
-from pliant.equations.interpreted import InterpretedEngine
 
 from pliant import load_text
+from pliant.equations.compiled import CompiledEngine
+from pliant.equations.interpreted import InterpretedEngine
 from pliant.model.model import compile_model
 from pliant.solve.integrator import Method, PythonRun, make_run
 from pliant.spec import flatten

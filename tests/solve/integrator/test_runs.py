@@ -10,8 +10,8 @@ from pliant.solve.integrator import (
     Newmark,
     PythonRun,
     Rosenbrock,
-    RuntimeStatus,
     SemiImplicit,
+    RuntimeStatus,
     make_run,
 )
 
