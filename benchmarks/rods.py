@@ -50,19 +50,19 @@ def recording(folder: Path) -> Recording:
 def drive_module(kind: str, against: Recording) -> dict[str, object]:
     """The module under the recording's pressures."""
     eqs, _ = drive(pliant.derive(with_rod_model(pliant.load("stiff_flop"), "arm", kind)), against)
-    span = float(against.time[0]), float(against.time[-1])
-    save = {"save_at": against.time, "save_between": True}
-    pliant.simulate(eqs, span, method=DEFAULT_METHOD, **save)  # compile and warm up
+    begin, end = float(against.time[0]), float(against.time[-1])
+    options = {"begin": begin, "method": DEFAULT_METHOD, "save_at": against.time, "save_between": True}
+    pliant.simulate(eqs, end, **options)  # compile and warm up
     loops = []
     for _ in range(3):
         used = time.process_time()
-        run = pliant.simulate(eqs, span, method=DEFAULT_METHOD, **save)
+        run = pliant.simulate(eqs, end, **options)
         loops.append((run.timing.run_s, time.process_time() - used))
     wall = min(loop[0] for loop in loops)
     return {
         "run_s": wall,
         "cpu_s": min(loop[1] for loop in loops),
-        "realtime_factor": (span[1] - span[0]) / wall,
+        "realtime_factor": (end - begin) / wall,
         "steps": run.timing.steps,
         "status": run.status,
     }

@@ -282,7 +282,7 @@ joints: {x: {type: prismatic, child: m, axis: z, displacement: {spring: 1e8, dam
 )
 def test_time_spans_that_make_no_sense_are_refused(four_bar, span, message):
     with pytest.raises(ValueError, match=message):
-        simulate(four_bar, span)
+        simulate(four_bar, span[1], begin=span[0])
 
 
 def test_saving_outside_the_run_is_refused(four_bar):
