@@ -148,7 +148,10 @@ def test_former_words_and_truth_values_are_refused(slider, capsys):
     with pytest.raises(ValidationError) as caught:
         ModesOptions.model_validate({"at": "start"})
     assert [x[1:] for x in read_errors(caught.value)] == [("unknown word 'start'", "write initial")]
-    for arguments in (["modes", "pendulum", "--at", "start"], ["picture", "pendulum", "--out", "x.png", "--at", "start"]):
+    for arguments in (
+        ["modes", "pendulum", "--at", "start"],
+        ["picture", "pendulum", "--out", "x.png", "--at", "start"],
+    ):
         assert cli.run(arguments) == 2
         assert "write initial" in capsys.readouterr().err
     with pytest.raises(ValidationError) as caught:
@@ -171,7 +174,13 @@ def test_model_files_and_python_do_the_same(slider):
     (analysis,) = spec.analyses
     written = pliant.simulate(slider, **analysis.options.keywords(slider.model.environment.value))
     given = pliant.simulate(
-        slider, 0.5, begin=0.1, start={"slide": 0.3, "d(slide)/dt": 1.0}, method="explicit", step=1e-3, save_at=[0.2, 0.5]
+        slider,
+        0.5,
+        begin=0.1,
+        start={"slide": 0.3, "d(slide)/dt": 1.0},
+        method="explicit",
+        step=1e-3,
+        save_at=[0.2, 0.5],
     )
     np.testing.assert_array_equal(written.q, given.q)
     np.testing.assert_array_equal(written.time, [0.2, 0.5])
@@ -303,7 +312,9 @@ def test_everything_over_time_is_a_track(slider, stone, tmp_path):
     assert slide[-1] == slide.values[-1]
     assert np.max(slide) == slide.values.max()
     assert np.any(slide > 0.1)
-    with pytest.raises(AttributeError, match=r"the coordinate 'slide' has time, values, unit, rate, acceleration, but no 'position'"):
+    with pytest.raises(
+        AttributeError, match=r"the coordinate 'slide' has time, values, unit, rate, acceleration, but no 'position'"
+    ):
         slide.position  # noqa: B018
     with pytest.raises(AttributeError, match="no 'value'; did you mean 'values'"):
         slide.value  # noqa: B018
