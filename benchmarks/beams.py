@@ -48,7 +48,7 @@ def ours(
     seconds = []
     for _ in range(rounds):
         begin = time.perf_counter()
-        run = pliant.simulate(eqs, until, method=method, parameters={"gravity": GRAVITY}, save=pliant.At([until]))
+        run = pliant.simulate(eqs, until, method=method, parameters={"gravity": GRAVITY}, save_at=[until])
         seconds.append(time.perf_counter() - begin)
     tip = eqs.frame("rod.tip", run.q[-1]).position
     return {"elements": elements, "tip": tip.tolist(), "us_per_step": 1e6 * min(seconds) * step / until}

@@ -32,7 +32,7 @@ def measure(elements: int, step: float, repeats: int) -> dict[str, float]:
     eqs = leg(elements)
     rest = pliant.equilibrium(eqs)
     method = pliant.GeneralizedAlpha(step=step, spectral_radius=0.8)
-    runs = [pliant.simulate(eqs, SECONDS, start=rest, method=method, save=pliant.Every(0.01)) for _ in range(repeats)]
+    runs = [pliant.simulate(eqs, SECONDS, start=rest, method=method, save_every=0.01) for _ in range(repeats)]
     run = min(runs, key=lambda each: each.timing.run_s)
     energy = run.energy
     balance = energy["total"] - energy["total"][0] - energy["supplied"] + energy["dissipated"]
@@ -43,7 +43,7 @@ def measure(elements: int, step: float, repeats: int) -> dict[str, float]:
         "times_real_time": SECONDS / run.timing.run_s,
         "energy_balance": float(np.abs(balance).max() / energy["kinetic"].max()),
         "constraint_error": float(run.constraint_error.max()),
-        "q1_end_rad": float(run["q1"].value[-1]),
+        "q1_end_rad": float(run["q1"].values[-1]),
     }
 
 

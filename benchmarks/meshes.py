@@ -39,9 +39,9 @@ def measure(robot: str, side: int, steps: int, equal: bool) -> dict[str, float |
     binding = eqs.binding
     derived = time.process_time() - start
     method = pliant.GeneralizedAlpha(step=step, spectral_radius=0.5)
-    pliant.simulate(eqs, step, method=method, save=pliant.At([step]))  # what happens once
+    pliant.simulate(eqs, step, method=method, save_at=[step])  # what happens once
     start = time.process_time()
-    run = pliant.simulate(eqs, steps * step, method=method, save=pliant.At([steps * step]))
+    run = pliant.simulate(eqs, steps * step, method=method, save_at=[steps * step])
     used = time.process_time() - start
     return {
         "robot": robot,

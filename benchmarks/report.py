@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pliant import At, Every, GeneralizedAlpha, derive, load, simulate
+from pliant import GeneralizedAlpha, derive, load, simulate
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.report import write_report
 
@@ -38,9 +38,9 @@ def measure(folder: Path) -> dict[str, Any]:
     simulate(eqs, 0.1, method=method)  # compile and warm up
     seconds: dict[str, float] = {}
     for _ in range(REPEATS):
-        for name, save in (("end", At([UNTIL])), ("frames", Every(UNTIL / FRAMES))):
+        for name, save in (("end", {"save_at": [UNTIL]}), ("frames", {"save_every": UNTIL / FRAMES})):
             start = time.process_time()
-            run = simulate(eqs, UNTIL, method=method, save=save)
+            run = simulate(eqs, UNTIL, method=method, **save)
             seconds[name] = min(seconds.get(name, 1e9), time.process_time() - start)
             assert run.status == "completed", run.message
     file = folder / "report.html"

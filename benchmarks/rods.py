@@ -50,19 +50,19 @@ def recording(folder: Path) -> Recording:
 def drive_module(kind: str, against: Recording) -> dict[str, object]:
     """The module under the recording's pressures."""
     eqs, _ = drive(pliant.derive(with_rod_model(pliant.load("stiff_flop"), "arm", kind)), against)
-    span = float(against.time[0]), float(against.time[-1])
-    save = pliant.At(against.time.tolist(), stops=False)
-    pliant.simulate(eqs, span, method=DEFAULT_METHOD, save=save)  # compile and warm up
+    begin, end = float(against.time[0]), float(against.time[-1])
+    options = {"begin": begin, "method": DEFAULT_METHOD, "save_at": against.time, "save_between": True}
+    pliant.simulate(eqs, end, **options)  # compile and warm up
     loops = []
     for _ in range(3):
         used = time.process_time()
-        run = pliant.simulate(eqs, span, method=DEFAULT_METHOD, save=save)
+        run = pliant.simulate(eqs, end, **options)
         loops.append((run.timing.run_s, time.process_time() - used))
     wall = min(loop[0] for loop in loops)
     return {
         "run_s": wall,
         "cpu_s": min(loop[1] for loop in loops),
-        "realtime_factor": (span[1] - span[0]) / wall,
+        "realtime_factor": (end - begin) / wall,
         "steps": run.timing.steps,
         "status": run.status,
     }
@@ -98,8 +98,8 @@ def grow(kind: str, n: int) -> dict[str, float]:
     eqs = pliant.derive(with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", f"{kind}:{n}"))
     method = pliant.Rosenbrock(step=1e-3)
     steps = max(20, 2000 // n)
-    pliant.simulate(eqs, 2e-3, method=method, save=pliant.At([2e-3]))
-    runs = [pliant.simulate(eqs, steps * 1e-3, method=method, save=pliant.At([steps * 1e-3])) for _ in range(3)]
+    pliant.simulate(eqs, 2e-3, method=method, save_at=[2e-3])
+    runs = [pliant.simulate(eqs, steps * 1e-3, method=method, save_at=[steps * 1e-3]) for _ in range(3)]
     per_step = min(run.timing.run_s for run in runs) / steps
     return {"us_per_step": 1e6 * per_step, "us_per_step_and_element": 1e6 * per_step / n}
 

@@ -13,7 +13,7 @@ import json
 import os
 import time
 
-from pliant import At, ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
+from pliant import ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
 from pliant.equations.layout import Status
 from pliant.equations.time_loop import TimeLoop
 
@@ -42,7 +42,7 @@ def measure(robot: str, method: object, until: float) -> dict[str, object]:
     TimeLoop.advance = timed
     try:
         start = time.perf_counter()
-        run = simulate(eqs, until, method=method, save=At([until]))
+        run = simulate(eqs, until, method=method, save_at=[until])
         whole = time.perf_counter() - start
     finally:
         TimeLoop.advance = plain

@@ -50,7 +50,7 @@ def main(names: list[str]) -> None:
 def draw_film() -> None:
     """Two rounds of the soft module."""
     eqs = pliant.derive("stiff_flop@circling")
-    run = pliant.simulate(eqs, (0.0, 4.0), save=pliant.Every(0.05))
+    run = pliant.simulate(eqs, 4.0, save_every=0.05)
     film(eqs, run, FOLDER / "stiff_flop.gif", frames_per_second=20, dots_per_inch=72)
     print(FOLDER / "stiff_flop.gif")
 

@@ -85,7 +85,7 @@ def settled(seconds: tuple[float, float]) -> str:
 def fall(eqs: Any, parameters: dict[str, float]) -> tuple[Any, Any, tuple[float, float], int]:
     """The motion, where it comes to rest, when the tip stays within 2 % and 0.2 % of its way, and how often the curvature of
     the first section passed its rest until it stays within 0.2 %."""
-    run = pliant.simulate(eqs, UNTIL, save=pliant.Every(0.002), parameters=parameters, rtol=1e-8)
+    run = pliant.simulate(eqs, UNTIL, save_every=0.002, parameters=parameters, rtol=1e-8)
     rest = pliant.equilibrium(eqs, start=run.q[-1], parameters=parameters)
     assert run.status == "completed", run.message
     assert rest.status == "converged", rest.message
@@ -93,7 +93,7 @@ def fall(eqs: Any, parameters: dict[str, float]) -> tuple[Any, Any, tuple[float,
     last = [int(np.flatnonzero(away > near * away[0])[-1]) for near in (NEAR, NEARER)]
     assert last[1] < len(away) - 1, "it does not settle in the time simulated"
     names = ("first.bend_x", "first.bend_y")
-    bend = np.column_stack([run[name].value - rest.coordinates[name] for name in names])
+    bend = np.column_stack([run[name].values - rest.coordinates[name] for name in names])
     along = bend @ bend[0]
     far = along[np.abs(along) > NEARER * np.abs(along[0])]
     seconds = float(run.time[last[0] + 1]), float(run.time[last[1] + 1])
@@ -121,7 +121,7 @@ def draw_cases(runs: dict[str, Any]) -> None:
             film.set_ylabel(f"{VIEWS[column][1]} [mm]")
             film.set_title(f"{words}, every {1e3 * INTERVALS[column]:.0f} ms")
             for number, rod_name in enumerate(("first", "second")):
-                x, y = (np.asarray(run[f"{rod_name}.bend_{axis}"].value) for axis in "xy")
+                x, y = (np.asarray(run[f"{rod_name}.bend_{axis}"].values) for axis in "xy")
                 look = {"color": COLOURS[number + 1], "linestyle": DASHES[number], "label": f"{rod_name} section"}
                 curvature.plot(run.time, np.hypot(x, y), **look)
                 plane.plot(run.time, np.degrees(np.unwrap(run[f"plane_{number + 1}"])), **look)
@@ -168,7 +168,7 @@ def arc_models() -> str:
         tips: dict[str, np.ndarray] = {}
         for word, factor, remark in MODELS:
             eqs = pneumatic_arm(word, f"@{experiment}", shear=factor, twist=factor)
-            run = pliant.simulate(eqs, until, save=pliant.Every(0.01))
+            run = pliant.simulate(eqs, until, save_every=0.01)
             assert run.status == "completed", run.message
             tips[word + remark] = 1e3 * run["s3.tip"].position
             if word != "cc":

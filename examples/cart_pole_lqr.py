@@ -40,7 +40,7 @@ def main() -> float:
         inputs={"force": float(-gain @ np.concatenate([start.q, start.v]))},
         mid_step=control,
     )
-    angle, travel = run["hinge"].value, run["rail"].value
+    angle, travel = run["hinge"].values, run["rail"].values
     print(f"pole {np.degrees(angle[0]):.1f} to {np.degrees(angle[-1]):.4f} deg, cart moved up to {travel.max():.3f} m")
     assert abs(angle[-1]) < 1e-3
     assert np.abs(angle).max() < np.radians(25)

@@ -31,7 +31,7 @@ def swing_up() -> tuple[pliant.Result, Trajectory]:
 def main() -> float:
     """Angle of the pole after 5 s, from hanging [rad]."""
     run, _ = swing_up()
-    angle, force = run["hinge"].value, run.inputs["force"]
+    angle, force = run["hinge"].values, run.inputs["force"]
     print(
         f"pole from {np.degrees(angle[0]):.0f} to {np.degrees(angle[-1]):.3f} deg with at most {np.abs(force).max():.1f} N"
     )

@@ -68,9 +68,7 @@ def hold() -> Held:
     push = pliant.simulate(eqs, 0.015, start=rest, inputs={"hold": torque + 0.5}, method=STEP)
     start = pliant.State(push.final.q, push.final.v)
     runs = {
-        name: pliant.simulate(
-            eqs, 0.6, start=start, controllers=controllers, save=pliant.Every(SAMPLE / 2), method=STEP
-        )
+        name: pliant.simulate(eqs, 0.6, start=start, controllers=controllers, save_every=SAMPLE / 2, method=STEP)
         for name, controllers in (("free", ()), ("held", controller))
     }
     return Held(runs, np.array(rest.outputs["middle"]), flexible, damped, torque)

@@ -13,7 +13,7 @@ def main() -> float:
     eqs = pliant.derive("pendulum")
     length = eqs.parameters["length"]
     angle = np.radians(120)
-    start = pliant.State(eqs.position_vector({"hinge": angle}), np.zeros(1))
+    start = {"hinge": angle}
     # from the highest point to the lowest one is a quarter of a period
     bottom = pliant.Event(lambda now: now.q[0], direction="falling", name="bottom")
     run = pliant.simulate(eqs, 2.0, start=start, rtol=1e-10, events=[bottom])

@@ -55,7 +55,7 @@ def recorded(file: str | PathLike[str], begin: float = 0.0, end: float = np.inf)
 
 def generated() -> RecordedRun:
     """Three rounds of the model under the pressures of its variant `circling`."""
-    run = pliant.simulate(pliant.derive("stiff_flop@circling"), 6.0, save=pliant.Every(0.05))
+    run = pliant.simulate(pliant.derive("stiff_flop@circling"), 6.0, save_every=0.05)
     return RecordedRun(run.time, run["tip"].values, np.stack(list(run.inputs.values()), axis=1), ())
 
 
@@ -79,7 +79,7 @@ def follow(reference: RecordedRun, *, stiffness: float = 1.0) -> Followed:
         start=pliant.equilibrium(eqs, parameters=module).state,
         parameters=module,
         controllers=controller,
-        save=pliant.At(reference.time),
+        save_at=reference.time,
         method=pliant.GeneralizedAlpha(step=0.005),
     )
     tip = run["tip"].values

@@ -58,7 +58,7 @@ def draw(stiffness: float) -> Drawn:
         preferred=np.full(len(eqs.inputs), 150e3),
     )
     run = pliant.simulate(
-        eqs, 4.0, start=rest, inputs=filled, parameters=arm, controllers=controller, save=pliant.Every(0.01), rtol=1e-5
+        eqs, 4.0, start=rest, inputs=filled, parameters=arm, controllers=controller, save_every=0.01, rtol=1e-5
     )
     places = np.array([np.asarray(wanted(t)).ravel() for t in run.time])
     return Drawn(run, places, np.linalg.norm(run["tip"].values - places, axis=1), controller.seconds)

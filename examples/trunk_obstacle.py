@@ -114,7 +114,7 @@ def reach(eqs: pliant.Equations, controller: Tracking, *, stiffness: float = 1.0
         inputs=pulled,
         parameters=made,
         controllers=controller,
-        save=pliant.Every(SAMPLE),
+        save_every=SAMPLE,
         method=pliant.GeneralizedAlpha(step=0.005),
     )
     assert run.status == "completed", run.message

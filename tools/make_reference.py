@@ -33,6 +33,7 @@ from pliant.output import outputs
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
+from pliant.solve import options
 from pliant.spec import analyses, attach
 from pliant.spec.data import default_kinds, tells_kind, to_data
 from pliant.spec.robot import RobotSpec
@@ -145,10 +146,11 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         "Analyses",
         (
             analyses.Analyses,
-            analyses.EquilibriumSettings,
-            analyses.ModesSettings,
-            analyses.LinearizeSettings,
-            analyses.SimulateSettings,
+            options.EquilibriumOptions,
+            options.ModesOptions,
+            options.LinearizeOptions,
+            options.SimulateOptions,
+            options.ContinuationOptions,
         ),
     ),
     ("Attached models", (attach.Attach,)),

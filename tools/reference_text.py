@@ -139,7 +139,7 @@ Controllers written in Python are given to `simulate` instead.""",
     "Inputs": """\
 An input parameter without an entry here keeps its value.""",
     "Analyses": """\
-A list: each entry is one analysis with its settings.""",
+A list: each entry is one analysis with its options, which have the same names in Python and on the command line.""",
 }
 
 EXAMPLES: dict[str, tuple[str, ...]] = {

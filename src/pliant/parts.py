@@ -86,16 +86,14 @@ from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses
 from pliant.section import Annulus, Circle, GivenProperties, GivenStiffness, Holes, Polygon, Rectangle, Station, Table
 from pliant.section.material import Material
-from pliant.spec.analyses import (
-    EquilibriumAnalysis,
-    EquilibriumSettings,
-    LinearizeAnalysis,
-    LinearizeSettings,
-    ModesAnalysis,
-    ModesSettings,
-    SimulateAnalysis,
-    SimulateSettings,
+from pliant.solve.options import (
+    ContinuationOptions,
+    EquilibriumOptions,
+    LinearizeOptions,
+    ModesOptions,
+    SimulateOptions,
 )
+from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
 from pliant.tendon import ElasticTendon, TensionTendon
@@ -128,6 +126,7 @@ __all__ = [
     "ConstraintControlSpec",
     "ConstraintOutput",
     "ContactOutput",
+    "ContinuationOptions",
     "CoordinateOutput",
     "CoordinateValue",
     "CoordinateWeight",
@@ -143,7 +142,7 @@ __all__ = [
     "EnergyOutput",
     "EqualTo",
     "EquilibriumAnalysis",
-    "EquilibriumSettings",
+    "EquilibriumOptions",
     "EulerRotation",
     "Fe",
     "FileDrawing",
@@ -167,20 +166,21 @@ __all__ = [
     "LengthDamper",
     "LengthSpring",
     "LinearizeAnalysis",
-    "LinearizeSettings",
+    "LinearizeOptions",
     "LinkOutput",
     "LqrControlSpec",
     "Material",
     "Membrane",
     "MeshContactPoints",
     "ModesAnalysis",
-    "ModesSettings",
+    "ModesOptions",
     "NearestSet",
     "NumberedSet",
     "Orientation",
     "OutputWeight",
     "ParallelStretch",
     "Parameter",
+    "PathAnalysis",
     "PidControlSpec",
     "Piece",
     "PiecewiseInput",
@@ -216,7 +216,7 @@ __all__ = [
     "SeriesInput",
     "Shell",
     "SimulateAnalysis",
-    "SimulateSettings",
+    "SimulateOptions",
     "Sine",
     "SineInput",
     "SlenderRod",

@@ -19,7 +19,7 @@ def call_json(capsys, *arguments):
 
 
 def test_simulate_prints_one_json_object_with_all_it_promises(capsys):
-    code, answer = call_json(capsys, "simulate", "four_bar", "--until", "2", "--at", "0.5,1,2")
+    code, answer = call_json(capsys, "simulate", "four_bar", "--until", "2", "--save-at", "0.5,1,2")
     assert code == 0
     assert answer["status"] == "completed"
     assert answer["coordinates"] == ["q1", "q2", "q3"]
@@ -42,7 +42,7 @@ def test_simulate_takes_method_tolerances_and_parameters(capsys):
         "0.1",
         "--method",
         "generalized_alpha",
-        "--dt",
+        "--step",
         "1e-3",
         "--set",
         "length1=120 mm",
@@ -51,7 +51,7 @@ def test_simulate_takes_method_tolerances_and_parameters(capsys):
     assert "generalized-alpha" in answer["method"]
     # the same length in another unit
     _, other = call_json(
-        capsys, "simulate", "four_bar", "--until", "0.1", "--method", "generalized_alpha", "--dt", "1e-3"
+        capsys, "simulate", "four_bar", "--until", "0.1", "--method", "generalized_alpha", "--step", "1e-3"
     )
     assert answer["samples"][-1]["q"]["q1"] == pytest.approx(other["samples"][-1]["q"]["q1"], abs=1e-9)
 
@@ -80,7 +80,7 @@ def test_modes_prints_what_it_promises(capsys):
 
 
 def test_linearize_prints_matrices_and_names(capsys):
-    code, answer = call_json(capsys, "linearize", "cart_pole", "--at-state", "start")
+    code, answer = call_json(capsys, "linearize", "cart_pole", "--at", "initial")
     assert code == 0
     n = len(answer["states"])
     assert len(answer["A"]) == len(answer["A"][0]) == n == 4
@@ -118,26 +118,26 @@ def test_every_command_is_readable_without_json(capsys, command):
     [
         (["simulate", "four_bar", "--until", "-1"], "go forward"),
         (["simulate", "four_bar", "--until", "nan"], "finite"),
-        (["simulate", "four_bar", "--at", "1,zwei"], "cannot read the times"),
+        (["simulate", "four_bar", "--save-at", "1,zwei"], "cannot read the times"),
         (["simulate", "four_bar", "--method", "explicitt"], "did you mean 'explicit'"),
         (["simulate", "four_bar", "--rtol", "7"], "rtol"),
         (["simulate", "four_bar", "--out", "x.txt"], "end it in .nc or .csv"),
         (["simulate", "four_bar", "--out", "/nowhere/x.nc"], "cannot write"),
-        (["simulate", "four_bar", "--start", "somewhere"], "unknown start"),
+        (["simulate", "four_bar", "--start", "somewhere"], "unknown state"),
         (["simulate", "four_bar", "--formulation", "reduced", "--independent", "q9"], "unknown coordinate 'q9'"),
         (["simulate", "four_bar", "--set", "length2=5 cm"], "cannot be closed"),
         (["simulate", "nowhere"], "nowhere"),
-        (["modes", "four_bar", "--at-state", "moon"], "unknown state"),
+        (["modes", "four_bar", "--at", "moon"], "unknown state"),
         (["modes", "four_bar", "--count", "0"], "count"),
         (["linearize", "four_bar", "--independent", "q1,q2"], "1 independent"),
         (["equilibrium", "four_bar", "--set", "length1=abc"], "abc"),
         (["equilibrium", "four_bar", "--seed", "3"], "--starts"),
         (["simulate", "four_bar", "--rtol", "0"], "rtol must be a number between"),
         (["simulate", "four_bar", "--atol", "-1"], "atol must be a positive number"),
-        (["simulate", "four_bar", "--dt", "0"], "step must be a positive number"),
-        (["simulate", "four_bar", "--dt", "1e-3", "--rtol", "1e-6"], "rtol has no use with a fixed step"),
+        (["simulate", "four_bar", "--step", "0"], "step must be a positive number"),
+        (["simulate", "four_bar", "--step", "1e-3", "--rtol", "1e-6"], "rtol has no use with a fixed step"),
         (["simulate", "four_bar", "--independent", "q1"], "belong to the formulation 'reduced'"),
-        (["simulate", "four_bar", "--formulation", "reduced", "--dt", "1e-3"], "has its own method"),
+        (["simulate", "four_bar", "--formulation", "reduced", "--step", "1e-3"], "has its own method"),
         (["simulate", "pendulum", "--formulation", "reduced"], "this robot has none"),
         (["compare", "cantilever", "--rods", "rod=ebr:1,ebr:2", "--from", "0", "--to", "5"], "lasts from 0 to 1 s"),
         (["compare", "cantilever", "--rods", "rod=ebr:1,ebr:2", "--columns", "x"], "--against"),

@@ -49,13 +49,13 @@ def test_contacts_are_as_casadi_says_and_tangents_are_derivatives(which: str, fr
     """Pressed in and on the way in, pressed in and on the way out, and where the contact fades in."""
     spec = load_text(colliding(which, friction))
     eqs = pliant.derive(spec)
-    binding, oracle, (q, v) = eqs.binding, Oracle(eqs.binding), eqs.initial_state()
+    binding, oracle, (_, v) = eqs.binding, Oracle(eqs.binding), eqs.initial_state()
     rng = np.random.default_rng(1)
     v = v + 0.1 * rng.normal(size=len(v))
     a, none, h = rng.normal(size=len(v)), np.zeros(0), 1e-6
     pushes = []
     for lower, speed in ((0.05, -0.5), (0.05, 0.5), (0.03, -0.5), (0.1, 0.02)):
-        place = eqs.position_vector({"a.z": 0.3 - lower}, q)
+        place = eqs.state({"a.z": 0.3 - lower}).q
         v[2] = speed
         pushes.append(np.linalg.norm(eqs.forces(place, v)["touch"]))
         ours, theirs = (x.linearized(0.0, place, v, a, none) for x in (binding, oracle))
@@ -215,7 +215,7 @@ contacts: {{barrel: {{type: cylinder, axis: y, radius: 50 cm, points: ball, poin
 outputs: {{push: {{contact: barrel}}, place: {{frame: ball, quantity: position}}}}
 """
     eqs = pliant.derive(load_text(text))
-    run = pliant.simulate(eqs, 1.0, rtol=1e-8, save=pliant.Every(2e-3))
+    run = pliant.simulate(eqs, 1.0, rtol=1e-8, save_every=2e-3)
     place, push = np.asarray(run["place"]), np.asarray(run["push"])
     angle = np.arctan2(place[:, 0], place[:, 2])
     radial = push[:, 0] * np.sin(angle) + push[:, 2] * np.cos(angle)

@@ -73,7 +73,7 @@ def test_growth_is_that_of_the_motion(eqs: pliant.Equations, upright: StateSpace
     small = pliant.State(np.array([0.0, 1e-7]), np.zeros(2))
     samples = 60
     run = pliant.simulate(
-        eqs, samples * SAMPLE, start=small, controllers=controller, save=pliant.Every(SAMPLE), rtol=1e-10, atol=1e-18
+        eqs, samples * SAMPLE, start=small, controllers=controller, save_every=SAMPLE, rtol=1e-10, atol=1e-18
     )
     if loop.stable:
         assert np.abs(run.q[-10:]).max() < np.abs(run.q[:10]).max()
@@ -114,7 +114,7 @@ def test_what_feedback_does_to_a_mode_that_the_design_leaves_out_is_seen(weight:
     step = pliant.GeneralizedAlpha(step=1e-4)
     push = pliant.simulate(eqs, 0.002, start=rest, inputs={"hold": 1.2 + 1e-5}, controllers=(), method=step)
     start = pliant.State(push.final.q, push.final.v)
-    run = pliant.simulate(eqs, 0.24, start=start, controllers=controller, method=step, save=pliant.Every(2e-3))
+    run = pliant.simulate(eqs, 0.24, start=start, controllers=controller, method=step, save_every=2e-3)
     away = run["middle"].values[:, 0] - rest.outputs["middle"][0]
     loop = closed_loop(controller)
     if loop.stable:

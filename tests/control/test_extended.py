@@ -14,7 +14,7 @@ def test_a_swinging_double_pendulum_is_followed_from_a_wrong_start() -> None:
     outputs = tuple(eqs.model.spec.outputs)
     places = tuple(name for name in outputs if np.size(pliant.equilibrium(eqs).outputs[name]) == 3)[:1]
     T, sigma = 0.02, 1e-3
-    truth = pliant.simulate(eqs, 2.0, save=pliant.Every(T), rtol=1e-9)
+    truth = pliant.simulate(eqs, 2.0, save_every=T, rtol=1e-9)
     rng = np.random.default_rng(2)
     wrong = pliant.State(truth.q[0] + [0.2, -0.2], truth.v[0])
     spread = np.array([0.3, 0.3, 1.0, 1.0])

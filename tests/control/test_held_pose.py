@@ -90,7 +90,7 @@ def test_a_closed_loop_is_held_where_its_crank_is_put() -> None:
     rest = rest_with(eqs, Coordinates(("q1",)), [-1.2], start=pliant.equilibrium(eqs))
     assert rest.status == "converged"
     assert rest.q[0] == pytest.approx(-1.2, abs=1e-9)
-    held = pliant.inverse_dynamics(eqs, rest.q, np.zeros(3), np.zeros(3))
+    held = pliant.required_inputs(eqs, rest.q, np.zeros(3), np.zeros(3))
     assert rest.inputs["drive"] == pytest.approx(held.inputs["drive"], rel=1e-6)
     linear = pliant.linearize(eqs, at=rest, independent=("q1",))
     assert linear.residual < 1e-6

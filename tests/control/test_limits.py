@@ -107,7 +107,7 @@ def level(finger: pliant.Equations, **inputs: float) -> StateFeedback:
 
 
 def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equations) -> None:
-    found = pliant.inverse_dynamics(finger, [0.0], [0.0], [0.0], limits=Limits())
+    found = pliant.required_inputs(finger, [0.0], [0.0], [0.0], limits=Limits())
     # without limits one would push: half the torque each
     assert min(found.inputs.values()) < -40
     with pytest.raises(
@@ -116,7 +116,7 @@ def test_a_state_that_tendons_cannot_hold_is_refused_by_name(finger: pliant.Equa
         level(finger, **found.inputs)
     assert "below its lower limit of 0 N" in str(told.value)
     assert "pretension" in str(told.value)
-    enough = pliant.inverse_dynamics(finger, [0.0], [0.0], [0.0])
+    enough = pliant.required_inputs(finger, [0.0], [0.0], [0.0])
     assert enough.inputs["extensor"] == pytest.approx(WEIGHT / 0.01, rel=1e-6)
     slack = level(finger, **enough.inputs)
     assert any("the input 'flexor'" in text and "one way only" in text for text in slack.warnings)
@@ -132,7 +132,7 @@ def test_a_run_says_which_tension_was_asked_for_and_how_much_was_missing(finger:
     fast = ConstraintControl(
         finger, Coordinates(("knuckle",)), path, Pid.critical(0.05), 0.005, limits=tight, name="lift"
     )
-    run = pliant.simulate(finger, 0.3, controllers=fast, save=pliant.Every(0.005))
+    run = pliant.simulate(finger, 0.3, controllers=fast, save_every=0.005)
     (note,) = (text for text in run.warnings if text.startswith("controller 'lift'"))
     assert "limits of the inputs were met at 60 of 60 samples" in note
     assert "the input 'extensor' (tension of tendon lift)" in note

@@ -39,7 +39,7 @@ def test_small_motions_follow_the_discrete_design(eqs: pliant.Equations, upright
     controller = StateFeedback(eqs, regulator)
     size = 1e-4
     run = pliant.simulate(
-        eqs, 1.0, start=leaning(size), controllers=controller, save=pliant.Every(SAMPLE), rtol=1e-10, atol=1e-13
+        eqs, 1.0, start=leaning(size), controllers=controller, save_every=SAMPLE, rtol=1e-10, atol=1e-13
     )
     loop = sampled.A - sampled.B @ regulator.gain
     x = np.concatenate([[0.0, size, 0.0, 0.0], np.zeros(sampled.past)])
@@ -86,7 +86,7 @@ def test_noise_disturbs_as_much_as_the_design_says(eqs: pliant.Equations, uprigh
     observer = kalman(seen, process=1e-10, inputs=1e-2, outputs=deviation**2)
     regulator = lqr(seen, **WEIGHTS)
     controller = StateFeedback(eqs, regulator, observer=observer, noise={"cart": deviation, "pole": deviation}, seed=4)
-    run = pliant.simulate(eqs, 60.0, start=leaning(0.0), controllers=controller, save=pliant.Every(SAMPLE))
+    run = pliant.simulate(eqs, 60.0, start=leaning(0.0), controllers=controller, save_every=SAMPLE)
     measured = np.sqrt(np.mean(run.q[500:, 1] ** 2))
     # stationary covariance of plant and estimate under sensor noise alone
     A, B, C, K, L = seen.A, seen.B, seen.C, regulator.gain, observer.gain
@@ -98,14 +98,14 @@ def test_noise_disturbs_as_much_as_the_design_says(eqs: pliant.Equations, uprigh
     for _ in range(4000):
         P = big @ P @ big.T + W
     assert measured == pytest.approx(np.sqrt(P[1, 1]), rel=0.2)
-    again = pliant.simulate(eqs, 60.0, start=leaning(0.0), controllers=controller, save=pliant.Every(SAMPLE))
+    again = pliant.simulate(eqs, 60.0, start=leaning(0.0), controllers=controller, save_every=SAMPLE)
     np.testing.assert_array_equal(run.q, again.q)
 
 
 def test_limits_hold_and_are_reported(eqs: pliant.Equations, upright: StateSpace) -> None:
     limits = Limits(lower={"force": -3.0}, upper={"force": 3.0}, rate={"force": 50.0})
     controller = StateFeedback(eqs, lqr(discretize(upright, SAMPLE), **WEIGHTS), limits=limits)
-    run = pliant.simulate(eqs, 6.0, start=leaning(0.1), controllers=controller, save=pliant.Every(SAMPLE))
+    run = pliant.simulate(eqs, 6.0, start=leaning(0.1), controllers=controller, save_every=SAMPLE)
     force = run.inputs["force"]
     assert np.abs(force).max() == pytest.approx(3.0)
     assert np.abs(np.diff(force)).max() <= 50 * SAMPLE + 1e-9
@@ -125,7 +125,7 @@ def test_saved_inputs_are_those_in_force(eqs: pliant.Equations) -> None:
             self.count += 1
             return {"force": float(self.count)}
 
-    run = pliant.simulate(eqs, 0.5, controllers=Staircase(), inputs={"force": 0.0}, save=pliant.Every(0.025))
+    run = pliant.simulate(eqs, 0.5, controllers=Staircase(), inputs={"force": 0.0}, save_every=0.025)
     expected = np.maximum(0, np.floor((run.time + 1e-9 - 0.05) / 0.1) + 1)
     np.testing.assert_array_equal(run.inputs["force"], expected)
     # the motion belongs to these inputs: accelerations follow from them
@@ -179,7 +179,7 @@ def test_a_regulator_holds_states_of_rest_alone() -> None:
         "bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, 0.5 m], shape: {type: slender_rod, length: 1 m, axis: z}}}\n"
         "joints: {hinge: {type: revolute, child: rod, axis: y, angle: {initial: 0.1 rad, input: =torque}}}\n"
         "control:\n"
-        "  hold: {type: lqr, about: start, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
+        "  hold: {type: lqr, about: initial, sample_time: 10 ms, coordinate_weights: [{coordinate: hinge, value: 1}]}\n"
     )
     with pytest.raises(ValueError, match="controller 'hold': the robot does not rest in the state it should hold"):
         pliant.simulate(pliant.derive(pliant.load_text(text)), 0.1)

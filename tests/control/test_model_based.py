@@ -70,7 +70,7 @@ def test_a_tip_follows_a_path_with_redundant_torques(arm: pliant.Equations) -> N
     path, start = circle(arm)
     task = FramePosition("hand.tip", "xz")
     controller = ConstraintControl(arm, task, path, Pid.critical(0.05), sample_time=0.001, damping=10.0)
-    run = pliant.simulate(arm, 2.0, start=start, controllers=controller, save=pliant.Every(0.02))
+    run = pliant.simulate(arm, 2.0, start=start, controllers=controller, save_every=0.02)
     wanted = np.array([path.value(t) for t in run.time])
     error = np.linalg.norm(run["tip"].values[:, [0, 2]] - wanted, axis=1)
     # it starts at rest on a path that moves with 0.16 m/s: the error of that dies out with 0.05 s
@@ -82,7 +82,7 @@ def test_redundant_torques_are_the_least(arm: pliant.Equations) -> None:
     """Three torques for two directions: no part of them leaves the task alone."""
     path, start = circle(arm)
     controller = ConstraintControl(arm, FramePosition("hand.tip", "xz"), path, Pid.critical(0.05), sample_time=0.002)
-    run = pliant.simulate(arm, 0.1, start=start, controllers=controller, save=pliant.Every(0.002))
+    run = pliant.simulate(arm, 0.1, start=start, controllers=controller, save_every=0.002)
     k = 40
     torques = np.array([run.inputs[name][k] for name in arm.inputs])
     J = arm.frame_jacobian("hand.tip", run.q[k])[[0, 2]]
@@ -95,7 +95,7 @@ def test_computed_torque_is_exact_with_the_true_model(arm: pliant.Equations) -> 
     names = ("shoulder", "elbow", "wrist")
     path = Reference.constant([-0.2, 0.9, 0.3])
     controller = ConstraintControl(arm, Coordinates(names), path, Pid(100.0, 20.0), sample_time=0.0005)
-    run = pliant.simulate(arm, 0.5, controllers=controller, save=pliant.Every(0.01))
+    run = pliant.simulate(arm, 0.5, controllers=controller, save_every=0.01)
     error = run.q - [-0.2, 0.9, 0.3]
     exact = error[0] * ((1 + 10 * run.time) * np.exp(-10 * run.time))[:, None]
     np.testing.assert_allclose(error, exact, atol=2e-3 * np.abs(error[0]).max())
@@ -298,7 +298,7 @@ def test_predictions_are_prepared_before_the_first_sample() -> None:
         (lambda: Goal({"rail": float("nan")}), "Goal: rail must be a finite number"),
         (lambda: Goal(positions={"tip": [0.1, 0.2]}), "place of tip must have 3 entries"),
         (lambda: Goal(["rail"]), "Goal: coordinates must map names to numbers"),
-        (lambda: Sphere([0, 0], 0.1, ("tip",)), "Sphere: centre must have 3 entries"),
+        (lambda: Sphere([0, 0], 0.1, ("tip",)), "Sphere: center must have 3 entries"),
         (lambda: Sphere([0, 0, 0], -0.1, ("tip",)), "Sphere: radius must be a number at least 0"),
         (lambda: Sphere([0, 0, 0], 0.1, {"tip": -1.0}), "radius around tip must be a number at least 0"),
     ],

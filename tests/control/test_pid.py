@@ -44,7 +44,7 @@ def test_a_joint_with_gravity_compensated_answers_as_a_spring_and_a_damper(joint
     worst = []
     for sample in (0.002, 0.001):
         run = pliant.simulate(
-            joint, 0.6, controllers=hold(joint, Pid(kp, kd), sample_time=sample), save=pliant.Every(0.02), rtol=1e-9
+            joint, 0.6, controllers=hold(joint, Pid(kp, kd), sample_time=sample), save_every=0.02, rtol=1e-9
         )
         exact = (np.exp(np.outer(run.time, poles)) @ parts).real
         worst.append(np.abs(run.q[:, 0] - TARGET - exact).max())
@@ -73,7 +73,7 @@ def test_reference_and_measured_compensation_differ_off_the_path(joint: pliant.E
     """The first command, at q = 0: the weight in the pose where it is, or in the pose where it should be."""
     kp, kd = 30.0, 6.0
     for compensation, angle in (("measured", 0.0), ("reference", TARGET)):
-        run = pliant.simulate(joint, 0.01, controllers=hold(joint, Pid(kp, kd), compensation), save=pliant.Every(0.005))
+        run = pliant.simulate(joint, 0.01, controllers=hold(joint, Pid(kp, kd), compensation), save_every=0.005)
         assert run.inputs["torque"][0] == pytest.approx(kp * TARGET - WEIGHT * np.cos(angle), rel=1e-6)
 
 
@@ -99,7 +99,7 @@ def test_errors_that_limits_keep_are_not_integrated(joint: pliant.Equations) -> 
     ours = PidControl(joint, Coordinates(("hinge",)), there, gains, sample_time=0.005, limits=limits)
     beyond = {}
     for name, controller in (("winding", Winding()), ("ours", ours)):
-        run = pliant.simulate(joint, 8.0, controllers=controller, save=pliant.Every(0.01))
+        run = pliant.simulate(joint, 8.0, controllers=controller, save_every=0.01)
         beyond[name] = -1.5 - run.q[:, 0].min()
         assert abs(run.inputs["torque"]).max() <= 7.0
         assert run.q[-1, 0] == pytest.approx(-1.5, abs=1e-3)
@@ -133,7 +133,7 @@ def test_a_frame_is_drawn_by_a_force_and_the_weight_is_carried() -> None:
     goal = place + [-0.1, 0.15]
     gains = Pid([80.0, 60.0], [12.0, 10.0])
     controller = PidControl(eqs, FramePosition("hand.end", "xz"), Reference.constant(goal), gains, sample_time=0.005)
-    run = pliant.simulate(eqs, 8.0, controllers=controller, save=pliant.Every(0.05))
+    run = pliant.simulate(eqs, 8.0, controllers=controller, save_every=0.05)
     np.testing.assert_allclose(run["tip"].values[-1, [0, 2]], goal, atol=1e-5)
     # the first command: gravity's torques, and those of the force on the tip
     force = np.array([80.0, 60.0]) * (goal - place)
@@ -245,7 +245,7 @@ def test_a_closed_loop_is_held_against_its_weight() -> None:
     controller = PidControl(eqs, Coordinates((name,)), Reference.constant([goal]), Pid(6.0, 0.6), sample_time=0.002)
     run = pliant.simulate(eqs, 2.0, start=start, controllers=controller)
     assert run.q[-1, 0] == pytest.approx(goal, abs=1e-4)
-    held = pliant.inverse_dynamics(eqs, run.q[-1], np.zeros(3), np.zeros(3))
+    held = pliant.required_inputs(eqs, run.q[-1], np.zeros(3), np.zeros(3))
     assert run.inputs["drive"][-1] == pytest.approx(held.inputs["drive"], rel=1e-2)
 
 

@@ -12,8 +12,6 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pytest
 from pliant.controller import model_controllers
-from pliant.solve.equilibrium import Equilibrium
-from pliant.solve.modal import Modes
 
 import pliant
 from pliant.control import (
@@ -41,6 +39,8 @@ from pliant.control import (
 from pliant.model import model as models
 from pliant.model.inputs import TimeSeries, interpolated
 from pliant.solve.linear import StateSpace
+from pliant.solve.linear.modal import Modes
+from pliant.solve.statics.equilibrium import Equilibrium
 
 ROBOTS = ("four_bar", "tumbling_body", "three_section_arm", "trunk", "cloth")
 """A loop, a free body, arcs with chambers, tendons, and a mesh."""

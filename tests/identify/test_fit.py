@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pliant import Every, derive, load_text, simulate
+from pliant import derive, load_text, simulate
 from pliant.cli import run as command
 from pliant.equations.core import UnknownName
 from pliant.identify.fit import cycles, fit
@@ -30,7 +30,7 @@ TRUE = {"stiffness": 50.0, "damping": 3.0}
 def recording():
     """Two pushes, answered by the true cart."""
     text = ROBOT + 'inputs: {push: "=if(t < 2 s, 5 N*sin(pi*t/2 s)^2, 8 N*sin(pi*t/2 s)^2)"}\n'
-    run = simulate(derive(load_text(text)), 4.0, rtol=1e-9, save=Every(0.02), parameters=TRUE)
+    run = simulate(derive(load_text(text)), 4.0, rtol=1e-9, save_every=0.02, parameters=TRUE)
     t = run.time
     push = np.where(t < 2, 5.0, 8.0) * np.sin(np.pi * t / 2) ** 2
     path = run["tip"].values

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import At, Rosenbrock, derive, equilibrium, load_text, simulate
+from pliant import Rosenbrock, derive, equilibrium, load_text, simulate
 from pliant.identify.recording import Recording, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 
@@ -41,7 +41,7 @@ def differences(eqs, names, times, output, share=3e-5):
     for name in names:
         value = eqs.parameters[name]
         sides = [
-            simulate(eqs, times[-1], method=TIGHT, save=At(times), parameters={name: value * (1 + sign * share)})[
+            simulate(eqs, times[-1], method=TIGHT, save_at=times, parameters={name: value * (1 + sign * share)})[
                 output
             ].values
             for sign in (1, -1)
@@ -111,7 +111,7 @@ def test_soft_arm_at_rest_under_pressure():
     for k, name in enumerate(names):
         value = eqs.parameters[name]
         sides = [
-            np.array(equilibrium(eqs, t=1.0, parameters={"density": 1000.0, name: value * s}).outputs["tip"])
+            np.array(equilibrium(eqs, time=1.0, parameters={"density": 1000.0, name: value * s}).outputs["tip"])
             for s in (1 + 1e-4, 1 - 1e-4)
         ]
         expected = (sides[0] - sides[1]) / (2e-4 * value)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import pliant.io.results as results
-from pliant import Every, derive, load, load_result, load_text, simulate
+from pliant import derive, load, load_result, load_text, simulate
 from pliant.io.results import ResultFileError, write_csv
 
 
 @pytest.fixture(scope="module")
 def run():
-    return simulate(derive(load("four_bar")), 0.5, save=Every(0.05))
+    return simulate(derive(load("four_bar")), 0.5, save_every=0.05)
 
 
 def test_a_saved_result_reads_back_the_same(run, tmp_path):
@@ -41,7 +41,7 @@ def test_the_file_carries_model_settings_and_versions(run, tmp_path):
 
 
 def test_named_access(run):
-    fine = simulate(derive(load("four_bar")), 0.1, rtol=1e-9, save=Every(1e-3))
+    fine = simulate(derive(load("four_bar")), 0.1, rtol=1e-9, save_every=1e-3)
     tip = fine["bar1.tip"]
     assert tip.position.shape == (len(fine.time), 3)
     speed = np.gradient(tip.position, fine.time, axis=0, edge_order=2)
@@ -100,7 +100,7 @@ def test_an_interrupted_run_leaves_a_readable_file(tmp_path):
         derive(load("four_bar")),
         100.0,
         method=ExplicitRungeKutta(step=1e-4),
-        save=Every(0.01),
+        save_every=0.01,
         progress=interrupt,
         out=path,
     )
@@ -132,7 +132,7 @@ def test_csv_has_time_coordinates_energies_and_outputs(run, tmp_path):
     with open(tmp_path / "run.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(run.time)
-    assert float(rows[-1]["q1"]) == run["q1"].value[-1]
+    assert float(rows[-1]["q1"]) == run["q1"].values[-1]
     assert float(rows[-1]["pin.1"]) == run["pin"].values[-1, 1]
     assert "kinetic_J" in rows[0]
 
@@ -162,7 +162,7 @@ def test_a_run_that_dies_leaves_what_it_had_saved(tmp_path, monkeypatch):
             derive(load("four_bar")),
             1000.0,
             method=ExplicitRungeKutta(step=1e-3),
-            save=Every(0.1),
+            save_every=0.1,
             progress=die,
             out=path,
         )

@@ -76,18 +76,18 @@ def test_values_on_and_within_the_limits_are_taken(slider):
     [
         (lambda eqs: pliant.modes(eqs, count=-1), "count must be a whole number of at least 1, not -1"),
         (lambda eqs: pliant.modes(eqs, count=1.5), "count must be a whole number"),
-        (lambda eqs: pliant.modes(eqs, at="equilibrium"), r"at must be a State.*at=pliant.equilibrium\(eqs\)"),
+        (lambda eqs: pliant.modes(eqs, at=3), r"at must be a State.*at=pliant.equilibrium\(eqs\)"),
         (lambda eqs: pliant.modes(eqs, at=[0.0, 1.0]), "at must have 1 entries"),
-        (lambda eqs: pliant.linearize(eqs, at="start"), "at must be a State"),
+        (lambda eqs: pliant.linearize(eqs, at="start"), r"unknown state 'start' as at \(write initial\)"),
         (lambda eqs: pliant.linearize(eqs, at=[float("nan")]), "not finite at index 0"),
-        (lambda eqs: pliant.equilibrium(eqs, start="there"), "start must be a State"),
+        (lambda eqs: pliant.equilibrium(eqs, start="there"), "unknown state 'there' as start"),
         (lambda eqs: pliant.equilibrium(eqs, tolerance=0), "tolerance must be a positive number"),
         (lambda eqs: pliant.equilibria(eqs, starts=0), "starts must be a whole number of at least 1"),
         (lambda eqs: pliant.simulate(eqs, 0.1, start=3.0), "start must be a State"),
         (lambda eqs: pliant.simulate(eqs, 0.1, start=["x"]), "start must have 1 entries"),
-        (lambda eqs: pliant.simulate(eqs, 0.1, save=pliant.Every("often")), "the save interval must be a positive"),
-        (lambda eqs: pliant.simulate(eqs, 0.1, save=pliant.At(["late"])), "times to save at must be numbers"),
-        (lambda eqs: pliant.simulate(eqs, 0.1, save=0.01), "save cannot be 0.01"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save_every="often"), "save_every must be a positive"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save_at=["late"]), "save_at must be times"),
+        (lambda eqs: pliant.simulate(eqs, 0.1, save=0.01), r"no argument 'save' \(write save_every or save_at\)"),
         (lambda eqs: pliant.continuation(eqs, parameter="stiffness", to=1.0), "below its minimum"),
         (lambda eqs: pliant.continuation(eqs, parameter="push", to="far"), "to must be a finite number"),
         (lambda eqs: pliant.continuation(eqs, parameter="push", to=1.0, max_points=0), "max_points must be a whole"),
@@ -103,11 +103,11 @@ def test_values_on_and_within_the_limits_are_taken(slider):
         (lambda eqs: pliant.modes("pendulum"), "an analysis needs equations"),
         (lambda eqs: pliant.equilibrium("pendulum"), "an analysis needs equations"),
         (lambda eqs: pliant.linearize(None), "an analysis needs equations"),
-        (lambda eqs: pliant.modes(eqs, t="now"), "t must be a finite number"),
+        (lambda eqs: pliant.modes(eqs, time="now"), "time must be a finite number"),
         (lambda eqs: pliant.modes(eqs, parameters={"mas": 1.0}), r"unknown parameter 'mas' \(did you mean 'mass'"),
         (lambda eqs: pliant.simulate(eqs, 0.1, events=[3]), "an event cannot be 3"),
         (lambda eqs: pliant.Event("place", direction="up"), "unknown direction of an event 'up'"),
-        (lambda eqs: pliant.Branch(mode=0), "the mode of a branch"),
+        (lambda eqs: pliant.continuation(eqs, parameter="push", to=1.0, branch=1, mode=0), "the mode of a branch"),
     ],
 )
 def test_wrong_values_are_refused_with_what_to_do(slider, call, words):
@@ -143,13 +143,13 @@ bodies: {rod: {mass: 1 kg, center_of_mass: [0, 0, -0.5 m], shape: {type: slender
 joints: {hinge: {type: revolute, child: rod, axis: y, angle: {input: =torque}}}
 """)
     )
-    rest = pliant.equilibrium(pendulum, t=5.0)
+    rest = pliant.equilibrium(pendulum, time=5.0)
     assert rest.q == pytest.approx([np.arcsin(2 / (9.81 * 0.5))])
     inertia = 1 / 3
     linear = pliant.linearize(pendulum, at=rest)
     assert linear.residual == pytest.approx(0, abs=1e-9)
     assert linear.input_values == pytest.approx([2.0])
-    assert pliant.linearize(pendulum, at=rest, t=0.0).residual == pytest.approx(2 / inertia)
+    assert pliant.linearize(pendulum, at=rest, time=0.0).residual == pytest.approx(2 / inertia)
     assert pliant.modes(pendulum, at=rest).state.t == 5.0
-    run = pliant.simulate(pendulum, (5.0, 6.0), start=rest)
+    run = pliant.simulate(pendulum, 6.0, begin=5.0, start=rest)
     assert pliant.linearize(pendulum, at=run).input_values == pytest.approx([2.4])

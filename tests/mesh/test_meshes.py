@@ -238,7 +238,7 @@ def test_long_steps_through_slack_and_taut_ropes_solve_the_equations_of_the_meth
     """Whatever Newton's method does to get there: kept factors, shortened iterations, another guess."""
     method = pliant.GeneralizedAlpha(step=0.06, spectral_radius=0.5)
     eqs = pliant.derive(pliant.load("net", set={"cells": 6}))
-    run = pliant.simulate(eqs, 0.3, method=method, save=pliant.At(0.06 * np.arange(6)))
+    run = pliant.simulate(eqs, 0.3, method=method, save_at=0.06 * np.arange(6))
     assert run.timing.steps == 5
     a = run.dataset["a"].values
     assert_newmark_steps(eqs.binding, method, run.time, run.q, run.v, a)
@@ -248,7 +248,7 @@ def test_long_steps_through_slack_and_taut_ropes_solve_the_equations_of_the_meth
 def test_a_fixed_step_that_newton_cannot_solve_is_done_in_shorter_ones() -> None:
     eqs = pliant.derive(pliant.load("net", set={"cells": 20}))
     runs = [
-        pliant.simulate(eqs, 0.2, method=pliant.GeneralizedAlpha(step=step, spectral_radius=0.5), save=pliant.At([0.2]))
+        pliant.simulate(eqs, 0.2, method=pliant.GeneralizedAlpha(step=step, spectral_radius=0.5), save_at=[0.2])
         for step in (0.1, 0.05)
     ]
     assert runs[0].status == runs[1].status == "completed"
@@ -278,7 +278,7 @@ def test_nodes_held_by_a_moving_body_go_with_it() -> None:
     q, _ = eqs.initial_state()
     left, right = (eqs.frame(f"fabric.clamped_{k}", q).position for k in (1, 2))
     np.testing.assert_allclose(np.linalg.norm(left - right), 0.076)
-    turned = eqs.position_vector({"shoulder": 0.5}, q)
+    turned = eqs.state({"shoulder": 0.5}).q
     arm = eqs.frame("arm", turned)
     np.testing.assert_allclose(arm.rotation.T @ (eqs.frame("fabric.clamped_1", turned).position - arm.position),
                                [-0.038, 0, -0.03], atol=1e-12)  # fmt: skip

@@ -19,7 +19,7 @@ def cantilever(word, **changes):
 
 def bent(eqs, angle):
     """The state of a rod bent about its y axis by an angle from base to tip [rad], all along."""
-    q = eqs.initial_state()[0]
+    q = eqs.initial_state().q
     for name, (first, place) in PLACES[eqs.model.spec.rods["rod"].model.kind](eqs).items():
         turn = angle * place / 2
         at = eqs.coordinates.index(name)

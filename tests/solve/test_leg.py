@@ -102,21 +102,21 @@ def test_twice_as_many_elements_move_the_same(released):
     runs = []
     for model, start in (released, (fine := leg("released", 20), pliant.equilibrium(fine))):
         method = pliant.GeneralizedAlpha(step=1e-3, spectral_radius=0.8)
-        runs.append(pliant.simulate(model, 0.3, start=start, method=method, save=pliant.Every(0.01)))
-    travel = np.ptp(runs[0]["q1"].value)
-    assert np.abs(runs[0]["q1"].value - runs[1]["q1"].value).max() < 0.01 * travel
+        runs.append(pliant.simulate(model, 0.3, start=start, method=method, save_every=0.01))
+    travel = np.ptp(runs[0]["q1"].values)
+    assert np.abs(runs[0]["q1"].values - runs[1]["q1"].values).max() < 0.01 * travel
     middle = runs[0]["middle"].values, runs[1]["middle"].values
     assert np.abs(middle[0] - middle[1]).max() < 0.01 * np.ptp(middle[0][:, :2])
 
 
 def test_a_four_bar_with_a_stiff_strip_moves_as_the_rigid_one():
     method = pliant.GeneralizedAlpha(step=1e-3, spectral_radius=0.8)
-    rigid = pliant.simulate(pliant.derive("four_bar"), 0.5, method=method, save=pliant.Every(0.05))
+    rigid = pliant.simulate(pliant.derive("four_bar"), 0.5, method=method, save_every=0.05)
     eqs = pliant.derive("flexible_four_bar")
     error = []
     for thickness in (2e-3, 12e-3):
-        run = pliant.simulate(eqs, 0.5, parameters={"thickness": thickness}, method=method, save=pliant.Every(0.05))
+        run = pliant.simulate(eqs, 0.5, parameters={"thickness": thickness}, method=method, save_every=0.05)
         assert run.constraint_error.max() < 1e-10
-        error.append(np.abs(run["q1"].value - rigid["q1"].value).max())
+        error.append(np.abs(run["q1"].values - rigid["q1"].values).max())
     assert error[-1] < 2e-3
     assert error[0] > 5 * error[-1]  # a thin one bends

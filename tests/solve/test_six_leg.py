@@ -40,7 +40,7 @@ def test_the_first_ten_modes_are_stable(posture):
 def test_a_push_moves_the_platform_by_its_stiffness():
     eqs = pliant.derive(pliant.load("six_leg", variant="pushed"))
     rest = pliant.equilibrium(eqs)
-    run = pliant.simulate(eqs, 0.2, start=rest, method=STEPS, save=pliant.Every(0.02))
+    run = pliant.simulate(eqs, 0.2, start=rest, method=STEPS, save_every=0.02)
     assert run.constraint_error.max() < 1e-10
     settled = pliant.equilibrium(eqs, start=run.final, inputs={"push": 5.0})
     moved = run["position"].values[-1, 0] - rest.outputs["position"][0]
@@ -50,7 +50,7 @@ def test_a_push_moves_the_platform_by_its_stiffness():
 
 def test_docking_at_an_angle_ends_with_the_port_pressed():
     eqs = pliant.derive(pliant.load("six_leg", variant="docking"))
-    run = pliant.simulate(eqs, 0.3, start=pliant.equilibrium(eqs), method=STEPS, save=pliant.Every(1e-3))
+    run = pliant.simulate(eqs, 0.3, start=pliant.equilibrium(eqs), method=STEPS, save_every=1e-3)
     assert run.status == "completed"
     contact = -run["contact"].values
     assert contact[run.time < 0.05].max() == pytest.approx(0.0, abs=1e-9)

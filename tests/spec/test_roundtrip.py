@@ -21,7 +21,8 @@ from pliant.language.parameter import Parameter
 from pliant.language.placement import AxisRotation, Placement
 from pliant.language.source import MODEL_FOLDER, bundled
 from pliant.link import Axial
-from pliant.spec.analyses import SimulateAnalysis, SimulateSettings
+from pliant.solve.options import SimulateOptions
+from pliant.spec.analyses import SimulateAnalysis
 from pliant.spec.reader import load, load_text
 from pliant.spec.robot import RobotSpec
 from pliant.spec.writer import dump, save
@@ -78,7 +79,7 @@ PYTHON = RobotSpec(
     },
     links={"rope": Axial(between=("world", "rod.tip"), spring="3 N/m")},
     inputs={"drive": SineInput(sine=Sine(amplitude="1 N*m", frequency="2 Hz"))},
-    analyses=(SimulateAnalysis(simulate=SimulateSettings(until="5 s")),),
+    analyses=(SimulateAnalysis(simulate=SimulateOptions(until="5 s")),),
 )
 
 TEXT = """\

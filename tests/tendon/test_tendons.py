@@ -182,14 +182,14 @@ def test_a_slack_line_lets_go_and_catches():
     fly, swing = 0.1 / 1.5, np.pi * np.sqrt(2 / 800)
     run = simulate(eqs, 2 * fly + swing, rtol=1e-9)
     at = run.time
-    assert run["slide"].value[-1] == pytest.approx(0, abs=1e-6)
+    assert run["slide"].values[-1] == pytest.approx(0, abs=1e-6)
     assert run["slide"].rate[-1] == pytest.approx(-1.5, rel=1e-6)
     tension = np.asarray(run["rope"])
     free = (at < fly) | (at > fly + swing)
     assert np.all(tension[free] == 0)
     expected = 1.5 * np.sqrt(2 * 800) * np.sin(np.sqrt(800 / 2) * (at - fly))
     assert tension[~free] == pytest.approx(expected[~free], abs=1e-3)
-    assert np.asarray(run["length"]) == pytest.approx(0.4 + run["slide"].value, abs=1e-12)
+    assert np.asarray(run["length"]) == pytest.approx(0.4 + run["slide"].values, abs=1e-12)
     assert float(run.energy["total"].max() - run.energy["total"].min()) < 1e-6
 
 
@@ -303,7 +303,7 @@ def test_tendons_are_shown_and_drawn():
     shown = text(load("trunk"))
     assert "upper (11 eyelets), lower (11 eyelets)" in " ".join(shown.split())
     eqs = derive("trunk")
-    scene = make_scene(eqs, eqs.initial_state()[0], inputs={"near1": 2.0})
+    scene = make_scene(eqs, eqs.initial_state().q, inputs={"near1": 2.0})
     marks = {mark.name: mark for mark in scene.tendons}
     assert [name for name, mark in marks.items() if not mark.slack] == ["near[1]"]
     assert marks["near[1]"].points.shape == (11, 3)

@@ -52,7 +52,7 @@ def static(eqs, parameters=None, loads=None, steps=8):
     """q at rest, by Newton's method while the loads grow in steps."""
     parameters, loads = parameters or {}, loads or {}
     zero = np.zeros(len(eqs.rates))
-    q = eqs.initial_state(parameters)[0]
+    q = eqs.initial_state(parameters).q
     for share in np.linspace(0, 1, steps + 1)[1:]:
         now = {**parameters, **{name: share * x for name, x in loads.items()}}
         for _ in range(60):

@@ -114,7 +114,7 @@ def follow(
         HELD + times[-1],
         parameters={"start": -measured.angle[0], **values},
         method=pliant.GeneralizedAlpha(step=2.5e-3),
-        save=pliant.At(tuple(HELD + times)),
+        save_at=tuple(HELD + times),
     )
     place = np.asarray(run["middle"])
     return place - place[0] if run.status == "completed" else None

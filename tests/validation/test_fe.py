@@ -6,10 +6,10 @@ import pytest
 import scipy.sparse.linalg as spla
 from rod_cases import arm, static
 
-from pliant import At, ExplicitRungeKutta, derive, load_text, modes, simulate
+from pliant import ExplicitRungeKutta, derive, load_text, modes, simulate
+from pliant.equations.state import State
 from pliant.geometry import se3, so3
 from pliant.language.faults import SpecError
-from pliant.solve.state import State
 from pliant.spec.rod_switch import with_rod_model
 
 PATCH = """
@@ -145,7 +145,7 @@ def test_a_free_flying_beam_keeps_energy_and_momentum(flying):
         v[rate : rate + 6] = [0.4 + s + 2 * s**2, 0.5 * s - s**2, 0.1 * s**2, 0.5, -2.5, 4.0]
     v += 0.1 * rng.normal(size=len(v))
     method = ExplicitRungeKutta(rtol=1e-9, atol=1e-12)
-    run = simulate(flying, 0.12, start=State(q, v), method=method, save=At(np.linspace(0, 0.12, 7)))
+    run = simulate(flying, 0.12, start=State(q, v), method=method, save_at=np.linspace(0, 0.12, 7))
     assert run.status == "completed"
     before, kept = flying.energy(q, v), momentum(flying, q, v)
     stored = []

@@ -83,5 +83,5 @@ def test_published_polynomials_come_near_too(exact):
 )
 def test_a_frame_between_the_ends(word, tolerance, exact):
     start = arm(word)
-    assert start.frame("arm.middle", start.initial_state()[0]).position == pytest.approx([0.2, 0, 0], abs=1e-12)
+    assert start.frame("arm.middle", start.initial_state().q).position == pytest.approx([0.2, 0, 0], abs=1e-12)
     assert errors([word], exact, "arm.middle")[0] < tolerance * 0.5

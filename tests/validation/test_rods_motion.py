@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rod_cases import LOADS, arm, static
 
-from pliant import At, ExplicitRungeKutta, modes, simulate
+from pliant import ExplicitRungeKutta, modes, simulate
 
 KINDS = {"ebr:16": {}, "eba:24": {}, "fe:12": {}, "srl:24": {}, "rom:4": {}}
 PULL = {"gravity": 2.0, "fx": -0.3, "fy": 0.6, "fz": 0.4}
@@ -19,7 +19,7 @@ def test_an_undamped_swing_keeps_its_energy(word):
         0.3,
         method=ExplicitRungeKutta(rtol=1e-9, atol=1e-12),
         parameters={"gravity": 9.81},
-        save=At(np.linspace(0, 0.3, 31)),
+        save_at=np.linspace(0, 0.3, 31),
     )
     assert run.status == "completed"
     energies = [eqs.energy(q, v, parameters={"gravity": 9.81}) for q, v in zip(run.q, run.v, strict=True)]
@@ -50,7 +50,7 @@ def test_all_kinds_agree_in_motion(robots):
     times = np.linspace(0, 0.4, 9)
     paths = []
     for eqs in robots.values():
-        run = simulate(eqs, 0.4, rtol=1e-5, parameters=FORCES, save=At(times))
+        run = simulate(eqs, 0.4, rtol=1e-5, parameters=FORCES, save_at=times)
         assert run.status == "completed"
         paths.append([eqs.frame("arm.tip", q, parameters=FORCES).position for q in run.q])
     travelled = np.linalg.norm(np.array(paths[0]) - paths[0][0], axis=1).max()

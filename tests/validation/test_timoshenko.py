@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg as la
 from rod_cases import arm, static
 
-from pliant import At, GeneralizedAlpha, derive, equilibrium, load, load_text, modes, simulate
+from pliant import GeneralizedAlpha, derive, equilibrium, load, load_text, modes, simulate
 from pliant.language.faults import SpecError
 
 # cantilever A: tip deflection [m] without and with gravity, frequencies [Hz]
@@ -125,7 +125,7 @@ rods: {arm: {parent: hub, rotation: [{axis: x, angle: 180 deg}], length: 0.6 m, 
 def test_on_a_moving_base_it_moves_as_the_geometrically_exact_rod():
     angles = []
     for word in ("timoshenko:3", "fe:3"):
-        run = simulate(arm(word, SWING, plane="xz"), 0.6, method=GeneralizedAlpha(step=1e-3), save=At([0.2, 0.4, 0.6]))
+        run = simulate(arm(word, SWING, plane="xz"), 0.6, method=GeneralizedAlpha(step=1e-3), save_at=[0.2, 0.4, 0.6])
         assert run.status == "completed"
         angles.append(run.q[:, 0])
     assert np.ptp(angles[1]) > 1
@@ -136,7 +136,7 @@ def test_on_a_moving_base_it_moves_as_the_geometrically_exact_rod():
 def test_on_a_moving_base_no_power_is_lost():
     eqs = arm("timoshenko:2", SWING)
     rng = np.random.default_rng(4)
-    q = eqs.initial_state()[0] + 0.05 * rng.normal(size=len(eqs.coordinates))
+    q = eqs.initial_state().q + 0.05 * rng.normal(size=len(eqs.coordinates))
     v = rng.normal(size=len(q))
     a = eqs.forward_dynamics(q, v)[0]
     step = 1e-8

@@ -16,7 +16,7 @@ from pliant.cli import run as command
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     file = tmp_path_factory.mktemp("film") / "run.nc"
-    pliant.simulate(pliant.derive("four_bar"), 0.4, save=pliant.Every(0.05)).save(file)
+    pliant.simulate(pliant.derive("four_bar"), 0.4, save_every=0.05).save(file)
     return file
 
 

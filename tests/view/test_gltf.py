@@ -38,7 +38,7 @@ def test_another_library_reads_the_robot_in_its_place(tmp_path):
 
 
 def test_a_run_moves_as_simulated(tmp_path, capsys):
-    run = pliant.simulate(pliant.derive("pendulum"), 0.5, save=pliant.Every(0.1))
+    run = pliant.simulate(pliant.derive("pendulum"), 0.5, save_every=0.1)
     run.save(tmp_path / "run.nc")
     file = tmp_path / "run.glb"
     assert command(["export", str(tmp_path / "run.nc"), "--gltf", str(file), "--json"]) == 0

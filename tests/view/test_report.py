@@ -35,7 +35,7 @@ outputs:
 def hostile():
     eqs = pliant.derive(pliant.load_text(MODEL))
     rest = pliant.equilibrium(eqs)
-    run = pliant.simulate(eqs, 0.5, save=pliant.Every(0.02))
+    run = pliant.simulate(eqs, 0.5, save_every=0.02)
     return eqs, rest, pliant.modes(eqs, at=rest.state, count=3), run
 
 

@@ -30,7 +30,7 @@ def _close_figures():
 
 def scene_of(name):
     eqs = pliant.derive(name)
-    return make_scene(eqs, eqs.initial_state()[0])
+    return make_scene(eqs, eqs.initial_state().q)
 
 
 @pytest.mark.parametrize("name", [robot.name for robot in pliant.bundled_robots()])
@@ -50,7 +50,7 @@ def test_every_bundled_robot_is_drawn_whole(name):
 
 def test_bodies_stand_where_the_equations_put_them():
     eqs = pliant.derive("four_bar")
-    q = eqs.initial_state()[0]
+    q = eqs.initial_state().q
     solids = {solid.name: solid for solid in make_scene(eqs, q).solids}
     for name in ("bar1", "bar2", "bar3"):
         ends = [eqs.frame(frame, q).position for frame in (name, f"{name}.tip")]
@@ -62,7 +62,7 @@ def test_bodies_stand_where_the_equations_put_them():
 
 def test_parameters_move_the_drawing():
     eqs = pliant.derive("pendulum")
-    q = eqs.initial_state()[0]
+    q = eqs.initial_state().q
     rod = make_scene(eqs, q, {"length": 2.0}).solids[0].points
     assert np.linalg.norm(rod[1] - rod[0]) == pytest.approx(2.0)
 
@@ -107,7 +107,7 @@ rods:
   arm: {{length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, 4, 0], model: {model}}}
 """
     eqs = pliant.derive(pliant.load_text(text))
-    (rod,) = make_scene(eqs, eqs.initial_state()[0]).rods
+    (rod,) = make_scene(eqs, eqs.initial_state().q).rods
     center = np.array([0.25, 0, 0])  # of a circle with curvature 4/m that starts along z
     np.testing.assert_allclose(np.linalg.norm(rod.points - center, axis=1), 0.25, atol=1.5e-3)
     length = np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum()
@@ -128,7 +128,7 @@ rods:
   arm: {{length: 0.5 m, section: wire, material: rubber, rest: [0, 0, 0, 0, {2 * angle}, 0]}}
 """
     eqs = pliant.derive(with_rod_model(pliant.load_text(text), "arm", kind))
-    (rod,) = make_scene(eqs, eqs.initial_state()[0]).rods
+    (rod,) = make_scene(eqs, eqs.initial_state().q).rods
     radius = 0.5 / angle
     np.testing.assert_allclose(np.linalg.norm(rod.points - [radius, 0, 0], axis=1), radius, rtol=1e-4)
     assert np.linalg.norm(np.diff(rod.points, axis=0), axis=1).sum() == pytest.approx(0.5, rel=2e-3)
@@ -154,7 +154,7 @@ pliant: 1
 meshes: {net: {type: membrane, drawing: {rectangle: [1 m, 1 m], cells: [99, 99]}, mass: 0.3 kg, stiffness: 150 N}}
 """
     eqs = pliant.derive(pliant.load_text(text))
-    save(sketch(eqs, eqs.initial_state()[0]), tmp_path / "net.svg")
+    save(sketch(eqs, eqs.initial_state().q), tmp_path / "net.svg")
     assert (tmp_path / "net.svg").stat().st_size < 1e6
     assert most_frames(eqs) * 2 * 99 * 100 <= MOST_EDGES
     page = player("stage", "net", [start_clip(eqs)])
@@ -183,7 +183,7 @@ def test_the_command_writes_pictures(tmp_path, capsys, suffix):
     [
         (["--out", "robot.txt"], "end it in .png, .svg or .pdf"),
         (["--out", "no/such/folder/robot.png"], "cannot write"),
-        (["--out", "robot.png", "--at", "noon"], "write --at start or --at equilibrium"),
+        (["--out", "robot.png", "--at", "noon"], "write --at initial or --at equilibrium"),
     ],
 )
 def test_the_command_says_what_to_change(tmp_path, capsys, monkeypatch, arguments, words):

@@ -41,12 +41,12 @@ def corners(batch, k=0):
 
 def test_ropes_are_slack_below_their_length_and_loads_follow_time():
     eqs = pliant.derive(pliant.load_text(ROPE))
-    q = eqs.initial_state()[0]
+    q = eqs.initial_state().q
     scene = make_scene(eqs, q)
     assert scene.links[0].slack
     np.testing.assert_allclose(scene.loads[0].force, [0, 3, 0])
     np.testing.assert_allclose(scene.loads[0].point, [0.05, 0, -1])
-    lower = eqs.position_vector({"flight.z": -1.2})
+    lower = eqs.state({"flight.z": -1.2}).q
     later = make_scene(eqs, lower, t=2.0)
     assert not later.links[0].slack
     np.testing.assert_allclose(later.loads[0].force, [0, 9, 0])
@@ -56,8 +56,8 @@ def test_ropes_are_slack_below_their_length_and_loads_follow_time():
 
 def test_boxes_have_their_size_and_place():
     eqs = pliant.derive(pliant.load_text(ROPE))
-    q = eqs.position_vector({"flight.x": 0.3, "flight.orientation.qw": 0.5, "flight.orientation.qx": 0.5,
-                             "flight.orientation.qy": 0.5, "flight.orientation.qz": 0.5})  # fmt: skip
+    q = eqs.state({"flight.x": 0.3, "flight.orientation.qw": 0.5, "flight.orientation.qx": 0.5,
+                             "flight.orientation.qy": 0.5, "flight.orientation.qz": 0.5}).q  # fmt: skip
     (cube,) = (b for b in make_stage([make_scene(eqs, q)]).batches if b.shape == "cube")
     found = corners(cube)[0]
     motion = eqs.frame("weight", q)
@@ -69,7 +69,7 @@ def test_boxes_have_their_size_and_place():
 @pytest.mark.parametrize("name", ["stiff_flop", "four_bar", "cart_pole", "spring_mass_chain"])
 def test_all_frames_of_a_run_stay_in_its_box(name):
     eqs = pliant.derive(name)
-    run = pliant.simulate(eqs, 0.3, save=pliant.Every(0.1))
+    run = pliant.simulate(eqs, 0.3, save_every=0.1)
     maker = SceneMaker(eqs)
     stage = make_stage([maker.at(q) for q in run.q])
     assert stage.frames == len(run.time)
@@ -109,7 +109,7 @@ def test_nets_are_edges_between_their_nodes():
     eqs = pliant.derive("pendulum")
     nodes = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.5]])
     mesh = MeshMark("net", nodes, np.array([[0, 1], [1, 2], [2, 3]]))
-    scene = replace(make_scene(eqs, eqs.initial_state()[0]), meshes=(mesh,))
+    scene = replace(make_scene(eqs, eqs.initial_state().q), meshes=(mesh,))
     stage = make_stage([scene])
     tubes = next(b for b in stage.batches if b.shape == "cylinder" and b.layer == "robot")
     for edge in mesh.edges:
@@ -141,7 +141,7 @@ meshes:
 
 def test_nets_of_models_stand_where_the_equations_put_them():
     eqs = pliant.derive(pliant.load_text(NET))
-    q = eqs.position_vector({"turn": 0.5, "net.n2.x": 0.4, "net.n2.y": 0.1, "net.n2.z": 1.2})
+    q = eqs.state({"turn": 0.5, "net.n2.x": 0.4, "net.n2.y": 0.1, "net.n2.z": 1.2}).q
     scene = make_scene(eqs, q)
     (mesh,) = scene.meshes
     np.testing.assert_allclose(mesh.nodes, [eqs.frame(f"net.n{k}", q).position for k in range(1, 7)], atol=1e-15)
@@ -155,14 +155,14 @@ def test_nets_of_models_stand_where_the_equations_put_them():
     assert len(short) == 1  # the second node came nearer to the first and went away from the others
     assert not len(make_scene(eqs, q, {"tight": 0.1}).meshes[0].slack)
     # slack edges are thinner, and pieces stay the same from pose to pose
-    stage = make_stage([make_scene(eqs, eqs.initial_state()[0]), scene])
+    stage = make_stage([make_scene(eqs, eqs.initial_state().q), scene])
     tubes = next(b for b in stage.batches if b.shape == "cylinder" and b.layer == "robot")
     assert np.sum(tubes.sizes[1, :, 0] < 0.9 * tubes.sizes[0, :, 0]) == len(short)
 
 
 def test_boxes_hold_rods_with_their_width():
     eqs = pliant.derive("cc_arm_2")
-    scene = make_scene(eqs, eqs.initial_state()[0])
+    scene = make_scene(eqs, eqs.initial_state().q)
     stage = make_stage([scene])
     (tubes,) = (b for b in stage.batches if b.layer == "rods")
     # the sides of tubes have sixteen corners, so they reach a little less far than round ones

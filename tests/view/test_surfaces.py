@@ -42,7 +42,7 @@ def seesaw():
 
 def test_surfaces_stand_and_move_with_their_frames(seesaw):
     for angle in (0.0, 0.4):
-        q = seesaw.position_vector({"turn": angle})
+        q = seesaw.state({"turn": angle}).q
         board = seesaw.frame("board", q)
         deck, rail, pole, floor = make_scene(seesaw, q, {"thick": 0.1}).surfaces
         np.testing.assert_allclose(deck.place, seesaw.frame("board.top", q).position, atol=1e-12)
@@ -56,7 +56,7 @@ def test_surfaces_stand_and_move_with_their_frames(seesaw):
 
 def test_endless_surfaces_are_shown_as_far_as_the_robot_reaches(seesaw):
     maker = SceneMaker(seesaw)
-    poses = [seesaw.position_vector({"turn": angle}) for angle in (0.0, 0.3)]
+    poses = [seesaw.state({"turn": angle}).q for angle in (0.0, 0.3)]
     stage = make_stage([maker.at(q) for q in poses])
     shapes = {batch.shape: batch for batch in stage.batches if batch.layer == "contacts"}
     assert stage.size < 2
@@ -79,14 +79,14 @@ joints: {slide: {type: revolute, child: leg, axis: y, position: [0, 0, 40 cm], a
 contacts: {ground: {type: plane, points: leg.foot, stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(walker))
-    assert abs(front_view(make_scene(eqs, eqs.initial_state()[0])).toward[1]) == pytest.approx(1)
+    assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[1]) == pytest.approx(1)
     net = """
 pliant: 1
 meshes: {net: {type: membrane, drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 10 N, position: [0, 0, 30 cm]}}
 contacts: {ground: {type: plane, points: {mesh: net}, stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(net))
-    assert abs(front_view(make_scene(eqs, eqs.initial_state()[0])).toward[2]) < 0.5
+    assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[2]) < 0.5
 
 
 def test_pictures_show_surfaces_pale_behind_the_robot(seesaw):
@@ -103,7 +103,7 @@ def test_gltf_files_let_the_robot_show_through_surfaces(seesaw, tmp_path):
     from pliant.view.gltf import export_gltf
 
     file = tmp_path / "seesaw.glb"
-    export_gltf(make_stage([make_scene(seesaw, seesaw.initial_state()[0])]), np.zeros(1), file)
+    export_gltf(make_stage([make_scene(seesaw, seesaw.initial_state().q)]), np.zeros(1), file)
     raw = file.read_bytes()
     content = json.loads(raw[20 : 20 + struct.unpack("<I", raw[12:16])[0]])
     blended = [material for material in content["materials"] if material.get("alphaMode") == "BLEND"]
@@ -112,7 +112,7 @@ def test_gltf_files_let_the_robot_show_through_surfaces(seesaw, tmp_path):
 
 
 def test_the_player_shows_and_hides_surfaces(browser, seesaw, tmp_path):
-    run = pliant.simulate(seesaw, 0.4, save=pliant.Every(0.05))
+    run = pliant.simulate(seesaw, 0.4, save_every=0.05)
     assert len(run_clip(seesaw, run).scenes[0].surfaces) == 4
     page = tmp_path / "page.html"
     page.write_bytes(encoded(report(seesaw, [run])))

@@ -14,7 +14,6 @@ from pliant.cli.answers import (
     print_equilibrium,
     print_result,
     result_json,
-    say_warnings,
     write_json,
 )
 from pliant.cli.common import (
@@ -31,41 +30,33 @@ from pliant.cli.common import (
     print_json,
     say,
 )
-from pliant.cli.listed_analyses import run_analyses
-from pliant.cli.progress import ProgressLine
+from pliant.cli.listed_analyses import run_analyses, simulated
+from pliant.cli.options import with_options
 from pliant.cli.reporting import Report, check_report, save_report
-from pliant.cli.subject import load_model, state_at
+from pliant.cli.subject import load_model
 from pliant.io.results import write_csv
 from pliant.solve.linear import modal
 from pliant.solve.linear import state_space as linear
-from pliant.solve.motion.integrator import chosen_method
-from pliant.solve.motion.plant import model_controllers
-from pliant.solve.motion.saving import At, Every
-from pliant.solve.motion.simulate import simulate as run_simulation
+from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
 from pliant.solve.statics import equilibrium as solver
+from pliant.solve.status import Status
 from pliant.spec.derive import derive
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
-MethodName = Annotated[
-    str | None,
-    typer.Option("--method", help="explicit, implicit, generalized_alpha, newmark or semi_implicit; else automatic."),
-]
-Step = Annotated[float | None, typer.Option("--dt", help="Fixed step [s].")]
-Rtol = Annotated[float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")]
-Atol = Annotated[float | None, typer.Option("--atol", help="Absolute tolerance; a hundredth of --rtol by default.")]
 Out = Annotated[str | None, typer.Option("--out", help="File to write: .nc (netCDF) or .csv.")]
 Answer = Annotated[str | None, typer.Option("--out", help="File to write the answer to, as JSON.")]
-AtState = Annotated[str, typer.Option("--at-state", help="equilibrium or start.")]
 
 
 def _equations(model: str, settings: Any, variant: str | None, folder: Any, rods: Any) -> Equations:
     return derive(load_model(model, settings=settings, variant=variant, folders=folder, rods=rods))
 
 
+@with_options(EquilibriumOptions)
 def equilibrium(
     model: Model,
+    options: dict[str, Any],
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
@@ -74,7 +65,6 @@ def equilibrium(
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
     seed: Annotated[int | None, typer.Option("--seed", help="Seed of the random starts; else 0.")] = None,
-    time: Annotated[float, typer.Option("--time", help="Time at which inputs are read [s].")] = 0.0,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -85,12 +75,12 @@ def equilibrium(
         raise CommandError("--seed is that of random starts", "add --starts 20")
     eqs = _equations(model, set, variant, folder, rod)
     if starts > 1:
-        found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, t=time))
+        found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
             raise CommandError(f"no equilibrium found from {starts} starts", "try more --starts, or add springs")
         best, others = found[0], found[1:]
     else:
-        best, others = answering(lambda: solver.equilibrium(eqs, t=time)), []
+        best, others = answering(lambda: solver.equilibrium(eqs, **options)), []
     answer = {
         "model": model,
         "status": best.status,
@@ -106,17 +96,17 @@ def equilibrium(
     else:
         for each in (best, *others):
             print_equilibrium(each)
-    return 0 if best.status == "converged" else 2
+    return 0 if best.status == Status.CONVERGED else 2
 
 
+@with_options(ModesOptions)
 def modes(
     model: Model,
+    options: dict[str, Any],
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
-    count: Annotated[int | None, typer.Option("--count", min=1, help="How many modes, lowest first; else all.")] = None,
-    at_state: AtState = "equilibrium",
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -124,7 +114,7 @@ def modes(
     """Natural frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
-    found = answering(lambda: modal.modes(eqs, at=state_at(eqs, at_state), count=count))
+    found = answering(lambda: modal.modes(eqs, **options))
     answer = {
         "model": model,
         "status": "ok",
@@ -153,14 +143,14 @@ def modes(
     return 0
 
 
+@with_options(LinearizeOptions)
 def linearize(
     model: Model,
+    options: dict[str, Any],
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
     folder: Folder = None,
-    independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates, by comma.")] = None,
-    at_state: AtState = "equilibrium",
     out: Answer = None,
     report: Report = None,
     json: Json = False,
@@ -168,8 +158,7 @@ def linearize(
     """A, B, C, D about a state, on independent coordinates."""
     check_report(report)
     eqs = _equations(model, set, variant, folder, rod)
-    chosen = tuple(independent.split(",")) if independent else None
-    found = answering(lambda: linear.linearize(eqs, at=state_at(eqs, at_state), independent=chosen))
+    found = answering(lambda: linear.linearize(eqs, **options))
     answer = {
         "model": model,
         "status": "ok",
@@ -191,19 +180,10 @@ def linearize(
     return 0
 
 
+@with_options(SimulateOptions)
 def simulate(
     model: Model,
-    until: Annotated[float, typer.Option("--until", help="End of the simulation [s].")] = 1.0,
-    at: Annotated[str | None, typer.Option("--at", help="Times to print, by comma [s]; else start and end.")] = None,
-    save_every: Annotated[float | None, typer.Option("--save-every", help="Interval of saved states [s].")] = None,
-    method: MethodName = None,
-    dt: Step = None,
-    rtol: Rtol = None,
-    atol: Atol = None,
-    start: Annotated[str, typer.Option("--start", help="initial or equilibrium.")] = "initial",
-    formulation: Annotated[str, typer.Option("--formulation", help="multipliers or reduced.")] = "multipliers",
-    independent: Annotated[str | None, typer.Option("--independent", help="Independent coordinates (reduced).")] = None,
-    no_control: Annotated[bool, typer.Option("--no-control", help="Leave the model's controllers out.")] = False,
+    options: dict[str, Any],
     set: Set = None,
     rod: Rod = None,
     variant: Variant = None,
@@ -214,75 +194,24 @@ def simulate(
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
     check_report(report)
+    if out is not None and not out.endswith((".nc", ".csv")):
+        raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
     eqs = _equations(model, set, variant, folder, rod)
-    times = _times(at)
-    few = times or (json and report is None)  # a report plays the whole motion
-    save = Every(save_every) if save_every is not None else At(times or [0.0, until]) if few else None
-    if save_every is not None and times:
-        raise CommandError("give --at or --save-every, not both")
-    result = answering(
-        lambda: _simulate(
-            eqs, until, save, method, dt, rtol, atol, start, formulation, independent, out, not no_control
-        )
-    )
+    ends_only = "save_at" not in options and "save_every" not in options
+    if ends_only and json and report is None:  # a report plays the whole motion
+        options["save_at"] = [options["begin"], options["until"]]
+    table = out is not None and out.endswith(".csv")
+    result = answering(lambda: simulated(eqs, options, None if table else out))
+    if table:
+        answering(lambda: write_csv(result, str(out)))
     save_report(report, eqs, [result])
     if json:
-        print_json(result_json(model, eqs, result, ends_only=not times and save_every is None))
+        print_json(result_json(model, eqs, result, ends_only=ends_only))
     else:
         print_result(result, out)
     if result.interrupted:
         raise Interrupted
-    return 0 if result.status != "failed" else FAULT
-
-
-def _times(at: str | None) -> list[float]:
-    if at is None:
-        return []
-    try:
-        return [float(x) for x in at.split(",") if x.strip()]
-    except ValueError:
-        raise CommandError(f"cannot read the times '{at}'", "write --at 0.5,1,2") from None
-
-
-def _simulate(
-    eqs: Equations, until: float, save: Any, method: str | None, dt: float | None, rtol: float | None,
-    atol: float | None, start: str, formulation: str, independent: str | None, out: str | None,
-    control: bool = True,
-) -> Any:  # fmt: skip
-    if start not in ("initial", "equilibrium"):
-        raise CommandError(f"unknown start '{start}'", "write --start initial or --start equilibrium")
-    if formulation not in ("multipliers", "reduced"):
-        raise CommandError(f"unknown formulation '{formulation}'", "write multipliers or reduced")
-    chosen = chosen_method(method, step=dt, rtol=rtol, atol=atol)
-    suffix = "" if out is None else out.rpartition(".")[2]
-    if out is not None and suffix not in ("nc", "csv"):
-        raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
-    with ProgressLine() as progress:
-        result = run_simulation(
-            eqs,
-            (0.0, until),
-            start=state_at(eqs, "equilibrium") if start == "equilibrium" else None,
-            method=chosen,
-            controllers=_controllers(eqs) if control else (),
-            rtol=rtol if chosen is None else None,
-            atol=atol if chosen is None else None,
-            save=save,
-            formulation=formulation,  # type: ignore[arg-type]
-            independent=None if independent is None else tuple(name.strip() for name in independent.split(",")),
-            progress=progress,
-            out=out if suffix == "nc" else None,
-        )
-    if suffix == "csv":
-        assert out is not None
-        write_csv(result, out)
-    return result
-
-
-def _controllers(eqs: Equations) -> list[Any]:
-    """The model's controllers; what is wrong with their designs is said before a run that may take long."""
-    found = model_controllers(eqs)
-    say_warnings(found)
-    return found
+    return 0 if result.status != Status.FAILED else FAULT
 
 
 def run(

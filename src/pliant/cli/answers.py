@@ -25,10 +25,12 @@ from pliant.solve.state import AssemblyError
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
+    from pliant.solve.statics.path import Path as StaticPath
 
 
 # More coordinates than this are not printed one by one.
 MOST_ROWS = 24
+MOST_OUTPUTS = 5
 
 
 def answering(function: Any) -> Any:
@@ -210,3 +212,80 @@ def say_warnings(controllers: Sequence[object]) -> None:
     for controller in controllers:
         for text in getattr(controller, "warnings", ()):
             console(stderr=True).print(f"{named(controller)}: {text}", markup=False)
+
+
+def path_json(model: str, found: StaticPath) -> dict[str, Any]:
+    """A path for programs: all points, with the special ones again by themselves."""
+    data, names = found.dataset, found.output_names
+    coordinates = [str(x) for x in data["coordinate"].values]
+    rates = [str(x) for x in data["rate"].values]
+    holds = {1: True, 0: False, -1: None}
+    points = [
+        {
+            "value": found.value[k],
+            "outputs": {name: found[name][k] for name in names},
+            "q": dict(zip(coordinates, found.q[k].tolist(), strict=True)),
+            "stable": holds[int(data["stable"].values[k])],
+            "unstable": int(found.unstable[k]),
+            "branch": int(data["branch"].values[k]),
+            "residual": data["residual"].values[k],
+        }
+        for k in range(len(found))
+    ]
+    special = [
+        {
+            "kind": x.kind,
+            "point": x.index,
+            "value": x.value,
+            "outputs": points[x.index]["outputs"],
+            "moves": x.moves,
+            "directions": [dict(zip(rates, row.tolist(), strict=True)) for row in x.directions],
+        }
+        for x in found.special
+    ]
+    return {
+        "model": model,
+        "status": found.status,
+        "message": found.message,
+        "warnings": found.warnings,
+        "parameter": found.parameter,
+        "points": points,
+        "special": special,
+        "seconds": found.timing.run_s,
+    }
+
+
+def print_path(found: StaticPath) -> None:
+    """A path for people: what happened, and a table of its ends and special points."""
+    out = console()
+    out.print(f"{found.message} ({found.status})", markup=False)
+    names = [n for n in found.output_names if found[n].ndim == 1] or [
+        str(x) for x in found.dataset["coordinate"].values
+    ]
+    shown = names[:MOST_OUTPUTS]
+
+    def titled(name: str) -> str:
+        unit = found.unit(name)
+        return escape(f"{name} [{unit}]" if unit else name)
+
+    table = Table("point", titled(found.parameter), *map(titled, shown), "stable", "", box=None)
+    special = {x.index: x for x in found.special}
+    count = len(found)
+    regular = sorted({*range(0, count, max(1, count // 8)), count - 1} if count else ())
+    words = {1: "yes", -1: "?"}
+    for k in sorted({*regular, *special}):
+        held = words.get(int(found.dataset["stable"].values[k]), f"no ({int(found.unstable[k])})")
+        note = ""
+        if k in special:
+            note = f"{special[k].kind}; moves {', '.join(special[k].moves)}"
+            held = "-"
+        cells = [number_text(round_off(found[n][k])) for n in shown]
+        table.add_row(str(k), f"{found.value[k]:.7g}", *cells, held, note)
+    out.print(table)
+    for remark in found.warnings:
+        say(remark)
+
+
+def round_off(value: Any) -> float:
+    """A number with the digits that a table has room for."""
+    return float(f"{float(value):.6g}")

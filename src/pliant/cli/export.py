@@ -8,6 +8,7 @@ import typer
 
 from pliant.cli.answers import answering, say_warnings
 from pliant.cli.common import CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.equations.equations import Equations
 
 
+@renamed_options({"dt": "step"})
 def export(
     model: Annotated[
         str, typer.Argument(metavar="MODEL|RESULT", help="A model; for --gltf also a saved result (.nc), which moves.")
@@ -39,7 +41,7 @@ def export(
     method: Annotated[
         str, typer.Option("--method", help="semi_implicit, generalized_alpha, newmark, explicit or implicit.")
     ] = "semi_implicit",
-    dt: Annotated[float, typer.Option("--dt", metavar="SECONDS", help="Step of the exported main.")] = 1e-3,
+    step: Annotated[float, typer.Option("--step", metavar="SECONDS", help="Step of the exported main [s].")] = 1e-3,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the export's own files in a folder that is not empty.")
     ] = False,
@@ -65,13 +67,13 @@ def export(
 
     try:
         eqs = derive(spec)
-        files = export_c(eqs.model, c, method=method, step=dt, force=force, controller=_designed(eqs, controller))
+        files = export_c(eqs.model, c, method=method, step=step, force=force, controller=_designed(eqs, controller))
     except ExportError as error:
         raise CommandError(error.message, error.hint) from error
     except (AssemblyError, EvaluationError, ValueError) as error:
         raise CommandError(str(error)) from error
     if json:
-        answer = {"model": model, "status": "ok", "folder": c, "method": method, "dt": dt}
+        answer = {"model": model, "status": "ok", "folder": c, "method": method, "step": step}
         print_json({**answer, "files": [str(file) for file in files]})
     else:
         print(f"{len(files)} files in {c}; README.txt there says how to build them")

@@ -7,19 +7,27 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.answers import equilibrium_json, print_equilibrium, print_result, result_json
+from pliant.cli.answers import (
+    equilibrium_json,
+    path_json,
+    print_equilibrium,
+    print_path,
+    print_result,
+    result_json,
+    say_warnings,
+)
 from pliant.cli.common import FAULT, CommandError, Interrupted, console, print_json, say
 from pliant.cli.progress import ProgressLine
 from pliant.cli.reporting import save_report
-from pliant.cli.subject import state_at
 from pliant.equations.equations import Equations
 from pliant.solve.linear.modal import modes
 from pliant.solve.linear.state_space import linearize
-from pliant.solve.motion.integrator import chosen_method
-from pliant.solve.motion.saving import Every
+from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.simulate import simulate
+from pliant.solve.result import Result
+from pliant.solve.statics.continuation import continuation
 from pliant.solve.statics.equilibrium import equilibrium
-from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, SimulateAnalysis
+from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
 
 
 def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report: str | None = None) -> int:
@@ -74,16 +82,15 @@ def _folder(out: str | None) -> Path | None:
 
 
 def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: bool) -> tuple[str, dict[str, Any], Any]:
+    """Status, answer and finding of an analysis; its functions have its options as keywords."""
+    options = analysis.options.keywords(eqs.model.environment.value)
     if isinstance(analysis, EquilibriumAnalysis):
-        settings = analysis.equilibrium
-        value = eqs.model.environment.value
-        tolerance = 1e-10 if settings.tolerance is None else float(value(settings.tolerance))
-        found = equilibrium(eqs, tolerance=tolerance)
+        found = equilibrium(eqs, **options)
         if not json:
             print_equilibrium(found)
         return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found
     if isinstance(analysis, ModesAnalysis):
-        shapes = modes(eqs, at=state_at(eqs, analysis.modes.at), count=analysis.modes.count)
+        shapes = modes(eqs, **options)
         if not json:
             console().print(repr(shapes), markup=False)
         answer = {
@@ -95,47 +102,32 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
         }
         return "ok", answer, shapes
     if isinstance(analysis, LinearizeAnalysis):
-        linear = linearize(eqs, at=state_at(eqs, analysis.linearize.at))
-        linear = linear.select(analysis.linearize.inputs, analysis.linearize.outputs)
+        linear = linearize(eqs, **options)
         if not json:
             console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
         names = ("A", "B", "C", "D", "states", "inputs", "outputs")
         return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
+    target = None if file is None else str(file.with_suffix(".nc"))
+    if isinstance(analysis, PathAnalysis):
+        path = continuation(eqs, **options)
+        if target is not None:
+            path.save(target)
+        if not json:
+            print_path(path)
+        return path.status, path_json(model, path), path
     assert isinstance(analysis, SimulateAnalysis)
-    return _run_simulation(model, eqs, analysis, file, json)
-
-
-def _run_simulation(
-    model: str, eqs: Equations, analysis: SimulateAnalysis, file: Path | None, json: bool
-) -> tuple[str, dict[str, Any], Any]:
-    settings = analysis.simulate
-
-    def number(x: Any) -> float | None:
-        return None if x is None else float(eqs.model.environment.value(x))
-
-    until = number(settings.until)
-    assert until is not None
-    step, rtol, atol = number(settings.dt), number(settings.rtol), number(settings.atol)
-    method = chosen_method(settings.method, step=step, rtol=rtol, atol=atol)
-    every = number(settings.save_every)
-    target = None if file is None else file.with_suffix(".nc")
-    with ProgressLine() as progress:
-        result = simulate(
-            eqs,
-            (0.0, until),
-            start=state_at(eqs, "equilibrium") if settings.start == "equilibrium" else None,
-            method=method,
-            rtol=rtol if method is None else None,
-            atol=atol if method is None else None,
-            save=None if every is None else Every(every),
-            formulation=settings.formulation or "multipliers",
-            independent=settings.independent,
-            progress=progress,
-            out=target,
-        )
+    result = simulated(eqs, options, target)
     if not json:
-        print_result(result, None if target is None else str(target))
+        print_result(result, target)
     elif target is not None:
         say(f"saved to {target}")
     # the whole motion is in the file; the answer carries its ends
     return result.status, result_json(model, eqs, result, ends_only=True), result
+
+
+def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> Result:
+    """A simulation that says how far it is, and before it begins what is wrong with the designs of the model's controllers."""
+    controllers = model_controllers(eqs) if options["controllers"] else []
+    say_warnings(controllers)
+    with ProgressLine() as progress:
+        return simulate(eqs, **{**options, "controllers": controllers}, progress=progress, out=out)

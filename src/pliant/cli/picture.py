@@ -9,8 +9,10 @@ import typer
 from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json
 from pliant.cli.subject import load_model
 from pliant.equations.workspace import EvaluationError
-from pliant.solve.state import AssemblyError
+from pliant.language.words import renamed_hint
+from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS, AssemblyError
 from pliant.solve.statics.equilibrium import equilibrium
+from pliant.solve.status import Status
 from pliant.spec.derive import derive
 from pliant.view.sketch import save, sketch
 
@@ -18,7 +20,7 @@ from pliant.view.sketch import save, sketch
 def picture(
     model: Model,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
-    at: Annotated[str, typer.Option("--at", help="Pose to draw: start or equilibrium.")] = "start",
+    at: Annotated[str, typer.Option("--at", help="Pose to draw: initial or equilibrium.")] = "initial",
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
     set: Set = None,
     rod: Rod = None,
@@ -27,13 +29,13 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
-    if at not in ("start", "equilibrium"):
-        raise CommandError(f"unknown pose '{at}'", "write --at start or --at equilibrium")
+    if at not in (INITIAL, EQUILIBRIUM):
+        raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
     eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
     try:
-        found = equilibrium(eqs) if at == "equilibrium" else None
-        if found is not None and found.status != "converged":
-            raise CommandError(found.message, "use --at start to draw the initial pose")
+        found = equilibrium(eqs) if at == EQUILIBRIUM else None
+        if found is not None and found.status != Status.CONVERGED:
+            raise CommandError(found.message, "use --at initial to draw the initial pose")
         save(sketch(eqs, found, labels=labels), out)
     except ModuleNotFoundError as reason:
         raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None

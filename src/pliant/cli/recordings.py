@@ -183,7 +183,7 @@ def fit(
         )
 
     found = answering(work)
-    answer = {"model": model, "status": "ok", **found.__dict__}
+    answer = {"model": model, **found.__dict__}
     write_json(out, answer)
     save_report(report, eqs, [found])
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pliant.cli.answers import answering
 from pliant.cli.common import CommandError
@@ -12,7 +12,6 @@ from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 from pliant.language.source import SET_FILE
-from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
 from pliant.spec.reader import load, load_text
 from pliant.spec.rod_switch import with_rod_model
@@ -66,18 +65,6 @@ def read_settings(
         except ValueError:
             found[name.strip()] = value.strip()
     return found
-
-
-def state_at(eqs: Equations, at: str, warn: bool = True) -> Any:
-    """The state that modes and linearize work about."""
-    if at == "start":
-        return None
-    if at != "equilibrium":
-        raise CommandError(f"unknown state '{at}'", "write --at-state equilibrium or --at-state start")
-    found = equilibrium(eqs)
-    if found.status != "converged":
-        raise CommandError(found.message, "use --at-state start to work about the initial pose")
-    return found.state
 
 
 @dataclass(frozen=True)

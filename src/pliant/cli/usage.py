@@ -38,6 +38,10 @@ def usage_failure(error: Any, arguments: Sequence[str]) -> Failure:
     help_hint = (
         f"see pliant {command} --help" if command and known is not None and error.ctx.info_name == command else ""
     )
+    renamed = getattr(getattr(known, "callback", None), "renamed", {})
+    former = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
+    if former in renamed:
+        return Failure(f"no such option: {error.option_name}", f"write --{renamed[former].replace('_', '-')}")
     hint = help_hint or "see pliant --help"
     options = getattr(getattr(error, "param", None), "opts", ())
     given = _given(options, arguments)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 import casadi as ca
 import numpy as np
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from pliant.control.limits import Limits
 from pliant.control.task import Coordinates, FramePosition, Reference, Task
@@ -90,7 +90,7 @@ class TaskController(ControllerBase):
     """Coordinates that follow the path, in place of a frame."""
     path: Annotated[tuple[AnySignal, ...], Field(min_length=1), OneOrList()]
     """The path: one value or expression of `t` for each component or coordinate [m or rad]."""
-    least_squares: Literal["on", "off"] = "off"
+    least_squares: StrictBool = False
     """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import StrictBool
 
 from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
@@ -19,13 +20,13 @@ from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.equations.state import State
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AngularSpeed, Scalar, Time
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.state import State
 
 GROWING = 1e-3
 """Errors that grow by less than this share per sample are taken for a lack of damping that was asked for."""
@@ -189,7 +190,7 @@ class ConstraintControlSpec(TaskController):
     type: Literal["constraint"] = "constraint"
     settling: Time
     """Time constant of errors [s]; they die out without swinging."""
-    integral: Literal["on", "off"] = "off"
+    integral: StrictBool = False
     """Whether errors that stay are integrated away."""
     damping: AngularSpeed = 0
     """Braking of motions that the path leaves free, where there are more inputs than it needs [1/s]."""
@@ -220,7 +221,7 @@ control:
         """The controller."""
         number = plant.number
         return ConstraintControl(
-            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral == "on"),
+            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral),
             sample_time=number(self.sample_time), inputs=self.inputs, limits=self.input_limits(plant), damping=number(self.damping),
-            least_squares=self.least_squares == "on", parameters=plant.parameters, delay=number(self.delay), name=name,
+            least_squares=self.least_squares, parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

@@ -11,10 +11,10 @@ from pliant.control.lqr import Weights, weight_matrix
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.state import State
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.simulate import At, simulate
-from pliant.solve.state import State
+from pliant.solve.motion.simulate import simulate
 
 
 @dataclass
@@ -91,8 +91,8 @@ class ExtendedKalman:
         self.covariance = A @ self.covariance @ A.T + B @ self._inputs @ B.T + self.sample_time * self._process
         end = t + self.sample_time
         run = simulate(
-            self.equations, (t, end), start=self.state, inputs=inputs, parameters=self.parameters, method=self.method,
-            save=At([end]), controllers=(),
+            self.equations, end, begin=t, start=self.state, inputs=inputs, parameters=self.parameters, method=self.method,
+            save_at=[end], controllers=(),
         )  # fmt: skip
         self.state = State(run.q[-1], run.v[-1], end)
         return self.state
@@ -101,7 +101,7 @@ class ExtendedKalman:
         linear = linearize(
             self.equations,
             at=self.state,
-            t=t,
+            time=t,
             inputs=inputs,
             parameters=self.parameters,
             independent=self.equations.rates,

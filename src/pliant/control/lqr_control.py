@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from pliant.control.base import ControllerBase
 from pliant.control.closed_loop import closed_loop
@@ -18,7 +18,7 @@ from pliant.control.observer import Observer, kalman
 from pliant.control.quasistatic_control import rest_with
 from pliant.control.reduction import reduce
 from pliant.control.task import Coordinates, FramePosition, Task
-from pliant.language.base import OneOrList, Part, Problem, ValueOrPart, positive
+from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, positive
 from pliant.language.names import CoordinateName, FrameName, InputName, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
 from pliant.solve.linear.state_space import StateSpace, linearize
@@ -138,7 +138,7 @@ class HeldPose(Part):
         """The pose, with its inputs."""
         eqs, number = plant.equations, plant.number
         near = {x.coordinate: number(x.value) for x in (*self.near, *self.coordinates)}
-        start = eqs.position_vector(near, eqs.initial_state(plant.parameters)[0])
+        start = eqs.state(near, parameters=plant.parameters).q
         inputs = {x.input: number(x.value) for x in self.inputs}
         if not self.coordinates and self.frame is None:
             return equilibrium(eqs, start=start, inputs=inputs, parameters=plant.parameters, stay=bool(self.near))
@@ -157,8 +157,10 @@ class LqrControlSpec(ControllerBase):
     """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
 
     type: Literal["lqr"] = "lqr"
-    about: Annotated[Literal["equilibrium", "start"] | HeldPose, ValueOrPart()] = "equilibrium"
-    """The state that it holds: the equilibrium, the model's start, or another pose at rest by inputs, coordinates or a frame."""
+    about: Annotated[Literal["equilibrium", "initial"] | HeldPose, ValueOrPart(), RenamedWords(start="initial")] = (
+        "equilibrium"
+    )
+    """The state that it holds: the equilibrium, the initial state, or another pose at rest by inputs, coordinates or a frame."""
     coordinate_weights: tuple[CoordinateWeight, ...] = ()
     """Costs of coordinates."""
     output_weights: tuple[OutputWeight, ...] = ()
@@ -173,7 +175,7 @@ class LqrControlSpec(ControllerBase):
     """What is measured; without entries the state itself is known."""
     disturbances: tuple[Disturbance, ...] = ()
     """Uncertainty of inputs, for the observer; one unit for those without an entry."""
-    share: Literal["on", "off"] = "off"
+    share: StrictBool = False
     """Whether inputs that are not at their limits take over what limits cut from others, so that tendons keep pulling."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
     """Seed of the sensors' noise in simulations."""
@@ -196,7 +198,7 @@ outputs:
 control:
   balance:
     type: lqr
-    about: start
+    about: initial
     sample_time: 20 ms
     delay: 5 ms
     limits: [{input: force, lower: -20 N, upper: 20 N}]
@@ -224,7 +226,7 @@ control:
         """Linearize, reduce, discretize, design."""
         eqs, number = plant.equations, plant.number
         at, inputs = None, None
-        if self.about != "start":
+        if self.about != "initial":
             if isinstance(self.about, HeldPose):
                 rest = self.about.find(plant, self.inputs, self.input_limits(plant))
             else:
@@ -255,7 +257,7 @@ control:
         noise = {s.output: number(s.noise) for s in self.sensors}
         controller = StateFeedback(
             eqs, regulator, reduction, self._observer(plant, linear, noise) if noise else None,
-            limits=self.input_limits(plant), share=self.share == "on", noise=noise, seed=self.seed, name=name,
+            limits=self.input_limits(plant), share=self.share, noise=noise, seed=self.seed, name=name,
         )  # fmt: skip
         size = len(whole.states)
         if size > CHECKED:

@@ -1,7 +1,7 @@
 """PID control of joints, frames and soft arms, with or without compensation of gravity and elasticity.
 
 The feedback is a force on the task, as springs and dampers between the task and its path would give. The inputs that come
-nearest to it are found by `inverse_dynamics` at rest, which also knows what the pose itself needs.
+nearest to it are found by `required_inputs` at rest, which also knows what the pose itself needs.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import scipy.linalg as la
 from pydantic import Field
 
 from pliant.control.base import TaskController
-from pliant.control.inverse_dynamics import Actuation, NotSettled, Weighing, inverse_dynamics
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.quasistatic_control import StaticModel
+from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
 from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
@@ -208,7 +208,7 @@ class PidControl:
         zero = np.zeros(len(now.v))
         lower, upper = self._limits.within(self._inputs, self._last, self.sample_time)
         bounds = Limits(*(dict(zip(self._inputs, x.tolist(), strict=True)) for x in (lower, upper)))
-        return inverse_dynamics(
+        return required_inputs(
             self.equations, now.q, zero, zero, use=self._inputs, limits=bounds, forces=forces, metric=self._metric, t=now.t,
             preferred=self._about, inputs=now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True)),
             parameters=self.parameters,
@@ -283,6 +283,6 @@ control:
         return PidControl(
             plant.equations, self.task(), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
             compensation=self.compensation, sample_time=number(self.sample_time), inputs=self.inputs,
-            limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            limits=self.input_limits(plant), least_squares=self.least_squares,
             parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

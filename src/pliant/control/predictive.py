@@ -18,9 +18,9 @@ from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import CheckedValues
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import State
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.events import Now
-from pliant.solve.state import State
 
 Reference = Callable[[float], Sequence[float]]
 
@@ -127,7 +127,7 @@ class Predictive:
         m, N, T = len(self._inputs), self.horizon, self.sample_time
         present = now.inputs | dict(zip(self._inputs, self._last.tolist(), strict=True))
         linear = linearize(
-            self.equations, at=State(now.q, now.v), inputs=present, parameters=self.parameters, t=now.t
+            self.equations, at=State(now.q, now.v), inputs=present, parameters=self.parameters, time=now.t
         ).select(self._inputs, self.outputs)
         drift = self._drift(now, present, linear.independent)
         A, B = held(linear.A, np.hstack([linear.B, drift[:, None]]), T)

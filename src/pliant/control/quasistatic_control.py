@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pliant.control.base import TaskController
-from pliant.control.inverse_dynamics import inverse_dynamics
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
+from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
@@ -22,9 +22,10 @@ from pliant.language.scalar import AngularSpeed, Number, Time
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.state import assemble, given_state
+from pliant.solve.state import Start, assemble, given_state
 from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 from pliant.solve.statics.stability import judge
+from pliant.solve.status import Status
 
 SETTLED = 1e-9
 """A pose at rest is found when a step changes it by less than this [m or rad]."""
@@ -79,7 +80,7 @@ class StaticModel:
         bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(bound.nv)
         self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
-        found = inverse_dynamics(
+        found = required_inputs(
             self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
             preferred=self.values, inputs=self.values, parameters=self.parameters,
         )  # fmt: skip
@@ -283,7 +284,7 @@ def rest_with(
     task: Task,
     value: np.ndarray,
     *,
-    start: Any = None,
+    start: Start = "initial",
     inputs: Values | None = None,
     use: tuple[str, ...] | None = None,
     limits: Limits | None = None,
@@ -305,8 +306,8 @@ def rest_with(
     stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     return Equilibrium(
-        "converged", f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q, model.multipliers,
-        float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+        Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
+        model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
     )  # fmt: skip
 
 
@@ -429,6 +430,6 @@ control:
         return StaticControl(
             plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
             proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
-            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares == "on",
+            inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares,
             parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

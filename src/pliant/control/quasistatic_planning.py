@@ -20,6 +20,7 @@ from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.solve.status import Status
 
 DEGREE = 3
 # Distances are weighed against each other over this length [m]; it decides no more than when the search is content.
@@ -198,7 +199,7 @@ class _Search:
         found = model.eqs.frames(model.q, names=tuple(least), parameters=self.parameters)
         gaps, slopes = np.zeros(len(least)), np.zeros((len(least), by_input.shape[1]))
         for i, name in enumerate(least):
-            away = found[name].position - np.asarray(sphere.centre, dtype=float)
+            away = found[name].position - np.asarray(sphere.center, dtype=float)
             distance = float(np.linalg.norm(away)) + 1e-12
             J = model.eqs.frame_jacobian(name, model.q, parameters=self.parameters)[:3]
             gaps[i], slopes[i] = distance - least[name], away / distance @ J @ by_input
@@ -217,7 +218,7 @@ class _Search:
         curve = CubicSpline(time, q, bc_type="clamped")
         v, a = curve(time, 1), curve(time, 2)
         cost = float(np.sum((np.diff(inputs, axis=0) / self.scale) ** 2) * intervals / duration)
-        status = "failed" if message else "converged"
+        status = Status.FAILED if message else Status.CONVERGED
         advice = f"the search ended with '{message}': allow more time, other bounds, more knots, or give a `guess` on another way"
         return Trajectory(
             status, advice if message else "planned", time, q, v, a, inputs, self.names, cost, count

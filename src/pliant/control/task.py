@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.language.arguments import known_keywords
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class Reference:
         return cls(*(partial(_held, x) for x in (point, zero, zero)))
 
     @classmethod
+    @known_keywords({"centre": "center"})
     def circle(
-        cls, centre: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float
+        cls, center: Sequence[float], first: Sequence[float], second: Sequence[float], frequency: float
     ) -> Reference:
-        """centre + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
-        c, a, b = (np.asarray(x, dtype=float) for x in (centre, first, second))
+        """center + first cos(2 pi f t) + second sin(2 pi f t), frequency f [Hz]."""
+        c, a, b = (np.asarray(x, dtype=float) for x in (center, first, second))
         w = 2 * np.pi * frequency
         turned = ((c, a, b), (0 * c, w * b, -w * a), (0 * c, -w * w * a, -w * w * b))
         return cls(*(partial(_on_ellipse, w, *axes) for axes in turned))

@@ -14,10 +14,10 @@ from pliant.control.lqr import Regulator, Weights, weight_matrix
 from pliant.control.task import Task
 from pliant.control.trajectory import Trajectory
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import State
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.linear.state_space import linearize
 from pliant.solve.motion.events import Now
-from pliant.solve.state import State
 
 
 @dataclass

@@ -17,8 +17,11 @@ from scipy.interpolate import CubicHermiteSpline
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
-from pliant.language.arguments import mapping, number, vector
-from pliant.solve.state import State
+from pliant.equations.state import State
+from pliant.language.arguments import known_keywords, mapping, number, vector
+from pliant.solve.state import Start
+from pliant.solve.statics.equilibrium import state_at
+from pliant.solve.status import Status
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,20 @@ class Goal:
             vector(f"Goal: place of {name}", value, 3)
 
 
+@known_keywords({"centre": "center"})
 @dataclass(frozen=True)
 class Sphere:
-    """An obstacle of `radius` [m] at `centre` [m] in the world that the origins of `frames` stay out of.
+    """An obstacle of `radius` [m] at `center` [m] in the world that the origins of `frames` stay out of.
 
     frames: names, or names with the radius [m] of what is around each, which then stays out of it too.
     """
 
-    centre: Sequence[float]
+    center: Sequence[float]
     radius: float
     frames: tuple[str, ...] | Mapping[str, float]
 
     def __post_init__(self) -> None:
-        vector("Sphere: centre", self.centre, 3)
+        vector("Sphere: center", self.center, 3)
         number("Sphere: radius", self.radius, at_least=0)
         for name, around in self.frames.items() if isinstance(self.frames, Mapping) else ():
             number(f"Sphere: radius around {name}", around, at_least=0)
@@ -61,19 +65,19 @@ class Sphere:
 
     def clearance(self, eqs: Equations, q: np.ndarray, *, parameters: Values | None = None) -> float:
         """What is left between the obstacle and the nearest frame (with what is around it) in a pose [m]."""
-        least, centre = self.distances, np.asarray(self.centre, dtype=float)
+        least, center = self.distances, np.asarray(self.center, dtype=float)
         found = eqs.frames(q, names=tuple(least), parameters=parameters)
-        return min(float(np.linalg.norm(found[x].position - centre)) - least[x] for x in least)
+        return min(float(np.linalg.norm(found[x].position - center)) - least[x] for x in least)
 
 
 @dataclass(frozen=True)
 class Trajectory:
     """A planned motion on a grid: times n [s], q n x nq, v and a n x nv, inputs n x m by the order of `input_names`.
 
-    Inputs are linear between the times. `status` is "converged" or "failed", `message` says what to do then.
+    Inputs are linear between the times. `status` is converged or failed, `message` says what to do then.
     """
 
-    status: str
+    status: Status
     message: str
     time: np.ndarray
     q: np.ndarray
@@ -103,7 +107,7 @@ def plan(
     duration: float | tuple[float, float],
     goal: Goal,
     *,
-    start: State | None = None,
+    start: Start = "initial",
     intervals: int = 30,
     limits: Limits | None = None,
     effort: Mapping[str, float] | float = 1.0,
@@ -115,12 +119,12 @@ def plan(
 ) -> Trajectory:
     """The motion of least effort (integral of weight * input^2, plus `time_weight` * duration) to a goal.
 
-    duration: [s], or its least and largest value to be chosen between.
+    start: the state it begins in, as for `simulate`. duration: [s], or its least and largest value to be chosen between.
     effort: weight of each input by name, or one for all, per square of its unit.
     limits: of the inputs; what the model declares holds where nothing is said.
     """
     check_plan(eqs, duration, goal, intervals, obstacles)
-    q0, v0 = eqs.initial_state(parameters) if start is None else (np.array(start.q), np.array(start.v))
+    q0, v0 = state_at(eqs.at(parameters=parameters), start, 0.0, where="start")
     problem = _Problem(eqs, intervals, parameters)
     problem.dynamics(duration)
     problem.ends(q0, v0, goal)
@@ -209,7 +213,7 @@ class _Problem:
         for name, least in sphere.distances.items():
             where = self._position(name).map(2 * self.n + 1)
             p = ca.repmat(ca.DM(self.parameters), 1, 2 * self.n + 1)
-            gap = where(self.q, p)[1] - np.asarray(sphere.centre, dtype=float)
+            gap = where(self.q, p)[1] - np.asarray(sphere.center, dtype=float)
             self.constraints.append((ca.vec(ca.sum1(gap**2)) / least**2, 1.0, np.inf))
 
     def objective(self, effort: Mapping[str, float] | float, time_weight: float) -> None:
@@ -246,7 +250,7 @@ class _Problem:
         found = solver(x0=first, lbx=lower, ubx=upper, lbg=low, ubg=high)
         q, v, a, u, T = ca.Function("parts", [x], list(parts.values()))(found["x"])
         stats = solver.stats()
-        status = "converged" if stats["success"] else "failed"
+        status = Status.CONVERGED if stats["success"] else Status.FAILED
         message = "planned" if stats["success"] else _advice(stats["return_status"])
         every = slice(None, None, 2)
         time = np.linspace(0.0, float(T), self.n + 1)

@@ -17,7 +17,8 @@ from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, UnknownName
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.printing import equations_latex, equations_text
-from pliant.language.arguments import mapping, number, vector
+from pliant.equations.state import State, read_state, state_of, with_names
+from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.inputs import TimeSeries
 from pliant.model.limits import check_limits, declared_bounds
@@ -60,8 +61,9 @@ class Equations:
     """Equations of motion `M(q) a + h(t, q, v, inputs, parameters) = J' multipliers` of one robot.
 
     Frozen: any number of threads may use one object, and it can be copied and pickled. Positions `q` and rates `v` are arrays in
-    the order of `coordinates` and `rates`; q is longer than v where a free rotation is a unit quaternion. Inputs and parameters
-    are the model's own; `at` gives the same equations with others. Compiled on first use.
+    the order of `coordinates` and `rates`; q is longer than v where a free rotation is a unit quaternion. A `State`, or what has
+    one (an equilibrium, a result), takes the place of both; inputs are then read at its time. Inputs and parameters are the
+    model's own; `at` gives the same equations with others. Compiled on first use.
     """
 
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
@@ -208,151 +210,133 @@ class Equations:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def initial_state(self, parameters: Values | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """q and v that the model gives as its start (constraints may be violated; see `assemble`)."""
+    def initial_state(self, parameters: Values | None = None) -> State:
+        """The state that the model gives as its start (constraints may be violated; see `assemble`)."""
         q, v = self.model.initial(
             self.model.parameter_vector({**self._parameters, **mapping("parameters", parameters)})
         )
-        return np.asarray(q).ravel(), np.asarray(v).ravel()
+        return State(np.asarray(q).ravel(), np.asarray(v).ravel())
 
-    def position_vector(self, values: Values, base: np.ndarray | None = None) -> np.ndarray:
-        """q with named coordinates set."""
-        q = self.initial_state()[0] if base is None else np.array(base, dtype=float)
-        for name, value in mapping("values", values).items():
-            if name not in self.coordinates:
-                raise UnknownName("coordinate", name, self.coordinates)
-            q[self.coordinates.index(name)] = number(f"the coordinate '{name}'", value, hint=SI_HINT)
-        return q
+    def state(self, values: Values, *, parameters: Values | None = None) -> State:
+        """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units)."""
+        return with_names(self.model, self.initial_state(parameters), mapping("values", values))
+
+    position_vector = RenamedAttribute("write state({...}).q")
 
     # -- functions of the state ----------------------------------------------------------------------------------------
 
     def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> sp.csc_matrix:
         """M(q), nv x nv, sparse."""
-        return self.at(parameters=parameters).binding.mass_matrix(self._q(q))
+        return self.at(parameters=parameters).binding.mass_matrix(self._state(q, at_rest=True).q)
 
     def bias(
-        self, q: Any, v: Any, *, t: float = 0.0, inputs: InputValues | None = None, parameters: Values | None = None
-    ) -> np.ndarray:
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """h: gyroscopic, gravity and all other forces, so that M a + h = J' multipliers."""
-        return self.inverse_dynamics(q, v, np.zeros(len(self.rates)), t=t, inputs=inputs, parameters=parameters)
+        rest = np.zeros(len(self.rates))
+        return self.inverse_dynamics(q, v, rest, t=t, inputs=inputs, parameters=parameters)
 
     def inverse_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        *,
-        t: float = 0.0,
-        inputs: InputValues | None = None,
+        self, q: Any, v: Any = None, a: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """M a + h: the generalized forces that are missing for the motion (q, v, a), constraint forces among them."""
-        return self.at(inputs=inputs, parameters=parameters).binding.inverse(t, self._q(q), self._v(v), self._v(a))
+        at = self._state(q, v, t)
+        return self.at(inputs=inputs, parameters=parameters).binding.inverse(at.t, at.q, at.v, self._v(a, "a"))
 
     def forward_dynamics(
-        self, q: Any, v: Any, *, t: float = 0.0, inputs: InputValues | None = None, parameters: Values | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
-        binding = self.at(inputs=inputs, parameters=parameters).binding
-        q, v = self._q(q), self._v(v)
-        return with_independent_rows(binding, t, q, v).forward(t, q, v)
+        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
+        return with_independent_rows(binding, at.t, at.q, at.v).forward(at.t, at.q, at.v)
 
     def forces(
-        self, q: Any, v: Any, *, t: float = 0.0, inputs: InputValues | None = None, parameters: Values | None = None
-    ) -> dict[str, np.ndarray]:
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> dict[str, np.ndarray]:  # fmt: skip
         """Generalized forces by source: gravity, and every coordinate, link and load by name."""
-        return self.at(inputs=inputs, parameters=parameters).binding.force_by_source(t, self._q(q), self._v(v))
+        at = self._state(q, v, t)
+        return self.at(inputs=inputs, parameters=parameters).binding.force_by_source(at.t, at.q, at.v)
 
     def constraints(
-        self, q: Any, v: Any | None = None, *, t: float = 0.0, inputs: InputValues | None = None,
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> ConstraintTerms:  # fmt: skip
-        """Constraint values, rates, Jacobian and convective terms."""
-        rates = np.zeros(len(self.rates)) if v is None else self._v(v)
+        """Constraint values, rates, Jacobian and convective terms; at rest where no rates are given."""
+        at = self._state(q, v, t, at_rest=True)
         binding = self.at(inputs=inputs, parameters=parameters).binding
-        value, rate, bias, jacobian = binding.constraints(t, self._q(q), rates)
+        value, rate, bias, jacobian = binding.constraints(at.t, at.q, at.v)
         return ConstraintTerms(self.constraint_names, value, rate, jacobian, bias)
 
     def energy(
-        self, q: Any, v: Any, *, t: float = 0.0, inputs: InputValues | None = None, parameters: Values | None = None
-    ) -> Energy:
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> Energy:  # fmt: skip
         """Energies [J] and powers [W]."""
-        values = self.at(inputs=inputs, parameters=parameters).binding.energies(t, self._q(q), self._v(v))
+        at = self._state(q, v, t)
+        values = self.at(inputs=inputs, parameters=parameters).binding.energies(at.t, at.q, at.v)
         return Energy(*map(float, values[:4]))
 
     def frame(
-        self, name: str, q: Any, v: Any | None = None, a: Any | None = None, *, parameters: Values | None = None
+        self, name: str, q: Any, v: Any = None, a: Any = None, *, parameters: Values | None = None
     ) -> FrameMotion:
-        """Pose and velocity of a frame in the world."""
+        """Pose of a frame in the world, and its velocity and acceleration where rates and accelerations are given."""
         if name not in self.model.frames:
             raise UnknownName("frame", name, self.frame_names)
         return self.frames(q, v, a, names=(name,), parameters=parameters)[name]
 
     def frames(
-        self,
-        q: Any,
-        v: Any | None = None,
-        a: Any | None = None,
-        *,
-        names: tuple[str, ...] | None = None,
+        self, q: Any, v: Any = None, a: Any = None, *, names: tuple[str, ...] | None = None,
         parameters: Values | None = None,
-    ) -> dict[str, FrameMotion]:
-        """Poses and velocities of all (or the named) frames in the world."""
-        rates, accelerations = (None if x is None else self._v(x) for x in (v, a))
-        binding = self.at(parameters=parameters).binding
-        return frame_motion(self.model, binding, self._q(q), rates, accelerations, names or self.frame_names)
+    ) -> dict[str, FrameMotion]:  # fmt: skip
+        """Poses of all (or the named) frames in the world, and velocities and accelerations as for one."""
+        moving = v is not None or isinstance(state_of(q), State)
+        at = self._state(q, v, at_rest=True)
+        binding, accelerations = self.at(parameters=parameters).binding, None if a is None else self._v(a, "a")
+        names = names or self.frame_names
+        return frame_motion(self.model, binding, at.q, at.v if moving else None, accelerations, names)
 
     def frame_jacobian(self, name: str, q: Any, *, parameters: Values | None = None) -> np.ndarray:
         """Velocity [m/s] of a frame's origin and its angular velocity [rad/s] per rate, in world axes, 6 x nv."""
         if name not in self.model.frames:
             raise UnknownName("frame", name, self.frame_names)
-        return frame_jacobian(self.model, self.at(parameters=parameters).binding, self._q(q), name)
+        return frame_jacobian(self.model, self.at(parameters=parameters).binding, self._state(q, at_rest=True).q, name)
 
     def linearization(
-        self,
-        q: Any,
-        v: Any,
-        *,
-        a: Any | None = None,
-        multipliers: Any | None = None,
-        t: float = 0.0,
-        inputs: InputValues | None = None,
-        parameters: Values | None = None,
-    ) -> Linearized:
+        self, q: Any, v: Any = None, *, a: Any = None, multipliers: Any = None, t: float | None = None,
+        inputs: InputValues | None = None, parameters: Values | None = None,
+    ) -> Linearized:  # fmt: skip
         """Exact derivatives of `M a + h - J' multipliers` by increments of q, by v and by a.
 
         Accelerations and multipliers default to those of the free motion from this state.
         """
-        binding = self.at(inputs=inputs, parameters=parameters).binding
-        q, v = self._q(q), self._v(v)
+        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
         if a is None or multipliers is None:
-            free_a, free_multipliers = with_independent_rows(binding, t, q, v).forward(t, q, v)
+            free_a, free_multipliers = with_independent_rows(binding, at.t, at.q, at.v).forward(at.t, at.q, at.v)
             a = free_a if a is None else a
             multipliers = free_multipliers if multipliers is None else multipliers
         m = self.model.system.rows
-        return binding.linearized(t, q, v, self._v(a), vector("multipliers", multipliers, m))
+        return binding.linearized(at.t, at.q, at.v, self._v(a, "a"), vector("multipliers", multipliers, m))
 
     def input_derivative(
-        self, q: Any, v: Any, *, t: float = 0.0, inputs: InputValues | None = None, parameters: Values | None = None
-    ) -> np.ndarray:
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """d(M a + h)/d(inputs), nv x inputs, exact."""
-        here = self.at(inputs=inputs, parameters=parameters)
-        return here.binding.input_tangent(t, self._q(q), self._v(v)) @ here.signal_derivative(t)
+        here, at = self.at(inputs=inputs, parameters=parameters), self._state(q, v, t)
+        return here.binding.input_tangent(at.t, at.q, at.v) @ here.signal_derivative(at.t)
 
     def parameter_derivative(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        *,
-        t: float = 0.0,
-        inputs: InputValues | None = None,
+        self, q: Any, v: Any = None, a: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations)."""
-        binding = self.at(inputs=inputs, parameters=parameters).binding
-        u = binding.signals(t)[0][: len(self.inputs)]
-        found = self._core.parameter_jacobian(self._q(q), self._v(v), self._v(a), t, u, binding.parameters)
+        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
+        u = binding.signals(at.t)[0][: len(self.inputs)]
+        found = self._core.parameter_jacobian(at.q, at.v, self._v(a, "a"), at.t, u, binding.parameters)
         return np.asarray(found).reshape(len(self.rates), -1)
 
     def signal_derivative(self, t: float) -> np.ndarray:
@@ -386,11 +370,11 @@ class Equations:
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
-    def _q(self, q: Any) -> np.ndarray:
-        return vector("q", q, len(self.coordinates))
+    def _state(self, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
+        return read_state(self.model, q, v, t, at_rest=at_rest)
 
-    def _v(self, v: Any) -> np.ndarray:
-        return vector("v", v, len(self.rates))
+    def _v(self, v: Any, name: str = "v") -> np.ndarray:
+        return vector(name, v, len(self.rates))
 
 
 def _sorted(values: dict[str, Any]) -> list[tuple[str, Any]]:

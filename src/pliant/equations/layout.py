@@ -1,7 +1,7 @@
 """Memory layouts and statuses that the C runtime and Python share: one list of each.
 
 The lists below make the C header `pl_layout.h` (`header`), the ctypes structures of the same name, the initializers of
-exported C and the enumeration `Status`. Only the standard library is used here: the build of the package loads this file by
+exported C and the enumeration `RuntimeStatus`. Only the standard library is used here: the build of the package loads this file by
 its path.
 
 `pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
@@ -80,7 +80,7 @@ RUN_HEAD = (
 """Fields of `pl_run_head` by C type."""
 
 
-class Status(IntEnum):
+class RuntimeStatus(IntEnum):
     """Status of an evaluation or of a run: number, what it means for a run, and why an evaluation fails with it."""
 
     meaning: str
@@ -88,7 +88,7 @@ class Status(IntEnum):
     failure: str
     """Why an evaluation has failed and what to do, in a sentence."""
 
-    def __new__(cls, number: int, meaning: str = "", failure: str = "") -> Status:
+    def __new__(cls, number: int, meaning: str = "", failure: str = "") -> RuntimeStatus:
         """A status of this number with its two sentences."""
         status = int.__new__(cls, number)
         status._value_ = number
@@ -188,7 +188,7 @@ def header() -> str:
         "",
         "/* Status of evaluations and of runs. */",
         "enum {",
-        *(f"  PL_{s.name} = {s.value}," for s in Status),
+        *(f"  PL_{s.name} = {s.value}," for s in RuntimeStatus),
         "};",
         "",
         "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. */",

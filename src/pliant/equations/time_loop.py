@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.layout import RunHead, Status
+from pliant.equations.layout import RunHead, RuntimeStatus
 from pliant.equations.workspace import Workspace, array_at, check
 
 PROJECTION_TOLERANCE = 1e-12
@@ -29,7 +29,7 @@ class TimeLoop:
         self._program = program
         self._pointer = self._library.pl_run_new(self._workspace.address, method)
         if not self._pointer:
-            check(Status.OUT_OF_MEMORY)
+            check(RuntimeStatus.OUT_OF_MEMORY)
         self._head = ctypes.cast(self._pointer, ctypes.POINTER(RunHead)).contents
         for name, value in coefficients.items():
             setattr(self._head, name, value)
@@ -95,22 +95,22 @@ class TimeLoop:
         addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
         check(self._library.pl_run_follow(self._pointer, len(span), *addresses))
 
-    def start(self) -> Status:
+    def start(self) -> RuntimeStatus:
         """Accelerations at the start, a first step, samples at the start; returns a status.
 
         To be called again between advances when inputs or constants have been changed.
         """
-        return Status(self._library.pl_run_start(self._pointer))
+        return RuntimeStatus(self._library.pl_run_start(self._pointer))
 
-    def advance(self, max_steps: int) -> Status:
+    def advance(self, max_steps: int) -> RuntimeStatus:
         """Up to `max_steps` steps towards the last stop; returns a status."""
         self._program.refresh()
-        return Status(self._library.pl_run_advance(self._pointer, max_steps))
+        return RuntimeStatus(self._library.pl_run_advance(self._pointer, max_steps))
 
-    def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> Status:
+    def go_to(self, t: float, q: np.ndarray, v: np.ndarray) -> RuntimeStatus:
         """Return to a state inside the last step (an event, say): later samples are dropped; returns a status."""
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
-        return Status(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
+        return RuntimeStatus(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
 
     @property
     def t(self) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.equations.layout import Status, ViewStruct
+from pliant.equations.layout import RuntimeStatus, ViewStruct
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -25,7 +25,7 @@ class EvaluationError(RuntimeError):
 def check(status: int) -> None:
     """Raise EvaluationError unless an evaluation has succeeded."""
     if status:
-        raise EvaluationError(Status(status).failure)
+        raise EvaluationError(RuntimeStatus(status).failure)
 
 
 class Workspace:
@@ -37,7 +37,7 @@ class Workspace:
         self.bound: Binding | None = None
         self.address: int | None = library.pl_work_new(ctypes.byref(program.struct))
         if not self.address:
-            check(Status.OUT_OF_MEMORY)
+            check(RuntimeStatus.OUT_OF_MEMORY)
         view = ViewStruct()
         library.pl_work_view(self.address, ctypes.byref(view))
         counts = program.tables.counts

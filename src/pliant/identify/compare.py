@@ -12,7 +12,6 @@ from pliant.equations.equations import Equations
 from pliant.identify.recording import Recording, RecordingError, drive, plateaus
 from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.motion.integrator import Method, Rosenbrock
-from pliant.solve.motion.saving import At
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.spec.derive import derive
@@ -161,18 +160,18 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
     start = time.perf_counter()
     static, notes = [], []
     for t in static_at:
-        found = equilibrium(eqs, t=t)
+        found = equilibrium(eqs, time=t)
         static.append(np.atleast_1d(found.outputs[output]))
         if found.status != "converged":
             notes.append(f"{kind} at t = {t:g} s: {found.message}")
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
-    run = simulate(eqs, (float(times[0]), float(times[-1])), method=method, save=At(times.tolist(), stops=False))
+    run = simulate(eqs, float(times[-1]), begin=float(times[0]), method=method, save_at=times, save_between=True)
     if run.interrupted:
         raise KeyboardInterrupt
     if run.status != "completed":
         raise RecordingError(f"the simulation with {kind} failed: {run.message}")
-    path = np.asarray(run[output].values).reshape(len(run.time), -1)
+    path = run[output].values.reshape(len(run.time), -1)
     rest = np.array(static).reshape(len(static_at), path.shape[1])
     return _Run(kind, eqs, bound.program.compile_seconds, static_s, run.timing.run_s, path, rest, tuple(notes))
 

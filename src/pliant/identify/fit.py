@@ -16,9 +16,9 @@ from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, RecordingError, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.saving import At
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
+from pliant.solve.status import Status
 
 # Without exact derivatives parameters are varied by this share of their value: far above the error of a simulation, far below
 # what matters.
@@ -32,6 +32,7 @@ class Fit:
     """Parameters found from a recording.
 
     Attributes:
+        status: converged, or stopped after the most evaluations.
         parameters: values found (SI units).
         start: values before.
         deviations: standard deviations, from the curvature of the fit and the scatter and persistence of what is left over
@@ -46,6 +47,7 @@ class Fit:
         message: what the solver said.
     """
 
+    status: Status
     parameters: Mapping[str, float]
     start: Mapping[str, float]
     deviations: Mapping[str, float]
@@ -113,6 +115,7 @@ def fit(
 
     scaled = half * np.abs(start)
     return Fit(
+        status=Status.CONVERGED if found.success else Status.STOPPED,
         parameters=by_name(values),
         start=by_name(start),
         deviations=by_name(deviations * np.abs(start)),
@@ -183,11 +186,13 @@ class _MotionOutput:
         self.reason = why_not(eqs, output)
 
     def values(self, parameters: Values) -> np.ndarray | None:
-        save = At(self.times.tolist(), stops=False)
-        run = simulate(self.eqs, self.span, method=self.method, save=save, parameters=parameters)
+        begin, end = self.span
+        run = simulate(
+            self.eqs, end, begin=begin, method=self.method, save_at=self.times, save_between=True, parameters=parameters
+        )
         if run.interrupted:
             raise KeyboardInterrupt
-        return np.asarray(run[self.output].values).reshape(len(run.time), -1) if run.status == "completed" else None
+        return run[self.output].values.reshape(len(run.time), -1) if run.status == "completed" else None
 
     def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
         found = output_sensitivity(
@@ -212,7 +217,7 @@ class _RestOutput:
         self.reason = why_not(eqs, output)
 
     def values(self, parameters: Values) -> np.ndarray | None:
-        rests = [equilibrium(self.eqs, t=t, parameters=parameters) for t in self.times]
+        rests = [equilibrium(self.eqs, time=t, parameters=parameters) for t in self.times]
         if any(rest.status != "converged" for rest in rests):
             return None
         return np.array([np.atleast_1d(rest.outputs[self.output]) for rest in rests])

@@ -16,7 +16,7 @@ from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.sampled_control import SampledLoop
-from pliant.solve.motion.saving import At
+from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.simulate import Job
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import equilibrium
@@ -64,7 +64,6 @@ def output_sensitivity(
     if reason:
         raise ValueError(f"no exact derivatives: {reason}")
     begin, end = t
-    save = At(times, stops=False)
     eqs = eqs.at(parameters=parameters)
     tangent = _Tangent(eqs, names)
     q, v = eqs.initial_state()
@@ -74,10 +73,10 @@ def output_sensitivity(
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 
-    job = Job(eqs, eqs.binding, {}, method, begin, end, save.times(begin, end), False, None, None, [])
+    job = Job(eqs, eqs.binding, {}, method, begin, end, save_times(begin, end, None, times), False, None, None, [])
     job.prepare, job.why = prepare, "with derivatives by parameters"
     result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
-    values = np.asarray(result[output].values).reshape(len(result.time), -1)
+    values = result[output].values.reshape(len(result.time), -1)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
     states = result.time, result.q, result.v, kept[0].sample_X, kept[0].sample_V
@@ -102,7 +101,7 @@ def rest_sensitivity(
     zero = np.zeros(len(eqs.rates))
     values, q, X = [], [], []
     for t in times:
-        rest = equilibrium(eqs, t=float(t))
+        rest = equilibrium(eqs, time=float(t))
         if rest.status != "converged":
             return None
         values.append(np.atleast_1d(rest.outputs[output]))

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.equations.equations import Equations
-from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, Status
+from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus
 from pliant.equations.libraries import runtime_sources
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
@@ -44,14 +44,14 @@ RUNTIME = "runtime"
 UNUSED = ("virtual_machine.c", "batch.c")
 """Files of the runtime that exported code does without."""
 STATUSES = (
-    Status.OK,
-    Status.SINGULAR,
-    Status.NOT_FINITE,
-    Status.NO_CONVERGENCE,
-    Status.STEP_TOO_SMALL,
-    Status.PROJECTION,
-    Status.POSITION_JUMPS,
-    Status.OUT_OF_MEMORY,
+    RuntimeStatus.OK,
+    RuntimeStatus.SINGULAR,
+    RuntimeStatus.NOT_FINITE,
+    RuntimeStatus.NO_CONVERGENCE,
+    RuntimeStatus.STEP_TOO_SMALL,
+    RuntimeStatus.PROJECTION,
+    RuntimeStatus.POSITION_JUMPS,
+    RuntimeStatus.OUT_OF_MEMORY,
 )
 """What exported functions may return."""
 

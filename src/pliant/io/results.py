@@ -13,6 +13,7 @@ from pliant.language.files import write_whole
 from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
+from pliant.solve.status import Status
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
@@ -20,7 +21,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     dataset = load_dataset(path, FORMAT)
     attributes = dataset.attrs
     return Result(
-        attributes["status"],
+        Status(attributes["status"]),
         attributes["message"],
         dataset,
         Timing(**json.loads(attributes["timing"])),
@@ -34,7 +35,7 @@ def load_path(file: str | os.PathLike[str]) -> StaticPath:
     dataset = load_dataset(file, PATH_FORMAT)
     attributes = dataset.attrs
     return StaticPath(
-        attributes["status"],
+        Status(attributes["status"]),
         attributes["message"],
         dataset,
         Timing(**json.loads(attributes["timing"])),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from pliant.language.words import describe, suggestion
+from pliant.language.words import describe, renamed_hint, suggestion
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 class ArgumentError(ValueError):
@@ -113,6 +117,42 @@ def vector(where: str, value: Any, size: int) -> np.ndarray:
 def name_tuple(value: Any) -> tuple[str, ...] | None:
     """Names as a tuple; one that stands alone will do, and None stays None."""
     return None if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def known_keywords(renamed: Mapping[str, str]) -> Callable[[Called], Called]:
+    """Decorator of a function or class that refuses keywords it does not have, with the new name of a renamed one as the hint."""
+
+    def decorate(called: Called) -> Called:
+        known = tuple(inspect.signature(called).parameters)
+        function: Any = vars(called)["__init__"] if isinstance(called, type) else called
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            for name in keywords:
+                if name not in known:
+                    hint = renamed_hint(name, renamed) or suggestion(name, known, f"known: {', '.join(known)}")
+                    raise ArgumentError(f"{called.__name__} has no argument '{name}'", hint)
+            return function(*arguments, **keywords)
+
+        if isinstance(called, type):
+            called.__init__ = call  # type: ignore[misc]
+            return called
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+class RenamedAttribute:
+    """An attribute that was called differently before; reading it raises AttributeError with what to write instead."""
+
+    def __init__(self, hint: str) -> None:
+        self.hint = hint
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.message = f"{owner.__name__} has no attribute '{name}' any more ({self.hint})"
+
+    def __get__(self, instance: Any, owner: type) -> NoReturn:
+        raise AttributeError(self.message)
 
 
 def need_equations(value: Any) -> None:

@@ -19,7 +19,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.language.dimension import Dimension
-from pliant.language.words import KeyPath, describe, nearest, suggestion, with_article
+from pliant.language.words import KeyPath, describe, nearest, renamed_hint, suggestion, with_article
 
 if TYPE_CHECKING:
     from pliant.language.source import Source
@@ -55,6 +55,9 @@ class Part(BaseModel):
 
     example: ClassVar[str] = ""
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """New names of keys that were called differently before: hints where the old ones are refused."""
 
     def dimension(self, path: KeyPath, value: Callable[[Any], float]) -> Dimension | None:
         """The dimension of the value at `path` where other values of this part decide it, otherwise None.
@@ -103,7 +106,8 @@ def with_known_keys(error: ValidationError, part: type[BaseModel]) -> Validation
         kind: Any = item["type"]
         if kind == "extra_forbidden" and len(location) == 1:
             known = ", ".join(part.model_fields)
-            hint = suggestion(location[0], part.model_fields, f"known here: {known}")
+            hint = renamed_hint(location[0], getattr(part, "renamed", {}))
+            hint = hint or suggestion(location[0], part.model_fields, f"known here: {known}")
             kind = fault("unknown_key", f"unknown key '{location[0]}'", hint=hint)
         elif "text" in context:
             kind = fault(kind, context["text"], hint=context["hint"], key=context["key"])
@@ -228,15 +232,37 @@ class ByKey(Choice):
         return present[0]
 
 
+class RenamedWords:
+    """Annotation of a field with words that were called differently before: the old ones are refused with the new ones as hints."""
+
+    def __init__(self, **words: str) -> None:
+        self.words = words
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def check(data: Any) -> Any:
+            if isinstance(data, str) and (hint := renamed_hint(data, self.words)):
+                raise fault("renamed", f"unknown word '{data}'", hint=hint)
+            return data
+
+        return core_schema.no_info_before_validator_function(check, handler(source))
+
+
 class WordOrList:
     """Annotation of a union of words and a list: text must be one of the words, anything else the list."""
 
+    tags = "<word>", "<list>"
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        words, values = get_args(source)
-        choices = {"<word>": handler.generate_schema(words), "<list>": handler.generate_schema(values)}
+        choices = dict(zip(self.tags, map(handler.generate_schema, get_args(source)), strict=True))
         return core_schema.tagged_union_schema(
-            choices, discriminator=lambda data: "<word>" if isinstance(data, str) else "<list>"
+            choices, discriminator=lambda data: self.tags[0] if isinstance(data, str) else self.tags[1]
         )
+
+
+class WordOrMapping(WordOrList):
+    """Annotation of a union of words and a mapping: text must be one of the words, anything else the mapping."""
+
+    tags = "<name>", "<mapping>"
 
 
 class OneOrList:

@@ -37,6 +37,9 @@ def _is_tag(step: int | str) -> bool:
     return isinstance(step, str) and (step == "[key]" or (step.startswith("<") and step.endswith(">")))
 
 
+TRUTHS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
+"""Words that other languages have for true and false."""
+
 _EXPECTED = {
     "string_type": "text",
     "bool_type": "true or false",
@@ -70,6 +73,8 @@ def _words(kind: str, value: Any, path: KeyPath, context: dict[str, Any], fallba
         return f"expected at least {context['ge']}, got {describe(value)}", ""
     if kind == "less_than_equal":
         return f"expected at most {context['le']}, got {describe(value)}", ""
+    if kind == "bool_type" and isinstance(value, str) and value in TRUTHS:
+        return f"expected true or false, got {describe(value)}", f"write {TRUTHS[value]}"
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {describe(value)}", ""
     return fallback, ""

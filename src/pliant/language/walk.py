@@ -69,7 +69,7 @@ def map_leaves(value: Any, function: Callable[[Leaf], Any], path: KeyPath = ()) 
 
 def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Part:
     changed: dict[str, Any] = {}
-    for name, hint in _field_hints(type(part)):
+    for name, hint in field_hints(type(part)):
         old = getattr(part, name)
         new = _map(old, hint, function, path, part, (name,))
         if new is not old:
@@ -77,7 +77,7 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Par
     return part.model_copy(update=changed) if changed else part
 
 
-def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath) -> Any:
+def _map(value: Any, hint: Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath) -> Any:
     if value is None:
         return None
     if isinstance(value, Part) and not isinstance(value, Each):
@@ -96,25 +96,25 @@ def _map(value: Any, hint: _Hint, function: Callable[[Leaf], Any], path: KeyPath
 
 
 @dataclass(frozen=True)
-class _Hint:
+class Hint:
     """What an annotation says about a value: the marker of a leaf, and the hints of what it holds.
 
     elements: of a list of fixed length. every: of all entries of any other list. values: of a mapping.
     """
 
     marker: Marker | None = None
-    elements: tuple[_Hint, ...] = ()
-    every: _Hint | None = None
-    values: _Hint | None = None
+    elements: tuple[Hint, ...] = ()
+    every: Hint | None = None
+    values: Hint | None = None
 
 
-_NOTHING = _Hint()
+_NOTHING = Hint()
 
 
 @cache
-def _field_hints(part: type[Part]) -> tuple[tuple[str, _Hint], ...]:
+def field_hints(part: type[Part]) -> tuple[tuple[str, Hint], ...]:
     """Name and hint of the fields, with the outer annotations that the schema library keeps apart."""
-    found: list[tuple[str, _Hint]] = []
+    found: list[tuple[str, Hint]] = []
     for name, field in part.model_fields.items():
         annotation: Any = field.annotation
         for extra in field.metadata:
@@ -123,24 +123,24 @@ def _field_hints(part: type[Part]) -> tuple[tuple[str, _Hint], ...]:
     return tuple(found)
 
 
-def _read(annotation: Any) -> _Hint:
+def _read(annotation: Any) -> Hint:
     """The hint of an annotation; the members of a union are joined, as they differ in form."""
     while get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:
             if isinstance(extra, (Quantity, CountMarker, Reference, NameMarker)):
-                return _Hint(extra)
+                return Hint(extra)
         annotation = get_args(annotation)[0]
     arguments = get_args(annotation)
     if get_origin(annotation) is dict:
-        return _Hint(values=_read(arguments[1]))
+        return Hint(values=_read(arguments[1]))
     if get_origin(annotation) is tuple:
         if arguments[1:] == (Ellipsis,):
-            return _Hint(every=_read(arguments[0]))
-        return _Hint(elements=tuple(map(_read, arguments)))
+            return Hint(every=_read(arguments[0]))
+        return Hint(elements=tuple(map(_read, arguments)))
     hint = _NOTHING
     for member in arguments if get_origin(annotation) is not Literal else ():
         other = _read(member)
-        hint = _Hint(
+        hint = Hint(
             hint.marker or other.marker,
             hint.elements or other.elements,
             hint.every or other.every,

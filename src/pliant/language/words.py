@@ -25,6 +25,11 @@ def suggestion(word: object, choices: Iterable[str], otherwise: str = "") -> str
     return f"did you mean '{match}'?" if match else otherwise
 
 
+def renamed_hint(name: object, renamed: Mapping[str, str]) -> str:
+    """A hint that tells the new name of what was called differently before; empty where it was not."""
+    return f"write {renamed[str(name)]}" if str(name) in renamed else ""
+
+
 def with_article(noun: str) -> str:
     """The noun with its article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

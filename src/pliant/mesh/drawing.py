@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
+from pydantic import StrictBool
 
 from pliant.language.base import ByKey, Part, Problem, positive
 from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
@@ -62,7 +63,7 @@ class FileDrawing(DrawingBase):
     """Ends of lines nearer than this are one node [m]; otherwise a millionth of the drawing's size."""
     unit: str | None = None
     """Unit of the file's numbers, where the file does not say it or says it wrongly."""
-    split: bool = False
+    split: StrictBool = False
     """Whether lines of the file that cross or touch each other get a node there."""
     scale: Number = 1
     """Factor on all lengths of the file [-]."""
@@ -95,7 +96,7 @@ class RectangleDrawing(DrawingBase):
     """Lengths along x and y [m]."""
     cells: tuple[Count, Count]
     """Number of meshes along x and y; there is one more node."""
-    diagonals: bool = False
+    diagonals: StrictBool = False
     """Whether every mesh has its two diagonals as edges too."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
@@ -118,7 +119,7 @@ class BlockDrawing(DrawingBase):
     """Lengths along x, y and z [m]."""
     cells: tuple[Count, Count, Count]
     """Number of cells along x, y and z; there is one more node."""
-    diagonals: bool = False
+    diagonals: StrictBool = False
     """Whether every face of a cell has its two diagonals as edges too."""
 
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:

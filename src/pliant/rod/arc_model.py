@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import casadi as ca
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.formula.inertia import Inertia
@@ -47,7 +47,7 @@ class ArcModel(RodModelBase):
     section's x axis. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
-    extensible: bool = True
+    extensible: StrictBool = True
     """Whether the length can change; without, an arc has two coordinates."""
     stiffness: Values | None = None
     """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It then takes the place of

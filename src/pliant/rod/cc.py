@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar, Literal
 
+from pydantic import StrictBool
+
 from pliant.formula.inertia import Inertia
 from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
 from pliant.motion.base import Vector
@@ -28,7 +30,7 @@ outputs:
 """
 
     kind: Literal["cc"] = "cc"
-    rotary_inertia: bool = True
+    rotary_inertia: StrictBool = True
     """Whether the turning of slices counts, besides the motion of their centres. The two diameters of a slice that is not
     round count with their mean."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
-from pydantic import Field, GetCoreSchemaHandler, model_validator
+from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
@@ -75,7 +75,7 @@ class Rod(Framed, Placement):
     ratio or shear modulus. Sections of shape `stiffness` need none."""
     shape: Shape | None = None
     """The shape in which it starts, where that is not straight."""
-    stress_free: bool = True
+    stress_free: StrictBool = True
     """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
     bent into its shape has `stress_free: false` and no `rest`."""
     law: Law = "linear"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.formula.inertia import Inertia
@@ -85,7 +85,7 @@ rods:
     mass: Literal["cubic", "linear", "lumped"] = "cubic"
     """Shape functions of the consistent mass: cubic in deflection (`cubic`), or all linear (`linear`); or half of each
     element's mass at either node (`lumped`)."""
-    rotary_inertia: bool = True
+    rotary_inertia: StrictBool = True
     """Whether sections have inertia against turning. Without it some nodes' rotations would have no mass at all unless
     the rod moves in a `plane` with `cubic` mass."""
 

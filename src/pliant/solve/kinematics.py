@@ -14,10 +14,11 @@ from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
+from pliant.equations.state import read_state
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import null_space
-from pliant.solve.state import assemble, given_state
+from pliant.solve.state import Start, assemble, given_state
 
 MAX_ITERATIONS = 100
 # What a step must gain, as a share of what its linear model promises, to be taken.
@@ -78,7 +79,7 @@ class Reach:
 def forward_kinematics(
     eqs: Equations, frame: str, q: Any, *, relative_to: str = "world", parameters: Values | None = None
 ) -> FrameMotion:
-    """Position and rotation of a frame in another one, at positions q."""
+    """Position and rotation of a frame in another one, at positions q (or a State)."""
     here = eqs.frame(frame, q, parameters=parameters)
     if relative_to == "world":
         return here
@@ -95,12 +96,12 @@ def manipulability(
     per_radian: float = 1.0,
     parameters: Values | None = None,
 ) -> Manipulability:
-    """How freely a frame moves in a pose: its velocity, or with `rotation` its angular velocity too.
+    """How freely a frame moves in a pose (positions or a State): its velocity, or with `rotation` its angular velocity too.
 
     per_radian: length [m] that a radian counts as, where both come together. Constraints are respected.
     """
     bound = eqs.at(parameters=parameters).binding
-    q = np.asarray(q, dtype=float)
+    q = read_state(eqs.model, q, at_rest=True).q
     J = eqs.frame_jacobian(frame, q, parameters=parameters)
     J = np.vstack([J[:3], per_radian * J[3:]]) if rotation else J[:3]
     if bound.m:
@@ -119,7 +120,7 @@ def inverse_kinematics(
     position: Sequence[float] | np.ndarray,
     rotation: Any = None,
     *,
-    start: Any = None,
+    start: Start = "initial",
     limits: Mapping[str, tuple[float, float]] | None = None,
     starts: int = 10,
     spread: float = 1.0,

@@ -9,37 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.language.words import nearest
 from pliant.solve.netcdf_files import FORMAT, save_dataset
-from pliant.solve.state import State
+from pliant.solve.status import Status
+from pliant.solve.track import Track
 
 if TYPE_CHECKING:
     import xarray
 
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
-
-
-@dataclass(frozen=True)
-class FrameTrack:
-    """Motion of a frame over time: position [m], quaternion [w, x, y, z], velocity [m/s], angular velocity [rad/s] in
-    world axes; arrays with one row per saved time."""
-
-    time: np.ndarray
-    position: np.ndarray
-    quaternion: np.ndarray
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-
-
-@dataclass(frozen=True)
-class CoordinateTrack:
-    """A coordinate over time: value, rate and acceleration, in SI units."""
-
-    time: np.ndarray
-    value: np.ndarray
-    rate: np.ndarray
-    acceleration: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -62,10 +42,10 @@ INTERRUPTED = "stopped by Ctrl-C"
 class Result:
     """A simulated motion.
 
-    `run["bar1.tip"].position` is a frame's path, `run["q1"].value` a coordinate, `run["height"]` a named output.
+    `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output: see `Track`.
 
     Attributes:
-        status: "completed", "stopped" (event, user or Ctrl-C: what was computed is here) or "failed".
+        status: completed, stopped (event, user or Ctrl-C: what was computed is here) or failed.
         message: what happened and what to do.
         dataset: everything, as an xarray Dataset with dimension `time`.
         timing: where the time went.
@@ -73,7 +53,7 @@ class Result:
         warnings: what the user should know.
     """
 
-    status: str
+    status: Status
     message: str
     dataset: xarray.Dataset
     timing: Timing
@@ -127,49 +107,47 @@ class Result:
         """Named outputs that can be asked for."""
         return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
 
-    def unit(self, name: str) -> str:
-        """SI unit of an output, of a coordinate or of a frame's position; "-" of pure numbers, empty where none is known."""
-        data = self.dataset
-        if f"output.{name}" in data:
-            return str(data[f"output.{name}"].attrs.get("units", ""))
-        if name in self.frame_names:
-            return "m"
-        self[name]  # says which names there are
-        names = [str(x) for x in data["coordinate"].values]
-        return dict(zip(names, json.loads(data.attrs.get("coordinate_units", "[]")), strict=False)).get(name, "")
-
     @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
         return State(self.q[-1], self.v[-1], float(self.time[-1]), np.asarray(self.dataset["multiplier"].values[-1]))
 
-    def __getitem__(self, name: str) -> Any:
-        """A frame, coordinate or output by name."""
+    def __getitem__(self, name: str) -> Track:
+        """A frame, coordinate, rate (`d(NAME)/dt`), output or input by name."""
         data = self.dataset
+        coordinates, rates, frames, inputs = (
+            [str(x) for x in data[kind].values] for kind in ("coordinate", "rate", "frame", "input")
+        )
         if f"output.{name}" in data:
-            return data[f"output.{name}"]
-        if name in self.frame_names:
-            part = data.sel(frame=name)
-            return FrameTrack(
-                self.time,
-                *(
-                    np.asarray(part[f"frame_{k}"].values)
-                    for k in ("position", "quaternion", "velocity", "angular_velocity")
-                ),
-            )
-        coordinates = [str(x) for x in data["coordinate"].values]
-        rates = [str(x) for x in data["rate"].values]
+            values = data[f"output.{name}"]
+            return self._track(name, "output", values.values, str(values.attrs.get("units", "")))
+        if name in frames:
+            k = frames.index(name)
+            words = ("position", "quaternion", "velocity", "angular_velocity")
+            parts = {word: np.asarray(data[f"frame_{word}"].values[:, k]) for word in words}
+            return self._track(name, "frame", parts["position"], "m", **parts)
+        units = dict(zip(coordinates, json.loads(data.attrs.get("coordinate_units", "[]")), strict=False))
         if name in coordinates:
-            value = np.asarray(data["q"].sel(coordinate=name).values)
-            nan = np.full_like(value, np.nan)
-            known = name in rates
-            rate = np.asarray(data["v"].sel(rate=name).values) if known else nan
-            acceleration = np.asarray(data["a"].sel(rate=name).values) if known else nan
-            return CoordinateTrack(self.time, value, rate, acceleration)
-        names = [*self.output_names, *self.frame_names, *coordinates]
+            parts = {}
+            if name in rates:
+                k = rates.index(name)
+                parts = {"rate": self.v[:, k], "acceleration": np.asarray(data["a"].values[:, k])}
+            return self._track(name, "coordinate", self.q[:, coordinates.index(name)], units.get(name, ""), **parts)
+        bare = name[2:-4] if name.startswith("d(") and name.endswith(")/dt") else name
+        if bare in rates:
+            k, unit = rates.index(bare), units.get(bare, "rad")
+            parts = {"acceleration": np.asarray(data["a"].values[:, k])}
+            return self._track(name, "rate", self.v[:, k], {"-": "1/s", "": ""}.get(unit, f"{unit}/s"), **parts)
+        if name in inputs:
+            unit = dict(zip(inputs, json.loads(data.attrs.get("input_units", "[]")), strict=False)).get(name, "")
+            return self._track(name, "input", self.inputs[name], unit)
+        names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
         match = nearest(name, names)
         hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
-        raise KeyError(f"the result has no frame, coordinate or output '{name}'{hint}")
+        raise KeyError(f"the result has no frame, coordinate, rate, output or input '{name}'{hint}")
+
+    def _track(self, name: str, kind: str, values: Any, unit: str, **parts: np.ndarray) -> Track:
+        return Track(name, kind, self.time, np.asarray(values), unit, parts)
 
     def __repr__(self) -> str:
         end = f"{self.time[-1]:g} s" if len(self.time) else "nothing"

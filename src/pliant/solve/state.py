@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, with_independent_rows
+from pliant.equations.state import HasFinal, HasState, State, state_of
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, number, vector
-from pliant.language.words import describe
+from pliant.language.words import describe, renamed_hint
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6
@@ -22,36 +24,47 @@ class AssemblyError(RuntimeError):
     """The robot cannot be put together: a loop does not close."""
 
 
-@dataclass(frozen=True)
-class State:
-    """Positions, rates and time [s]."""
+INITIAL, EQUILIBRIUM = "initial", "equilibrium"
+"""States by name: that of the model's initial values, and the pose at rest that follows from it."""
 
-    q: np.ndarray
-    v: np.ndarray
-    t: float = 0.0
-    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+WORDS = {"start": INITIAL}
+"""New names of states that were called differently before."""
+
+Start: TypeAlias = (
+    Literal["initial", "equilibrium"]
+    | State
+    | HasState
+    | HasFinal
+    | Mapping[str, float]
+    | Sequence[float]
+    | np.ndarray
+    | None
+)
+"""How a caller gives a state: by name, as a State or what has one (an Equilibrium, a Result), coordinates and rates by name, or
+positions at rest."""
 
 
-def given_state(eqs: Equations, given: Any, t: float, *, where: str) -> State:
-    """The state that a caller names: a State, what has one (an Equilibrium, a Result), positions at rest, or None for the
-    model's start at time t [s]."""
-    number("t", t)
-    if given is None:
-        q, v = eqs.initial_state()
-        return State(q, v, t)
-    for attribute in ("final", "state"):
-        if hasattr(given, attribute):
-            given = getattr(given, attribute)
+def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> State:
+    """The state that a caller gives; one without a time of its own is at `time` [s]. None is the model's initial state."""
+    number("time", time)
+    given = state_of(given)
+    if given is None or (isinstance(given, str) and given == INITIAL):
+        return replace(eqs.initial_state(), t=time)
     if isinstance(given, State):
         vector(f"q of {where}", given.q, len(eqs.coordinates))
         vector(f"v of {where}", given.v, len(eqs.rates))
         return given
-    if given is None or isinstance(given, str) or not np.iterable(given):
+    if isinstance(given, Mapping):
+        return replace(eqs.state(given), t=time)
+    if isinstance(given, str):
+        known = f"known: {INITIAL}, and of a motion or linearization {EQUILIBRIUM}; or give values by name"
+        raise ArgumentError(f"unknown state '{given}' as {where}", renamed_hint(given, WORDS) or known)
+    if not np.iterable(given):
         raise ArgumentError(
-            f"{where} must be a State, an Equilibrium, a Result or positions q, not {describe(given)}",
+            f"{where} must be a State, an Equilibrium, a Result, positions q or values by name, not {describe(given)}",
             f"write {where}=pliant.equilibrium(eqs)",
         )
-    return State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), t)
+    return State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), time)
 
 
 @dataclass(frozen=True)

@@ -1,96 +1,68 @@
-"""Analyses: what `pliant run` does with a model, in order, and with which settings."""
+"""Analyses: what `pliant run` does with a model, in order, and with which options."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
-
-from pydantic import Field
+from typing import Annotated, ClassVar, TypeAlias
 
 from pliant.language.base import ByKey, Part
-from pliant.language.names import CoordinateName, InputName, OutputName
-from pliant.language.scalar import Number, Time
+from pliant.solve.options import (
+    ContinuationOptions,
+    EquilibriumOptions,
+    LinearizeOptions,
+    ModesOptions,
+    Options,
+    SimulateOptions,
+)
 
 
-class EquilibriumSettings(Part):
-    """Find a pose at rest."""
+class AnalysisBase(Part):
+    """An analysis: its name, which is the only key, and its options."""
 
-    tolerance: Number | None = None
-    """Largest residual accepted, relative to the forces in play [-]; otherwise the solver's own."""
-
-
-class ModesSettings(Part):
-    """Natural frequencies, damping ratios and mode shapes."""
-
-    count: Annotated[int, Field(ge=1, strict=True)] | None = None
-    """How many modes, lowest first; otherwise all."""
-    at: Literal["start", "equilibrium"] = "equilibrium"
-    """State about which the motion is linearized."""
+    @property
+    def options(self) -> Options:
+        """Its options."""
+        (name,) = type(self).model_fields
+        found: Options = getattr(self, name)
+        return found
 
 
-class LinearizeSettings(Part):
-    """Linear equations about a state, for control."""
-
-    at: Literal["start", "equilibrium"] = "equilibrium"
-    """State about which the equations are linearized."""
-    inputs: tuple[InputName, ...] | None = None
-    """Input parameters to take; otherwise all."""
-    outputs: tuple[OutputName, ...] | None = None
-    """Outputs to take; otherwise all."""
-
-
-class SimulateSettings(Part):
-    """Motion in time from a start."""
-
-    until: Time
-    """End of the simulation [s]; it begins at 0."""
-    method: Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit"] | None = None
-    """Integrator by name; otherwise chosen to suit the model."""
-    dt: Time | None = None
-    """Fixed time step [s]; without it the step is adapted to the tolerances."""
-    rtol: Number | None = None
-    """Relative tolerance of an adaptive integrator [-]."""
-    atol: Number | None = None
-    """Absolute tolerance of an adaptive integrator, in SI units of the coordinates."""
-    save_every: Time | None = None
-    """Time between saved states [s]; otherwise 200 intervals."""
-    start: Literal["initial", "equilibrium"] = "initial"
-    """State at the start: the initial values, or the equilibrium."""
-    formulation: Literal["multipliers", "reduced"] | None = None
-    """How constraints are treated; otherwise with multipliers."""
-    independent: tuple[CoordinateName, ...] | None = None
-    """Coordinates kept when the others are eliminated through the constraints."""
-
-
-class EquilibriumAnalysis(Part):
+class EquilibriumAnalysis(AnalysisBase):
     """Find a pose at rest: `{equilibrium: {}}`."""
 
-    equilibrium: EquilibriumSettings
-    """Its settings; `{}` for none."""
+    equilibrium: EquilibriumOptions
+    """Its options; `{}` for none."""
 
 
-class ModesAnalysis(Part):
+class ModesAnalysis(AnalysisBase):
     """Natural modes: `{modes: {count: 5}}`."""
 
-    modes: ModesSettings
-    """Its settings; `{}` for none."""
+    modes: ModesOptions
+    """Its options; `{}` for none."""
 
 
-class LinearizeAnalysis(Part):
+class LinearizeAnalysis(AnalysisBase):
     """Linear equations: `{linearize: {at: equilibrium}}`."""
 
-    linearize: LinearizeSettings
-    """Its settings; `{}` for none."""
+    linearize: LinearizeOptions
+    """Its options; `{}` for none."""
 
 
-class SimulateAnalysis(Part):
+class SimulateAnalysis(AnalysisBase):
     """Motion in time: `{simulate: {until: 5 s}}`."""
 
-    simulate: SimulateSettings
-    """Its settings."""
+    simulate: SimulateOptions
+    """Its options; `{}` for none."""
+
+
+class PathAnalysis(AnalysisBase):
+    """Poses at rest while a parameter changes: `{path: {parameter: load, to: 5 N}}`."""
+
+    path: ContinuationOptions
+    """Its options."""
 
 
 Analysis: TypeAlias = Annotated[
-    EquilibriumAnalysis | ModesAnalysis | LinearizeAnalysis | SimulateAnalysis, ByKey("analysis")
+    EquilibriumAnalysis | ModesAnalysis | LinearizeAnalysis | SimulateAnalysis | PathAnalysis, ByKey("analysis")
 ]
 
 

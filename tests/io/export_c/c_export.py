@@ -14,7 +14,7 @@ import pytest
 from pliant.equations.equations import Equations
 from pliant.io.c_text import robot_identifier
 from pliant.io.export_c import METHODS, export_c
-from pliant.solve.motion.simulate import Every, simulate
+from pliant.solve.motion.simulate import simulate
 from pliant.spec import load_text
 from pliant.spec.derive import derive
 
@@ -210,8 +210,8 @@ def reference(
 ) -> np.ndarray:
     """The same motion by the engine here, at equal intervals: rows of t, q, kinetic and potential energy."""
     end = round(float(times[-1]), 9)
-    save = Every(end / (len(times) - 1))
-    run = simulate(export.equations, end, method=METHODS[method](step=step), save=save, **options)  # type: ignore[arg-type]
+    every = end / (len(times) - 1)
+    run = simulate(export.equations, end, method=METHODS[method](step=step), save_every=every, **options)  # type: ignore[arg-type]
     assert run.status == "completed", run.message
     energy = run.energy
     return np.column_stack([run.time, run.q, energy["kinetic"], energy["potential"]])

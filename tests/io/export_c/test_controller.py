@@ -66,7 +66,7 @@ def test_a_loop_in_c_moves_as_the_loop_here(eqs: pliant.Equations, controller: S
     found = numbers(export.build(export.write(LOOP)))
     start = pliant.State(np.array([0.0, 0.1]), np.zeros(2))
     run = pliant.simulate(
-        eqs, 2.0, start=start, controllers=controller, inputs={"force": 0.0}, save=pliant.Every(SAMPLE),
+        eqs, 2.0, start=start, controllers=controller, inputs={"force": 0.0}, save_every=SAMPLE,
         method=pliant.ExplicitRungeKutta(step=STEP),
     )  # fmt: skip
     np.testing.assert_allclose(found[:, 1:], run.q[:-1], atol=1e-9)

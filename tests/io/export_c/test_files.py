@@ -81,7 +81,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     model, target = tmp_path / "four_bar.yaml", tmp_path / "c"
     model.write_text(FOUR_BAR, encoding="utf-8")
     assert (
-        run_command(["export", str(model), "--c", str(target), "--method", "explicit", "--dt", "2e-3", "--json"]) == 0
+        run_command(["export", str(model), "--c", str(target), "--method", "explicit", "--step", "2e-3", "--json"]) == 0
     )
     answer = json.loads(capsys.readouterr().out)
     assert answer["status"] == "ok"

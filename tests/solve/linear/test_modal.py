@@ -22,7 +22,7 @@ joints:
     k = np.arange(1, count + 1)
     exact = 2 * np.sqrt(stiffness / mass) * np.sin((2 * k - 1) * np.pi / (2 * (2 * count + 1))) / (2 * np.pi)
     np.testing.assert_allclose(found.frequencies, exact, rtol=1e-10)
-    M = eqs.mass_matrix(eqs.initial_state()[0]).toarray()
+    M = eqs.mass_matrix(eqs.initial_state().q).toarray()
     np.testing.assert_allclose(found.shapes.T @ M @ found.shapes, np.eye(count), atol=1e-10)
     assert found.stable
 
@@ -47,7 +47,7 @@ def test_a_physical_pendulum_swings_at_its_frequency_and_is_unstable_upright():
     eqs = derive(load("pendulum"))
     down = modes(eqs, at=equilibrium(eqs).state)
     assert down.stable
-    upright = eqs.initial_state()[0] * 0 + np.pi
+    upright = eqs.initial_state().q * 0 + np.pi
     up = modes(eqs, at=upright)
     assert not up.stable
     assert "unstable" in up.warnings[0]

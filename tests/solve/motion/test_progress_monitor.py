@@ -141,15 +141,15 @@ def test_ctrl_c_ends_the_reduced_formulation_as_any_other():
         ({"independent": ("q1",)}, "belong to the formulation 'reduced'"),
         ({"formulation": "reduce"}, "did you mean 'reduced'?"),
         ({"formulation": "reduced", "method": "explicit"}, "has its own method"),
-        ({"t": "soon"}, "must be a finite number, not 'soon'"),
-        ({"t": None}, "must be a finite number, not nothing"),
-        ({"t": (0, 1, 2)}, "needs a begin and an end"),
+        ({"until": "soon"}, "must be a finite number, not 'soon'"),
+        ({"until": None}, "must be a finite number, not nothing"),
+        ({"until": (0, 1)}, "write until=5, and begin=1"),
     ],
 )
 def test_settings_that_would_be_ignored_are_refused(options, words):
-    options = {"t": 0.1, **options}
+    options = {"until": 0.1, **options}
     with pytest.raises(ArgumentError, match=words):
-        simulate(derive("four_bar"), options.pop("t"), **options)
+        simulate(derive("four_bar"), options.pop("until"), **options)
 
 
 def test_a_method_may_be_given_by_name():

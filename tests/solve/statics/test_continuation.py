@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
-from pliant import Branch, continuation, derive, equilibrium, load_path, load_text
+from pliant import continuation, derive, equilibrium, load_path, load_text
 from pliant.equations.core import UnknownName
 from pliant.io.results import ResultFileError, load_result
 
@@ -100,7 +100,7 @@ def test_a_steep_truss_sways_before_it_snaps():
     limit = (np.hypot(1, rise)) ** (1 / 3)
     assert path.special[1].kind == "limit"
     assert path.special[1].value == pytest.approx(truss_load(np.sqrt(limit**2 - 1), rise), rel=1e-9)
-    sides = [continuation(eqs, parameter="load", to=3000.0, branch=Branch(sign=s), max_points=25) for s in (1, -1)]
+    sides = [continuation(eqs, parameter="load", to=3000.0, branch=s, max_points=25) for s in (1, -1)]
     assert sides[0]["across"][-1] > 0.05
     np.testing.assert_allclose(sides[0]["across"], -sides[1]["across"], atol=1e-9)
     np.testing.assert_allclose(sides[0].value, sides[1].value, rtol=1e-9)
@@ -121,7 +121,7 @@ def test_a_column_of_links_buckles_at_its_exact_loads(column):
 
 @pytest.mark.parametrize(("mode", "unstable"), [(1, 0), (2, 1)])
 def test_buckled_columns_follow_their_exact_paths_on_both_sides(column, mode, unstable):
-    paths = [continuation(column, parameter="load", to=15.0, branch=Branch(mode=mode, sign=s)) for s in (1, -1)]
+    paths = [continuation(column, parameter="load", to=15.0, branch=s, mode=mode) for s in (1, -1)]
     for path in paths:
         assert path.status == "completed"
         low, high = path["lower"], path["lower"] + path["upper"]
@@ -134,7 +134,7 @@ def test_buckled_columns_follow_their_exact_paths_on_both_sides(column, mode, un
 
 
 def test_an_imperfection_decides_the_side_without_a_bifurcation(column):
-    perfect = continuation(column, parameter="load", to=6.0, branch=Branch(sign=-1, by="side"))
+    perfect = continuation(column, parameter="load", to=6.0, branch=-1, by="side")
     for force, sign in ((1e-4, 1), (-1e-4, -1)):
         path = continuation(column, parameter="load", to=6.0, imperfection={"lower": force})
         assert path.status == "completed"
@@ -214,7 +214,7 @@ def test_a_mast_on_a_ball_joint_loses_two_directions_at_once():
     assert path.special[0].value == pytest.approx(3.0, rel=1e-8)
     assert path.special[0].directions.shape == (2, 3)
     assert path.unstable[-1] == 2
-    buckled = continuation(eqs, parameter="load", to=5.0, branch=Branch())
+    buckled = continuation(eqs, parameter="load", to=5.0, branch=1)
     assert buckled.status == "completed"
     tilt = np.arccos(np.clip(buckled["height"], -1, 1))
     bent = tilt > 0.05
@@ -224,7 +224,7 @@ def test_a_mast_on_a_ball_joint_loses_two_directions_at_once():
 
 
 def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
-    whole = continuation(column, parameter="load", to=15.0, branch=Branch(sign=1))
+    whole = continuation(column, parameter="load", to=15.0, branch=1)
     whole.save(tmp_path / "path.nc")
     saved = load_path(tmp_path / "path.nc")
     assert saved.status == whole.status
@@ -236,9 +236,7 @@ def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
     assert on.value[0] == pytest.approx(whole.value[middle], rel=1e-9)
     back = continuation(column, parameter="load", to=2.0, start=saved.point(middle), reverse=True)
     assert back.status == "completed"
-    other = continuation(
-        column, parameter="load", to=15.0, start=saved.point(saved.special[0].index), branch=Branch(sign=-1)
-    )
+    other = continuation(column, parameter="load", to=15.0, start=saved.point(saved.special[0].index), branch=-1)
     np.testing.assert_allclose(other["side"][-1], -whole["side"][-1], rtol=1e-9)
     with pytest.raises(IndexError, match="none of number"):
         saved.point(len(saved))
@@ -247,7 +245,7 @@ def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
 
 
 def test_a_point_of_a_path_is_an_equilibrium(column):
-    path = continuation(column, parameter="load", to=6.0, branch=Branch(sign=1))
+    path = continuation(column, parameter="load", to=6.0, branch=1)
     point = path.point(-1)
     found = equilibrium(column, start=point.state, parameters={"load": point.value})
     assert found.stable is True
@@ -276,7 +274,7 @@ def test_a_cantilever_rod_buckles_into_the_elastica():
     critical = np.pi**2 * bending / (4 * 0.5**2)
     # load at which the tip has turned by 100 degrees
     goal = critical * (2 / np.pi * ellipk(np.sin(np.radians(50)) ** 2)) ** 2
-    path = continuation(derive(load_text(ROD)), parameter="load", to=goal, branch=Branch(by="side"))
+    path = continuation(derive(load_text(ROD)), parameter="load", to=goal, branch=1, by="side")
     assert path.status == "completed"
     assert path.special[0].value == pytest.approx(critical, rel=1e-4)
     assert path.stable[-1]
@@ -291,8 +289,8 @@ def test_faults_are_said_clearly(truss, column):
         continuation(truss, parameter="load", to=0.0)
     with pytest.raises(ValueError, match="finite"):
         continuation(truss, parameter="load", to=np.inf)
-    with pytest.raises(ValueError, match=r"\+1 or -1"):
-        Branch(sign=0)
+    with pytest.raises(ValueError, match="the side 1 or -1"):
+        continuation(truss, parameter="load", to=1.0, branch=0)
     with pytest.raises(UnknownName, match="output or coordinate"):
         continuation(truss, parameter="load", to=1.0, stop={"heigth": 0.1})
     with pytest.raises(UnknownName, match="rate"):
@@ -300,7 +298,7 @@ def test_faults_are_said_clearly(truss, column):
     few = continuation(truss, parameter="load", to=6.0, max_points=5)
     assert few.status == "stopped"
     assert "max_points" in few.message
-    none = continuation(column, parameter="load", to=1.0, branch=Branch())
+    none = continuation(column, parameter="load", to=1.0, branch=1)
     assert "no bifurcation" in none.message
 
 

@@ -107,7 +107,7 @@ loads: {push: {frame: arm.tip, force: [0, 0, =-load]}}
     eqs = derive(load_text(text))
     critical = np.pi**2 / 4 * 1e6 * np.pi / 4 * 5e-3**4 / 0.4**2
     binding = eqs.at(parameters={"load": load * critical}).binding
-    q = eqs.initial_state()[0].copy()
+    q = eqs.initial_state().q.copy()
     zero = np.zeros(binding.nv)
     # straight and compressed: the pose that balances the load, stable or not
     for _ in range(5):

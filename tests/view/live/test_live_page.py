@@ -72,7 +72,7 @@ def test_modes_are_those_of_the_pose_shown(eqs):
 
 def test_start_coordinates_move_the_initial_pose():
     eqs = pliant.derive("four_bar")
-    start = eqs.initial_state()[0]
+    start = eqs.initial_state().q
     moved = LiveRobot(eqs).start(Choice(start={"q1": start[0] + 0.3}))
     assert np.linalg.norm(np.diff(moved.scene.constraints[0], axis=0)) < 1e-8
     before = {s.name: s.points for s in LiveRobot(eqs).start(Choice()).scene.solids}
@@ -154,7 +154,7 @@ def served(eqs):
     from pliant.view.live.page import LivePage
     from pliant.view.live.server import free_port, start_server
 
-    run = pliant.simulate(eqs, 1.0, save=pliant.Every(0.02))
+    run = pliant.simulate(eqs, 1.0, save_every=0.02)
     server = start_server(free_port(0), HOSTILE)
     page = LivePage(server, eqs.model.spec, eqs, run)
     thread = threading.Thread(target=page.loop, daemon=True)

@@ -40,7 +40,7 @@ def _close_figures():
 @pytest.fixture(scope="module")
 def cart():
     """A cart of 2 Hz that starts 20 mm off, saved every 10 ms."""
-    return pliant.simulate(pliant.derive(pliant.load_text(CARTS)), 10.0, save=pliant.Every(0.01), rtol=1e-8)
+    return pliant.simulate(pliant.derive(pliant.load_text(CARTS)), 10.0, save_every=0.01, rtol=1e-8)
 
 
 def drawn(ax, words):
@@ -60,11 +60,11 @@ def test_a_trajectory_shows_the_result_in_its_unit(cart):
 def test_the_first_output_is_the_default_and_coordinates_work_too(cart):
     assert plot.trajectory(cart).get_ylabel() == "place [mm]"
     ax = plot.trajectory(cart, ["rail"])
-    np.testing.assert_allclose(drawn(ax, "rail")[1], 1e3 * cart["rail"].value)
+    np.testing.assert_allclose(drawn(ax, "rail")[1], 1e3 * cart["rail"].values)
 
 
 def test_different_units_do_not_share_an_axis(cart):
-    assert (cart.unit("pull"), cart.unit("speed"), cart.unit("rail"), cart.unit("cart")) == ("N", "m/s", "m", "m")
+    assert (cart["pull"].unit, cart["speed"].unit, cart["rail"].unit, cart["cart"].unit) == ("N", "m/s", "m", "m")
     with pytest.raises(ValueError, match=r"'pull' \[N\].*'speed' \[m/s\].*one by one"):
         plot.trajectory(cart, ["pull", "speed"])
     with pytest.raises(KeyError, match="did you mean 'pull'"):
@@ -74,7 +74,7 @@ def test_different_units_do_not_share_an_axis(cart):
 def test_units_survive_the_file(cart, tmp_path):
     cart.save(tmp_path / "run.nc")
     again = pliant.load_result(tmp_path / "run.nc")
-    assert [again.unit(name) for name in ("place", "pull", "rail")] == ["m", "N", "m"]
+    assert [again[name].unit for name in ("place", "pull", "rail")] == ["m", "N", "m"]
 
 
 def test_a_path_in_a_plane_has_equal_scales(cart):
@@ -104,7 +104,7 @@ def test_a_spectrum_peaks_where_the_cart_swings(cart):
     assert amplitude.max() == pytest.approx(20 * np.exp(-0.25), rel=0.05)
     marks = [line.get_xdata()[0] for line in ax.lines if line.get_label() == "modes"]
     assert marks == pytest.approx([2.0], rel=1e-6)
-    uneven = pliant.simulate(pliant.derive(pliant.load_text(CARTS)), 1.0, save=pliant.At([0, 0.1, 0.3, 0.4, 1.0]))
+    uneven = pliant.simulate(pliant.derive(pliant.load_text(CARTS)), 1.0, save_at=[0, 0.1, 0.3, 0.4, 1.0])
     with pytest.raises(ValueError, match="equal intervals"):
         plot.spectrum(uneven, "rail")
 

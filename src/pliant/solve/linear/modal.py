@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -12,11 +11,13 @@ import scipy.sparse.linalg as spla
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.language.arguments import ArgumentError, need_equations, whole
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
 from pliant.language.display import shown
+from pliant.solve.options import ModesOptions
 from pliant.solve.saddle import balancing_multipliers, first_order_matrix, on_allowed_motions
-from pliant.solve.state import State, assemble, given_state
-from pliant.solve.statics.equilibrium import brought_along
+from pliant.solve.state import Start, assemble
+from pliant.solve.statics.equilibrium import about
 
 DENSE_UP_TO = 1200
 
@@ -54,29 +55,29 @@ class Modes:
         return str(shown("Modes.html", self))
 
 
+@known_keywords(ModesOptions.renamed)
 def modes(
     eqs: Equations,
     *,
-    at: Any = None,
+    at: Start = "initial",
     count: int | None = None,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
-    t: float | None = None,
+    time: float | None = None,
 ) -> Modes:
-    """Modes about a state at rest (the model's initial pose by default): `count` of them, or all.
+    """Modes about a state at rest: `count` of them, or all.
 
-    at: a State, positions, or an `Equilibrium`, which brings its inputs and parameters along. t: the time at which inputs are
-    read [s], by default that of the state.
+    at: "initial" (the default here; model files and the command line take the equilibrium), "equilibrium", a State, positions,
+    coordinates by name, or an `Equilibrium`, which brings its inputs and parameters along. time: at which inputs are read [s], by
+    default that of the state.
 
     The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
     """
     need_equations(eqs)
-    eqs, at = brought_along(eqs, at, inputs, parameters)
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")
-    about = given_state(eqs, at, t or 0.0, where="at")
-    t = about.t if t is None else t
-    made = assemble(eqs, eqs.binding, t, about.q, np.zeros(len(eqs.rates)))
+    eqs, given, t = about(eqs, at, inputs, parameters, time)
+    made = assemble(eqs, eqs.binding, t, given.q, np.zeros(len(eqs.rates)))
     bound = made.bound
     linear, state = at_rest(bound, t, made.q)
     if bound.nv > DENSE_UP_TO and not bound.m and count is not None:

@@ -12,14 +12,16 @@ from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians
-from pliant.language.arguments import ArgumentError, name_tuple, need_equations
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.output.outputs import EnergyOutput
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import partition
 from pliant.solve.linear.modal import at_rest
+from pliant.solve.options import LinearizeOptions
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.state import State, assemble, given_state
-from pliant.solve.statics.equilibrium import brought_along
+from pliant.solve.state import Start, assemble
+from pliant.solve.statics.equilibrium import about
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class StateSpace:
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
+        for name in inputs or ():
+            if name not in self.inputs:
+                raise UnknownName("input", name, self.inputs)
+        for name in outputs or ():
+            if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
+                raise UnknownName("output", name, self.outputs)
         columns = list(range(len(self.inputs))) if inputs is None else [self.inputs.index(name) for name in inputs]
         rows = list(range(len(self.outputs)))
         if outputs is not None:
@@ -68,27 +76,31 @@ class StateSpace:
         )  # fmt: skip
 
 
+@known_keywords(LinearizeOptions.renamed)
 def linearize(
     eqs: Equations,
     *,
-    at: Any = None,
+    at: Start = "initial",
     independent: Sequence[str] | None = None,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
-    t: float | None = None,
+    time: float | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> StateSpace:
-    """Exact linearization about a state (the model's start by default), which may be moving; an `Equilibrium` brings its inputs
-    and parameters along. Inputs are read at the time `t` [s], by default that of the state.
+    """Exact linearization about a state, which may be moving.
+
+    at: "initial" (the default here; model files and the command line take the equilibrium), "equilibrium", a State, positions,
+    coordinates and rates by name, or an `Equilibrium`, which brings its inputs and parameters along. time: at which inputs are read
+    [s], by default that of the state. input_names, output_names: those to take, all by default.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
     """
     need_equations(eqs)
     independent = name_tuple(independent)
-    eqs, at = brought_along(eqs, at, inputs, parameters)
-    about = given_state(eqs, at, t or 0.0, where="at")
-    t = about.t if t is None else t
-    made = assemble(eqs, eqs.binding, t, np.array(about.q), np.array(about.v))
+    eqs, given, t = about(eqs, at, inputs, parameters, time)
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v))
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
@@ -121,10 +133,11 @@ def linearize(
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
     names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
     labels = tuple(eqs.rates[i] for i in chosen)
-    return StateSpace(
+    space = StateSpace(
         A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
         State(q, v, t, multipliers), bound.signals(t)[0][: len(eqs.inputs)], residual,
     )  # fmt: skip
+    return space.select(name_tuple(input_names), name_tuple(output_names))
 
 
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:

@@ -24,6 +24,7 @@ from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import AssembledState
+from pliant.solve.status import Status
 
 CONDITION_LIMIT = 1e10
 # Independent coordinates are moved no further than this at once [m or rad] when the loops are closed behind them.
@@ -166,7 +167,7 @@ class _ReducedRun:
         self.saved: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self.steps = 0
 
-    def integrate(self, x0: np.ndarray, method: Method) -> tuple[str, str]:
+    def integrate(self, x0: np.ndarray, method: Method) -> tuple[Status, str]:
         """Run to the end from independent positions and rates x0; returns status and message."""
         rtol, atol = method.relative_tolerance, method.absolute_tolerance
         solver = None
@@ -177,17 +178,17 @@ class _ReducedRun:
                 here = self.reduction.close(solver.t, solver.y[: len(x0) // 2])
                 problem = solver.step()
                 if solver.status == "failed":
-                    return "failed", f"{problem} at t = {solver.t:.6g} s"
+                    return Status.FAILED, f"{problem} at t = {solver.t:.6g} s"
                 self.steps += 1
                 between = solver.dense_output()
                 self.reduction.q = here
                 self._save(solver.t, between)
         except KeyboardInterrupt:
             reached = self.begin if solver is None else solver.t
-            return "stopped", f"{INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
+            return Status.STOPPED, f"{INTERRUPTED} at t = {reached:.6g} s; what was computed is kept"
         except (PartitionError, np.linalg.LinAlgError) as reason:
-            return "failed", str(reason)
-        return "completed", f"simulated to t = {self.end:g} s"
+            return Status.FAILED, str(reason)
+        return Status.COMPLETED, f"simulated to t = {self.end:g} s"
 
     def _rate(self, t: float, x: np.ndarray) -> np.ndarray:
         if self.progress is not None:

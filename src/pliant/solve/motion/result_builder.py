@@ -14,12 +14,13 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
 
 
 def build_result(
-    eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: str, message: str, timing: Timing, method: str,
-    notes: tuple[str, ...],
+    eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
+    method: str, notes: tuple[str, ...],
 ) -> Result:  # fmt: skip
     """The result of a run from its saved states; `history`: the bindings that were in force, in order of time."""
     derived = derive_quantities(eqs, motion, history)
@@ -43,22 +44,29 @@ def build_result(
 
 
 def _attributes(
-    eqs: Equations, status: str, message: str, method: str, notes: tuple[str, ...], timing: Timing
+    eqs: Equations, status: Status, message: str, method: str, notes: tuple[str, ...], timing: Timing
 ) -> Mapping[str, str]:
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",
         "model_text": eqs.model.spec.to_yaml(),
-        "status": status,
+        "status": str(status),
         "message": message,
         "method": method,
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),
         "inputs": json.dumps({name: value for name, value in eqs.given_inputs.items() if isinstance(value, float)}),
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
+        "input_units": json.dumps([_unit(eqs, name) for name in eqs.inputs]),
         "parameters": json.dumps(eqs.parameters),
         "versions": json.dumps(versions()),
     }
+
+
+def _unit(eqs: Equations, name: str) -> str:
+    """SI unit of an input; "-" of pure numbers, empty where none is known."""
+    dimension = eqs.model.environment.dimension(name)
+    return "" if dimension is None else "-" if dimension.is_number else dimension.unit
 
 
 def versions() -> dict[str, str]:

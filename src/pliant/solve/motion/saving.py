@@ -1,9 +1,8 @@
-"""When to save states during a simulation."""
+"""When states are saved during a simulation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,44 +10,34 @@ from pliant.language.arguments import ArgumentError, positive
 from pliant.language.words import describe
 
 MAX_SAVED = 5_000_000
+INTERVALS = 200
+"""Intervals that are saved where nothing is said."""
 
 
-@dataclass(frozen=True)
-class Every:
-    """Save at equal intervals [s], and at the end."""
+def save_times(begin: float, end: float, every: float | None, at: Sequence[float] | np.ndarray | None) -> np.ndarray:
+    """Times to save [s]: at equal intervals and at the end, or at given times."""
+    if every is not None and at is not None:
+        raise ArgumentError("save_every and save_at are given", "keep one of them")
+    if at is None:
+        return _equal(begin, end, (end - begin) / INTERVALS if every is None else every)
+    try:
+        times = np.unique(np.asarray(at, dtype=float))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"save_at must be times, not {describe(at)}", "write save_at=[0.5, 1]") from None
+    if len(times) == 0 or not np.all(np.isfinite(times)):
+        raise ArgumentError("give at least one finite time to save at")
+    outside = times[(times < begin - 1e-12) | (times > end + 1e-12)]
+    if len(outside):
+        raise ArgumentError(
+            f"times to save must lie between {begin:g} and {end:g} s; got {', '.join(f'{x:g}' for x in outside[:5])}"
+        )
+    return np.clip(times, begin, end)
 
-    interval: float
 
-    def times(self, start: float, end: float) -> np.ndarray:
-        """The times to save."""
-        positive("the save interval", self.interval)
-        count = (end - start) / self.interval
-        if count > MAX_SAVED:
-            raise ArgumentError(
-                f"saving every {self.interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}"
-            )
-        times = start + self.interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
-        return times if end - times[-1] < 1e-9 * max(self.interval, abs(end)) else np.append(times, end)
-
-
-@dataclass(frozen=True)
-class At:
-    """Save at given times [s]; steps end exactly there, or with `stops=False` states are interpolated within steps."""
-
-    instants: Sequence[float]
-    stops: bool = field(default=True, kw_only=True)
-
-    def times(self, start: float, end: float) -> np.ndarray:
-        """The times to save."""
-        try:
-            times = np.unique(np.asarray(self.instants, dtype=float))
-        except (TypeError, ValueError):
-            raise ArgumentError(f"times to save at must be numbers, not {describe(self.instants)}") from None
-        if len(times) == 0 or not np.all(np.isfinite(times)):
-            raise ArgumentError("give at least one finite time to save at")
-        outside = times[(times < start - 1e-12) | (times > end + 1e-12)]
-        if len(outside):
-            raise ArgumentError(
-                f"times to save must lie between {start:g} and {end:g} s; got {', '.join(f'{x:g}' for x in outside[:5])}"
-            )
-        return np.clip(times, start, end)
+def _equal(begin: float, end: float, interval: float) -> np.ndarray:
+    positive("save_every", interval)
+    count = (end - begin) / interval
+    if count > MAX_SAVED:
+        raise ArgumentError(f"saving every {interval:g} s gives {count:.3g} states; save at most {MAX_SAVED:,}")
+    times = begin + interval * np.arange(int(np.floor(count * (1 + 1e-12))) + 1)
+    return times if end - times[-1] < 1e-9 * max(interval, abs(end)) else np.append(times, end)

@@ -12,10 +12,10 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.layout import Status
+from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError, choice, name_tuple, need_equations, number
+from pliant.language.arguments import ArgumentError, choice, known_keywords, name_tuple, need_equations, number
 from pliant.language.words import describe
 from pliant.model.inputs import TimeSeries
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
@@ -28,11 +28,14 @@ from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
-from pliant.solve.motion.saving import At, Every
+from pliant.solve.motion.saving import save_times
+from pliant.solve.options import SimulateOptions
 from pliant.solve.result import INTERRUPTED, Result, Timing
-from pliant.solve.state import assemble, given_state
+from pliant.solve.state import Start, assemble
+from pliant.solve.statics.equilibrium import state_at
+from pliant.solve.status import Status
 
-GOING = (Status.OK, Status.MAX_STEPS)
+GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
 
 DEFAULT_TOLERANCE = 1e-6
@@ -45,56 +48,64 @@ class Progress(Protocol):
     def __call__(self, t: float, end: float, steps: int) -> None: ...
 
 
+@known_keywords(SimulateOptions.renamed)
 def simulate(
     eqs: Equations,
-    t: tuple[float, float] | float = 1.0,
+    until: float = 1.0,
     *,
-    start: Any = None,
+    begin: float = 0.0,
+    start: Start = "initial",
     method: Method | str | None = None,
+    step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    save: Every | At | None = None,
+    save_every: float | None = None,
+    save_at: Sequence[float] | np.ndarray | None = None,
+    save_between: bool = False,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
     formulation: Literal["multipliers", "reduced"] = "multipliers",
     independent: Sequence[str] | None = None,
     events: Sequence[Event] = (),
     mid_step: Callable[[Now], None] | None = None,
-    controllers: Controller | Sequence[Controller] | None = None,
+    controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
 ) -> Result:
-    """Simulate from t[0] to t[1] [s] (or from 0 to t).
+    """Simulate from `begin` to `until` [s].
 
-    start: a State, an Equilibrium, a Result (continues from its end) or None (the model's start).
+    start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
+        positions at rest.
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
-    rtol, atol: tolerances of the method that is then chosen (1e-6, and a hundredth of rtol, when None).
-    save: when to save states; 200 intervals by default.
+    step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
+    rtol, atol: tolerances of a method that is given by name or chosen (1e-6, and a hundredth of rtol, when None).
+    save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
+    save_between: interpolate states at `save_at` within steps instead.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
-        Those that the model describes when None, and none with ().
+        Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
     need_equations(eqs)
-    begin, end = _span(t)
+    begin, end = _span(begin, until)
     independent = name_tuple(independent)
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
-    given = chosen_method(method, rtol=rtol, atol=atol)
+    given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
-    if not (save is None or isinstance(save, Every | At)):
-        raise ArgumentError(f"save cannot be {describe(save)}", "write save=Every(0.01) or save=At([0.5, 1])")
-    times = (save or Every((end - begin) / 200)).times(begin, end)
+    times = save_times(begin, end, save_every, save_at)
     given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
-    state = given_state(eqs, start, begin, where="start")
+    state = state_at(eqs, start, begin, where="start")
     series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
     made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
-    if controllers is None:
+    if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
+    elif controllers is False:
+        controllers = ()
     loop = SampledLoop(controllers if isinstance(controllers, Sequence) else [controllers], begin, end)
     if formulation == "reduced":
         if loop.active or events or mid_step is not None:
@@ -116,18 +127,16 @@ def simulate(
         integrator, why = choose_method(made.bound, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
     else:
         integrator, why = given, "chosen by the caller"
-    exact = isinstance(save, At) and save.stops
+    exact = save_at is not None and not save_between
     job = Job(eqs, made.bound, series, integrator, begin, end, times, exact, progress, out, notes)
     job.why = why
     return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
 
-def _span(t: Any) -> tuple[float, float]:
+def _span(begin: Any, until: Any) -> tuple[float, float]:
     """Begin and end [s] of a run."""
-    ends = (0.0, t) if np.isscalar(t) or t is None else tuple(t)
-    if len(ends) != 2:
-        raise ArgumentError("the time span t needs a begin and an end", "write t=(0, 5), or t=5 to begin at 0")
-    begin, end = number("the begin of the time span t", ends[0]), number("the end of the time span t", ends[1])
+    hint = "write until=5, and begin=1 where it does not begin at 0" if np.ndim(until) else ""
+    begin, end = number("begin", begin), number("until", until, hint=hint)
     if not end > begin:
         raise ArgumentError(f"the time span must go forward; it goes from {begin:g} to {end:g} s")
     return begin, end
@@ -177,7 +186,7 @@ class Job:
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in GOING and not (
-                status == Status.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
+                status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
                 monitor.begin()
                 status = run.advance(monitor.chunk)
@@ -191,7 +200,7 @@ class Job:
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
                 saver.save_if_due()
-                if status == Status.OK:
+                if status == RuntimeStatus.OK:
                     break
                 if failed := monitor.check():
                     failed += f". '{fastest(self.eqs, run)}' moves fastest: check forces, stiffness and mass there; or "
@@ -262,23 +271,22 @@ class Job:
         return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
 
 
-def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[str, str]:
+def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
     if stopped or failed:
-        return (
-            "failed" if failed else "stopped"
-        ), f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
-    if status == Status.OK:
-        return "completed", f"simulated to t = {run.t:g} s"
+        message = f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
+        return Status.FAILED if failed else Status.STOPPED, message
+    if status == RuntimeStatus.OK:
+        return Status.COMPLETED, f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
-    if status == Status.NOT_FINITE:
+    if status == RuntimeStatus.NOT_FINITE:
         # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
         known = 0 <= run.where < len(job.eqs.rates)
         name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
-        return "failed", (
+        return Status.FAILED, (
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
             "implicit method, or check stiffness, mass and input values near that coordinate."
         )
-    return "failed", f"{at}: {Status(status).meaning}"
+    return Status.FAILED, f"{at}: {RuntimeStatus(status).meaning}"
 
 
 # A file is written anew after ten times what writing it costs, taken as at least this [s].
@@ -297,6 +305,6 @@ class _Saver:
             return
         start = time.perf_counter()
         timing = Timing(run_s=start - self.last, steps=self.run.steps)
-        self.job._result(self.run, Status.OK, "still running", "", timing, []).save(self.job.out)
+        self.job._result(self.run, RuntimeStatus.OK, "still running", "", timing, []).save(self.job.out)
         self.last = time.perf_counter()
         self.cost = max(LEAST_SAVE_COST, self.last - start)

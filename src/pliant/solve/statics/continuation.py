@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Literal
 
 import numpy as np
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.language.arguments import ArgumentError, need_equations, number, positive, whole
+from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
+from pliant.language.words import describe
 from pliant.model.model import SI_HINT
+from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import Timing
-from pliant.solve.state import State, assemble, given_state
+from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint, robot_size
-from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import Path, PathPoint
 from pliant.solve.statics.path_dataset import record_path
 from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
+from pliant.solve.status import Status
 
 # Stages in which an imperfection is applied where it moves the start far.
 PUSH_STAGES = 10
 
 
+@known_keywords(ContinuationOptions.renamed)
 def continuation(
     eqs: Equations,
     *,
     parameter: str,
     to: float,
-    start: State | Equilibrium | PathPoint | np.ndarray | None = None,
-    branch: Branch | None = None,
+    start: Start = "equilibrium",
+    branch: Literal[1, -1] | None = None,
+    mode: int = 1,
+    by: str | None = None,
     imperfection: Mapping[str, float] | None = None,
     stop: Mapping[str, float] | None = None,
     reverse: bool = False,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
-    t: float = 0.0,
+    time: float = 0.0,
     max_points: int = 500,
     max_step: float = MAX_STEP,
     tolerance: float = 1e-10,
@@ -47,18 +54,22 @@ def continuation(
     bifurcations. Both are located and reported, with the directions that lose their stiffness.
 
     Args:
-        start: where to begin: a pose near rest, or a point of another path (which goes on in its direction, or back with
-            `reverse`). Otherwise the model's equilibrium.
-        branch: leave the path at a bifurcation: at its `mode`-th loss of stiffness, or at the start if that is one.
+        start: where to begin: the model's "equilibrium", a pose near rest ("initial", a State, positions, coordinates by name), or
+            a point of another path (which goes on in its direction, or back with `reverse`).
+        branch: leave the path at a bifurcation, to the side on which the output `by` (or the coordinate that moves most, which
+            `SpecialPoint.moves` names) grows (1) or falls (-1).
+        mode: which loss of stiffness along the path to branch off at, from 1; the start itself if it is a bifurcation.
         imperfection: small generalized forces [N or N m] by rate name that act along the whole path; a perfect robot's
             bifurcations become smooth turns to the side that they push to.
+        time: at which inputs are read [s].
         stop: values of outputs or coordinates at which the path ends.
         max_points: the most points before the path is given up.
         max_step: longest step: 1 is a motion by the robot's size, or the whole range of the parameter.
         tolerance: largest unbalanced force accepted, relative to the forces in play.
     """
-    begin = time.perf_counter()
+    begin, t = perf_counter(), time
     need_equations(eqs)
+    leave = _branch(branch, mode, by)
     number("to", to, hint=SI_HINT)
     whole("max_points", max_points, least=2)
     positive("max_step", max_step)
@@ -72,17 +83,27 @@ def continuation(
     loading.scale = abs(to - first)
     place, statics, notes = _first_place(eqs, loading, first, start, imperfection or {}, t, tolerance, to, reverse)
     follower = PathFollower(
-        eqs, statics, to, first, t, branch=branch, stop=stop, max_points=max_points, max_step=max_step
+        eqs, statics, to, first, t, branch=leave, stop=stop, max_points=max_points, max_step=max_step
     )
     if place is None:
-        status, message = "failed", notes.pop(0)
+        status, message = Status.FAILED, notes.pop(0)
     else:
         status, message = follower.run(place, start if isinstance(start, PathPoint) else None)
     timing = Timing(
-        eqs.derive_seconds, eqs.binding.program.compile_seconds, time.perf_counter() - begin, len(follower.record.places),
+        eqs.derive_seconds, eqs.binding.program.compile_seconds, perf_counter() - begin, len(follower.record.places),
         follower.rejected, follower.tried,
     )  # fmt: skip
     return record_path(eqs, statics, follower.record, status, message, tuple(notes), timing, loading, t)
+
+
+def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
+    if branch is None and (by is not None or mode != 1):
+        raise ArgumentError("mode and by say which branch to take", "give branch as well: 1 or -1")
+    if branch is not None and branch not in (1, -1):
+        raise ArgumentError(
+            f"branch must be the side 1 or -1, not {describe(branch)}", "beside it, write mode=1, by='output'"
+        )
+    return None if branch is None else Branch(mode, branch, by)
 
 
 def _pushed(
@@ -103,7 +124,7 @@ def _pushed(
 
 
 def _first_place(
-    eqs: Equations, loading: ModelLoading, first: float, start: State | Equilibrium | PathPoint | np.ndarray | None,
+    eqs: Equations, loading: ModelLoading, first: float, start: Start,
     imperfection: Mapping[str, float], t: float, tolerance: float, to: float, reverse: bool,
 ) -> tuple[EquilibriumPoint | None, ArcLengthStatics, list[str]]:  # fmt: skip
     """The path's first point with its tangent; None, and the reason first in the notes, where there is none."""
@@ -113,16 +134,17 @@ def _first_place(
         if name not in eqs.rates:
             raise UnknownName("rate", name, eqs.rates)
         push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
-    state = given_state(eqs, start, t, where="start")
+    at_rest = start is None or (isinstance(start, str) and start == EQUILIBRIUM)
+    state = given_state(eqs, "initial" if at_rest else start, t, where="start")
     made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)))
     bound, q, multipliers = made.bound, made.q, state.multipliers
     notes = list(made.messages)
     statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
     statics.push(push)
     fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)
-    if start is None or len(multipliers) != bound.m:
-        rest = equilibrium(eqs, start=q, t=t, tolerance=tolerance)
-        if rest.status != "converged":
+    if at_rest or len(multipliers) != bound.m:
+        rest = equilibrium(eqs, start=q, time=t, tolerance=tolerance)
+        if rest.status != Status.CONVERGED:
             return None, statics, [f"the path has no first point: {rest.message}"]
         q, multipliers = rest.q, rest.multipliers
     statics.apply(first)

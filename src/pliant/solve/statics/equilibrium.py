@@ -11,13 +11,16 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
-from pliant.language.arguments import need_equations, number, positive, whole
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.display import shown
-from pliant.solve.state import State, assemble, given_state
+from pliant.solve.options import EquilibriumOptions
+from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
 from pliant.solve.statics.arc_length import robot_size
 from pliant.solve.statics.homotopy import follow_homotopy
 from pliant.solve.statics.newton import NewtonStatics
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, judge_large
+from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
 
 
@@ -26,7 +29,7 @@ class Equilibrium:
     """A pose at rest.
 
     Attributes:
-        status: "converged" or "failed".
+        status: converged or failed.
         message: what happened, and what to do.
         q: positions by the order of `coordinates`.
         multipliers: constraint forces, one per constraint row.
@@ -36,7 +39,7 @@ class Equilibrium:
         iterations: Newton steps.
     """
 
-    status: str
+    status: Status
     message: str
     q: np.ndarray
     multipliers: np.ndarray
@@ -96,41 +99,54 @@ class Equilibrium:
         return str(shown("Equilibrium.html", self))
 
 
-def brought_along(
-    eqs: Equations, at: Any, inputs: InputValues | None, parameters: Values | None
-) -> tuple[Equations, Any]:
-    """The equations and the state that an analysis works about: an `Equilibrium` brings its inputs and parameters along, where
-    none are given."""
+def state_at(eqs: Equations, given: Start, time: float, *, where: str) -> State:
+    """The state that a caller gives, which may be the equilibrium by name."""
+    if not isinstance(given, str) or given != EQUILIBRIUM:
+        return given_state(eqs, given, time, where=where)
+    found = equilibrium(eqs, time=number("time", time))
+    if found.status != Status.CONVERGED:
+        raise ArgumentError(found.message, f"or give the state 'initial' as {where}")
+    return found.state
+
+
+def about(
+    eqs: Equations, at: Start, inputs: InputValues | None, parameters: Values | None, time: float | None
+) -> tuple[Equations, State, float]:
+    """Equations, state and time [s] that an analysis works about: an `Equilibrium` brings its inputs and parameters along, where
+    none are given, and a state its time."""
     if isinstance(at, Equilibrium):
         inputs = at.inputs if inputs is None else inputs
         parameters = at.parameters if parameters is None else parameters
-        at = at.state
-    return eqs.at(inputs=inputs, parameters=parameters), at
+    eqs = eqs.at(inputs=inputs, parameters=parameters)
+    state = state_at(eqs, at, 0.0 if time is None else time, where="at")
+    return eqs, state, state.t if time is None else time
 
 
+@known_keywords(EquilibriumOptions.renamed)
 def equilibrium(
     eqs: Equations,
     *,
-    start: Any = None,
+    start: Start = "initial",
     inputs: InputValues | None = None,
     parameters: Values | None = None,
-    t: float = 0.0,
+    time: float = 0.0,
     tolerance: float = 1e-10,
     stay: bool = False,
 ) -> Equilibrium:
-    """A pose at rest near `start` (the model's initial pose by default).
+    """A pose at rest near `start`: "initial", a State or what has one, positions, or coordinates by name.
 
     Where the pose that balances all forces lacks stiffness, or none is found, loads and constraint gaps are applied along a
     path instead, which leaves the unstable pose as the robot would: where it loses its stiffness. A pose that flutters keeps
     its stiffness; no path leads away from it.
 
-    `tolerance`: largest unbalanced force accepted, relative to the forces in play. `stay`: keep a pose that lacks stiffness, as a
-    controller can hold it.
+    `time`: at which inputs are read [s]. `tolerance`: largest unbalanced force accepted, relative to the forces in play. `stay`:
+    keep a pose that lacks stiffness, as a controller can hold it.
     """
     need_equations(eqs)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     positive("tolerance", tolerance)
-    start_q = q = np.array(given_state(eqs, start, t, where="start").q)
+    start_q = q = np.array(given_state(eqs, start, time, where="start").q)
+    t = time
     made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)))
     bound = made.bound
     solver = NewtonStatics(bound, t, tolerance)
@@ -165,7 +181,7 @@ def equilibrium(
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     notes.insert(0, _found(judged, iterations) if done else _not_found(eqs, at.residual, iterations))
     notes += turn_limit_warnings(eqs.model, bound, q[None])
-    status = "converged" if done else "failed"
+    status = Status.CONVERGED if done else Status.FAILED
     return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
 
 
@@ -197,34 +213,39 @@ def _is_squeezed(eqs: Equations, bound: Binding, q: np.ndarray, gap: float) -> b
     return bool(eqs.model.spec.rods) and gap > SQUEEZED * robot_size(bound.node_poses(q)[1])
 
 
+@known_keywords(EquilibriumOptions.renamed)
 def equilibria(
     eqs: Equations,
     *,
     starts: int = 20,
     spread: float = 1.0,
     seed: int = 0,
-    t: float = 0.0,
+    start: Start = "initial",
     inputs: InputValues | None = None,
     parameters: Values | None = None,
+    time: float = 0.0,
+    tolerance: float = 1e-10,
+    stay: bool = False,
 ) -> list[Equilibrium]:
-    """Different equilibria found from the model's pose and from random poses around it.
+    """Different equilibria found from `start` and from random poses around it.
 
-    `spread`: standard deviation of the random increments [m or rad]; `t`: time at which inputs are read [s].
+    `spread`: standard deviation of the random increments [m or rad]. The others are those of `equilibrium`.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)
     number("spread", spread, at_least=0)
     rng = np.random.default_rng(seed)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
-    bound, first = eqs.binding, eqs.initial_state()[0]
+    bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
     found: list[Equilibrium] = []
     for k in range(starts):
         increment = np.zeros(bound.nv) if k == 0 else rng.normal(scale=spread, size=bound.nv)
         try:
-            result = equilibrium(eqs, start=bound.increment(first, increment), t=t)
+            begin = bound.increment(first, increment)
+            result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stay=stay)
         except RuntimeError:
             continue
-        if result.status != "converged":
+        if result.status != Status.CONVERGED:
             continue
         poses = bound.node_poses(result.q)
         if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):

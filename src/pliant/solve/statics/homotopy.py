@@ -13,6 +13,7 @@ from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, robot_s
 from pliant.solve.statics.loading import ShareLoading
 from pliant.solve.statics.path import leading
 from pliant.solve.statics.path_following import Branch, PathFollower
+from pliant.solve.status import Status
 
 MAX_POINTS = 300
 
@@ -55,7 +56,7 @@ def follow_homotopy(eqs: Equations, bound: Binding, t: float, q: np.ndarray, tol
     status, _ = follower.run(place)
     last = follower.record.places[-1]
     statics.apply(1.0)
-    if status != "completed":
+    if status != Status.COMPLETED:
         return None
     notes: tuple[str, ...] = ()
     if follower.record.branch:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.language.words import nearest
 from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
 from pliant.solve.result import Timing
-from pliant.solve.state import State
+from pliant.solve.status import Status
 
 if TYPE_CHECKING:
     import xarray
@@ -70,14 +71,14 @@ class Path:
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.
 
     Attributes:
-        status: "completed" (the end was reached), "stopped" (before it, for a reason that `message` gives) or "failed".
+        status: completed (the end was reached), stopped (before it, for a reason that `message` gives) or failed.
         message: what happened and what to do.
         dataset: everything, as an xarray Dataset with dimension `point`.
         timing: where the time went.
         warnings: what the user should know.
     """
 
-    status: str
+    status: Status
     message: str
     dataset: xarray.Dataset
     timing: Timing

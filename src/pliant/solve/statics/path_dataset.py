@@ -15,6 +15,7 @@ from pliant.solve.result import Timing
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import KINDS, Path
+from pliant.solve.status import Status
 
 
 @dataclass
@@ -41,7 +42,7 @@ class PathRecord:
 
 
 def record_path(
-    eqs: Equations, statics: ArcLengthStatics, record: PathRecord, status: str, message: str, notes: tuple[str, ...],
+    eqs: Equations, statics: ArcLengthStatics, record: PathRecord, status: Status, message: str, notes: tuple[str, ...],
     timing: Timing, loading: ModelLoading, t: float,
 ) -> Path:  # fmt: skip
     """The result: states, stability, outputs and frames of all points."""
@@ -64,7 +65,7 @@ def record_path(
         "parameter_unit": "" if dimension is None or dimension.is_number else dimension.unit,
         "coordinate_units": json.dumps([c.unit for c in eqs.model.coordinates for _ in c.q_names]),
         "time": t,
-        "status": status,
+        "status": str(status),
         "message": message,
         "warnings": json.dumps(list(notes)),
         "timing": json.dumps(timing.__dict__),

@@ -18,6 +18,7 @@ from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, Equilib
 from pliant.solve.statics.path import PathPoint, leading
 from pliant.solve.statics.path_dataset import PathRecord
 from pliant.solve.statics.stability import stiffness_scaling
+from pliant.solve.status import Status
 
 # Lengths are in the metric of `arc_length.py`: 1 is a motion by the robot's size, or the whole range of the parameter.
 FIRST_STEP = 0.01
@@ -76,14 +77,14 @@ class PathFollower:
 
     # -- path ----------------------------------------------------------------------------------------------------
 
-    def run(self, place: EquilibriumPoint, start: PathPoint | None = None) -> tuple[str, str]:
+    def run(self, place: EquilibriumPoint, start: PathPoint | None = None) -> tuple[Status, str]:
         """Follow the path from its first point (`start`, if it was one of another path); returns status and message."""
         self.record.add(place)
         if self.branch is not None and start is not None and start.kind == "bifurcation":
             index = min(self.branch.mode, len(start.directions)) - 1
             switched = self._switch(place, start.directions[index])
             if switched is None:
-                return "failed", self._no_branch(place)
+                return Status.FAILED, self._no_branch(place)
             place = switched
         step = min(FIRST_STEP, self.max_step)
         while len(self.record.places) < self.max_points:
@@ -94,25 +95,25 @@ class PathFollower:
                 step *= 0.4
                 self.rejected += 1
                 if step < MIN_STEP:
-                    return "failed", self._stuck(place)
+                    return Status.FAILED, self._stuck(place)
                 continue
-            if ended == "failed":
-                return "failed", self._no_branch(self.record.places[-1])
-            if isinstance(ended, str):
-                return ended, self._ending(self._bound_reached() if ended == "stopped" else "")
+            if ended == Status.FAILED:
+                return Status.FAILED, self._no_branch(self.record.places[-1])
+            if isinstance(ended, Status):
+                return ended, self._ending(self._bound_reached() if ended == Status.STOPPED else "")
             if isinstance(ended, EquilibriumPoint):
                 place, step = ended, min(FIRST_STEP, self.max_step)
                 continue
             new = _bent(place, new, step)
             self.record.add(new)
             if (new.value - self.first) * np.sign(self.to - self.first) < -abs(self.to - self.first):
-                return "stopped", self._ending(
+                return Status.STOPPED, self._ending(
                     f"'{self.statics.loading.name}' went to {new.value:g}, as far away from the goal as the start was "
                     "near it. Follow another branch, or give another goal."
                 )
             place = new
             step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
-        return "stopped", self._ending(
+        return Status.STOPPED, self._ending(
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
         )
 
@@ -128,14 +129,14 @@ class PathFollower:
 
     # -- what happens within a step ----------------------------------------------------------------------------------
 
-    def _between(self, place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> str | EquilibriumPoint | None:
+    def _between(self, place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> Status | EquilibriumPoint | None:
         """Record what lies between two points, in order: a status if the path ends there, a place if it branches off."""
         previous = None
         for length, kind, where, k in sorted(self._special_points(place, new, step), key=lambda x: x[0]):
-            if kind in ("completed", "stopped"):
-                end = self._exactly(where) if kind == "completed" else where
+            if kind in (Status.COMPLETED, Status.STOPPED):
+                end = self._exactly(where) if kind == Status.COMPLETED else where
                 self.record.add(replace(end, scaling=stiffness_scaling(end.at)))
-                return kind
+                return Status(kind)
             direction = _critical(where, k)
             same = previous is not None and kind == "bifurcation" and abs(length - previous) <= 1e-5 * step
             if same:
@@ -146,7 +147,7 @@ class PathFollower:
                 previous = length
                 self.modes += 1
                 if self.branch is not None and self.branch.mode == self.modes:
-                    return self._switch(where, direction) or "failed"
+                    return self._switch(where, direction) or Status.FAILED
         return None
 
     def _special_points(
@@ -184,11 +185,13 @@ class PathFollower:
         counts = [int(np.sum(x.values < 0)) for x in (a, b)]
         return range(min(counts), max(counts))
 
-    def _ends(self) -> list[tuple[str, Callable[[EquilibriumPoint], float]]]:
+    def _ends(self) -> list[tuple[Status, Callable[[EquilibriumPoint], float]]]:
         """Tests that are zero where the path ends, with the status it then has."""
-        ends: list[tuple[str, Callable[[EquilibriumPoint], float]]] = [("completed", lambda x: x.value - self.to)]
+        ends: list[tuple[Status, Callable[[EquilibriumPoint], float]]] = [
+            (Status.COMPLETED, lambda x: x.value - self.to)
+        ]
         for name, value in self.stop.items():
-            ends.append(("stopped", lambda x, name=name, value=value: self._output(x, name) - value))  # type: ignore[misc]
+            ends.append((Status.STOPPED, lambda x, name=name, value=value: self._output(x, name) - value))  # type: ignore[misc]
         return ends
 
     def _output(self, place: EquilibriumPoint, name: str) -> float:

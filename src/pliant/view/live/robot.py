@@ -53,8 +53,7 @@ class LiveRobot:
     def start(self, choice: Choice) -> Shown:
         """The initial pose, moved onto its constraints."""
         bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
-        q, v = self.eqs.initial_state(choice.parameters)
-        made = assemble(self.eqs, bound, 0.0, self.eqs.position_vector(choice.start, q), v)
+        made = assemble(self.eqs, bound, 0.0, *self.eqs.state(choice.start, parameters=choice.parameters))
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
     def rest(self, choice: Choice) -> Shown:
@@ -95,7 +94,7 @@ class LiveRobot:
     def _solve(self, choice: Choice) -> tuple[np.ndarray, str]:
         begin = self._rest
         if begin is None or choice.start != self._start:
-            begin = self.eqs.position_vector(choice.start, self.eqs.initial_state(choice.parameters)[0])
+            begin = self.eqs.state(choice.start, parameters=choice.parameters).q
         found = equilibrium(self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters)
         if found.status != "converged":
             raise ValueError(found.message)

@@ -49,7 +49,7 @@ def input_sliders(eqs: Equations) -> list[Slider]:
 
 def coordinate_sliders(eqs: Equations, size: float) -> list[Slider]:
     """Coordinates of joints at the start; lengths go as far as the robot's size [m] either way."""
-    start = eqs.initial_state()[0]
+    start = eqs.initial_state().q
     sliders = []
     for entry in eqs.model.coordinates:
         if entry.spec is None or entry.is_rotation:

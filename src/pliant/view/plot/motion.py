@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.solve.result import CoordinateTrack, FrameTrack
 from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def trajectory(
     chosen = _default(run) if names is None else [names] if isinstance(names, str) else list(names)
     if not chosen:
         raise ValueError("trajectory needs the name of an output, a frame or a coordinate")
-    units = {name: run.unit(name) for name in chosen}
+    units = {name: run[name].unit for name in chosen}
     if len(set(units.values())) > 1:
         listed = ", ".join(f"'{name}' [{unit}]" for name, unit in units.items())
         raise ValueError(f"one pair of axes takes one unit, but these have several: {listed}; plot them one by one")
@@ -53,7 +52,7 @@ def trajectory(
                 recording[0], factor * column, linestyle="none", marker=".", markersize=2.5, color=GREY, label=words
             )
     for name, values in series.items():
-        for words, column in zip(_parts(name, values.shape[1], run.unit(name)), values.T, strict=True):
+        for words, column in zip(_parts(name, values.shape[1], run[name].unit), values.T, strict=True):
             ax.plot(run.time, factor * column, label=words)
     ax.set_xlabel("time [s]")
     ax.set_ylabel(label(chosen[0] if len(chosen) == 1 else _what(unit), unit))
@@ -69,11 +68,7 @@ def _default(run: Result) -> list[str]:
 
 def _values(run: Result, name: str) -> np.ndarray:
     """Values over time, times x components, in SI units."""
-    found = run[name]
-    if isinstance(found, FrameTrack):
-        return found.position
-    values = found.value if isinstance(found, CoordinateTrack) else np.asarray(found.values)
-    return np.asarray(values, dtype=float).reshape(len(run.time), -1)
+    return np.asarray(run[name], dtype=float).reshape(len(run.time), -1)
 
 
 def _parts(name: str, count: int, unit: str) -> list[str]:
@@ -143,15 +138,15 @@ def spectrum(
     name = _default(run)[0] if name is None else name
     steps = np.diff(run.time)
     if len(steps) < 3 or np.ptp(steps) > 1e-6 * steps.mean():
-        raise ValueError("a spectrum needs a run saved at equal intervals: simulate(..., save=Every(0.01))")
+        raise ValueError("a spectrum needs a run saved at equal intervals: simulate(..., save_every=0.01)")
     values = _values(run, name)
     window = np.hanning(len(values))[:, None]
     amplitude = 2 * np.abs(np.fft.rfft((values - values.mean(axis=0)) * window, axis=0)) / window.sum()
     frequency = np.fft.rfftfreq(len(values), float(steps.mean()))
-    unit, factor = prefixed(run.unit(name), amplitude)
+    unit, factor = prefixed(run[name].unit, amplitude)
     ax = axes(ax)
     top = frequency[-1] if highest is None else min(highest, frequency[-1])
-    for words, column in zip(_parts(name, values.shape[1], run.unit(name)), amplitude.T, strict=True):
+    for words, column in zip(_parts(name, values.shape[1], run[name].unit), amplitude.T, strict=True):
         ax.plot(frequency, factor * column, label=words)
     if modes is not None:
         inside = [f for f in modes.frequencies if 0 < f <= top]

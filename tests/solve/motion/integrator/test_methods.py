@@ -7,7 +7,7 @@ import pytest
 from integrator_systems import setup
 from scipy.spatial.transform import Rotation
 
-from pliant.equations.layout import Status
+from pliant.equations.layout import RuntimeStatus
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.integrator import (
     METHODS,
@@ -108,9 +108,9 @@ def test_coefficients_satisfy_the_conditions_of_second_order_and_of_optimal_damp
 
 
 def test_every_status_has_a_meaning_and_says_why_an_evaluation_fails():
-    assert [status.value for status in Status] == list(range(10))
-    assert len({status.meaning for status in Status}) == 10
-    assert all(status.failure.endswith(".") for status in Status)
+    assert [status.value for status in RuntimeStatus] == list(range(10))
+    assert len({status.meaning for status in RuntimeStatus}) == 10
+    assert all(status.failure.endswith(".") for status in RuntimeStatus)
 
 
 # -- positions as a group --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from integrator_systems import complete, prepare, setup
 from reference import EXPONENTS, Reference, assert_newmark_steps
 
-from pliant.equations.layout import Status
+from pliant.equations.layout import RuntimeStatus
 from pliant.solve.motion.integrator import (
     ExplicitRungeKutta,
     GeneralizedAlpha,
@@ -51,12 +51,12 @@ def test_fixed_steps_are_those_of_the_formulas(name, method):
     times = np.linspace(0, until, 8)[:-1] + until / 900
     chosen = METHODS[method](step=until / 12.5)
     run = prepare(system, chosen, until, samples=times)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     plain = Reference(system.binding, chosen, system.q, system.v)
     count = 0
     # accelerations of implicit methods amplify round-off by the square of the step
     for step in range(13):
-        assert run.advance(1) == (Status.OK if step == 12 else Status.MAX_STEPS)
+        assert run.advance(1) == (RuntimeStatus.OK if step == 12 else RuntimeStatus.MAX_STEPS)
         plain.step(until / 13)
         assert run.t == pytest.approx(plain.state.t, rel=1e-13)
         assert_at(run, plain.state, 1e-10)
@@ -88,15 +88,15 @@ def test_fixed_steps_that_newton_cannot_solve_are_halved_and_end_on_stops():
     system, stop, step = setup("squeezed"), 0.0712, 0.005
     chosen = GeneralizedAlpha(step=step)
     run = prepare(system, chosen, 0.2, stops=(stop,))
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     reached, states, rejected = [0.0], [(run.q.copy(), run.v.copy(), run.a.copy())], [0]
-    status = Status.MAX_STEPS
-    while status == Status.MAX_STEPS:
+    status = RuntimeStatus.MAX_STEPS
+    while status == RuntimeStatus.MAX_STEPS:
         status = run.advance(1)
         reached.append(run.t)
         rejected.append(run.rejected)
         states.append((run.q.copy(), run.v.copy(), run.a.copy()))
-    assert status == Status.OK
+    assert status == RuntimeStatus.OK
     assert run.rejected >= 2
     assert stop in reached
     taken = np.diff(reached)
@@ -126,11 +126,11 @@ def test_adaptive_steps_follow_the_error_of_the_formulas(name, method):
     until, exponent = 0.1, EXPONENTS[method]
     chosen = METHODS[method](rtol=1e-5, max_step=until)
     run = prepare(system, chosen, until)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     plain = Reference(system.binding, chosen, system.q, system.v)
     assert run.step == pytest.approx(first_step(plain, until, exponent), rel=1e-6)
-    previous, rejected, status, checked = 1.0, 0, Status.MAX_STEPS, 0
-    while status == Status.MAX_STEPS:
+    previous, rejected, status, checked = 1.0, 0, RuntimeStatus.MAX_STEPS, 0
+    while status == RuntimeStatus.MAX_STEPS:
         t, planned = run.t, run.step
         status = run.advance(1)
         h = run.t - t
@@ -174,12 +174,12 @@ def test_a_run_in_pieces_is_the_same_run(method):
     times = np.linspace(0, 0.05, 4)
     whole = complete(system, chosen, 0.05, samples=times)
     pieces = prepare(system, chosen, 0.05, samples=times)
-    assert pieces.start() == Status.OK
+    assert pieces.start() == RuntimeStatus.OK
     statuses = []
-    while not statuses or statuses[-1] == Status.MAX_STEPS:
+    while not statuses or statuses[-1] == RuntimeStatus.MAX_STEPS:
         statuses.append(pieces.advance(3))
         assert pieces.sampled == np.sum(times <= pieces.t)
-    assert statuses[-1] == Status.OK
+    assert statuses[-1] == RuntimeStatus.OK
     assert_same(whole, pieces, 0.0)
 
 
@@ -187,9 +187,9 @@ def test_a_run_in_pieces_is_the_same_run(method):
 def test_a_fixed_step_that_does_not_divide_the_way_is_cut_evenly(method):
     system = setup("driven")
     run = prepare(system, METHODS[method](step=0.03), 0.1, stops=(0.05,))
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     ends = []
-    while run.advance(1) == Status.MAX_STEPS:
+    while run.advance(1) == RuntimeStatus.MAX_STEPS:
         ends.append(run.t)
     # two steps to the stop, two to the end; never longer than asked for, and no sliver
     np.testing.assert_allclose([*ends, run.t], [0.025, 0.05, 0.075, 0.1], rtol=1e-14)
@@ -229,8 +229,8 @@ def test_a_prescribed_velocity_that_jumps_takes_effect_at_once(method):
 def test_a_prescribed_position_that_jumps_is_refused():
     system = setup("jerked")
     run = prepare(system, GeneralizedAlpha(), 1.0, stops=(0.4,))
-    assert run.start() == Status.OK
-    assert run.advance(1000) == Status.POSITION_JUMPS
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(1000) == RuntimeStatus.POSITION_JUMPS
     assert run.t == 0.4
 
 
@@ -258,13 +258,13 @@ def test_a_pulse_during_rest_is_not_stepped_over(method):
 def test_inputs_changed_between_advances_take_effect_after_a_new_start():
     system = setup("held")
     run = prepare(system, ExplicitRungeKutta(step=0.25), 1.0)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     run.advance(2)
     assert (run.t, run.v[0]) == (0.5, 0.0)
     run.rebind(setup("held", inputs={"u": 4.0}).binding)
-    assert run.start() == Status.OK
+    assert run.start() == RuntimeStatus.OK
     assert run.a[0] == pytest.approx(2.0)
-    assert run.advance(10) == Status.OK
+    assert run.advance(10) == RuntimeStatus.OK
     assert run.v[0] == pytest.approx(1.0)
     assert run.work[1] == pytest.approx(1.0)
 
@@ -276,7 +276,7 @@ def test_a_run_returns_to_a_state_inside_its_last_step():
     run.start()
     run.advance(7)
     assert run.sampled == 15
-    assert run.go_to(0.137, exact.q, exact.v) == Status.OK
+    assert run.go_to(0.137, exact.q, exact.v) == RuntimeStatus.OK
     assert run.t == 0.137
     assert run.sampled == 14
     np.testing.assert_allclose(run.a, exact.a)
@@ -291,14 +291,14 @@ def test_divergence_names_the_rate():
     system.v[1] = 1e80
     run = prepare(system, ExplicitRungeKutta(step=0.1), 1.0)
     status = run.start() or run.advance(100)
-    assert status == Status.NOT_FINITE
+    assert status == RuntimeStatus.NOT_FINITE
     assert run.where in (0, 1)
 
 
 def test_an_unstable_step_ends_as_not_finite():
     run = prepare(setup("spring", k=1e9), ExplicitRungeKutta(step=1e-2), 10.0)
-    assert run.start() == Status.OK
-    assert run.advance(10**5) == Status.NOT_FINITE
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(10**5) == RuntimeStatus.NOT_FINITE
     assert run.where == 0
     assert np.all(np.isfinite(run.q))
 
@@ -306,27 +306,27 @@ def test_an_unstable_step_ends_as_not_finite():
 def test_newton_gives_up_on_a_step_that_is_too_large():
     system = setup("four_bar")
     run = prepare(system, GeneralizedAlpha(step=5.0), 20.0)
-    assert run.start() == Status.OK
-    assert run.advance(100) == Status.NO_CONVERGENCE
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(100) == RuntimeStatus.NO_CONVERGENCE
 
 
 def test_an_adaptive_run_shrinks_its_step_instead():
     run = prepare(setup("four_bar"), GeneralizedAlpha(rtol=1e-3, max_step=5.0), 0.1)
-    assert run.start() == Status.OK
-    assert run.advance(1000) == Status.OK
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(1000) == RuntimeStatus.OK
 
 
 def test_a_step_below_the_smallest_is_told():
     """A jump that no stop announces takes ever smaller steps."""
     run = prepare(setup("pushed"), ExplicitRungeKutta(), 1.0, min_step=5e-3)
-    assert run.start() == Status.OK
-    assert run.advance(10**6) == Status.STEP_TOO_SMALL
+    assert run.start() == RuntimeStatus.OK
+    assert run.advance(10**6) == RuntimeStatus.STEP_TOO_SMALL
     assert run.t == pytest.approx(0.35, abs=0.02)
 
 
 def test_a_massless_coordinate_is_singular_from_the_start():
     run = prepare(setup("massless"), ExplicitRungeKutta(), 1.0)
-    assert run.start() == Status.SINGULAR
+    assert run.start() == RuntimeStatus.SINGULAR
 
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "generalized_alpha"])
@@ -334,9 +334,9 @@ def test_a_drive_beyond_the_reach_of_the_mechanism_ends_the_run(method):
     """The rocker is driven further than the loop can follow; the run stops before, and says so."""
     system = setup("overdriven")
     run = prepare(system, METHODS[method](rtol=1e-4), 5.0)
-    assert run.start() == Status.OK
-    status = Status(run.advance(10**5))
-    assert status not in (Status.OK, Status.MAX_STEPS, Status.POSITION_JUMPS)
+    assert run.start() == RuntimeStatus.OK
+    status = RuntimeStatus(run.advance(10**5))
+    assert status not in (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS, RuntimeStatus.POSITION_JUMPS)
     assert 0 < run.t < 5
     assert np.abs(system.binding.constraints(run.t, run.q, run.v)[0]).max() < 1e-10
     assert len(status.meaning) > 20

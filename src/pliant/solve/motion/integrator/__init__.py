@@ -51,7 +51,8 @@ def method_by_name(name: str, **options: Any) -> Method:
     missing = [option for option, field in known.items() if field.default is MISSING and option not in given]
     if missing:
         raise ArgumentError(
-            f"the method '{name}' needs the option '{missing[0]}'", "a fixed step [s]: --dt on the command line"
+            f"the method '{name}' needs the option '{missing[0]}'",
+            "a fixed step [s]: step=1e-3, or --step on the command line",
         )
     method = chosen(**given)
     for option in ("rtol", "atol"):

@@ -38,7 +38,7 @@ def test_torques_of_an_arm_are_the_generalized_forces():
     eqs = pliant.derive(pliant.load_text(ARM))
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 2))
-    found = pliant.inverse_dynamics(eqs, q, v, a)
+    found = pliant.required_inputs(eqs, q, v, a)
     expected = eqs.inverse_dynamics(q, v, a)
     assert list(found.inputs.values()) == pytest.approx(expected, rel=1e-9)
     assert found.missing < 1e-9
@@ -52,10 +52,10 @@ def test_what_inputs_cannot_produce_is_reported():
     eqs = pliant.derive("cart_pole")
     q, v = np.array([0.0, 0.4]), np.zeros(2)
     free, _ = eqs.forward_dynamics(q, v, inputs={"force": 3.0})
-    found = pliant.inverse_dynamics(eqs, q, v, free)
+    found = pliant.required_inputs(eqs, q, v, free)
     assert found.inputs["force"] == pytest.approx(3.0, rel=1e-8)
     assert found.missing < 1e-8
-    stiff = pliant.inverse_dynamics(eqs, q, v, free + [0.0, 5.0])
+    stiff = pliant.required_inputs(eqs, q, v, free + [0.0, 5.0])
     # nearest in Gauss's sense: the lacking force does no work on what the input would do to the robot
     M = eqs.mass_matrix(q).toarray()
     push = np.linalg.solve(M, -eqs.input_derivative(q, v))
@@ -67,7 +67,7 @@ def test_tendons_only_pull():
     eqs = pliant.derive(pliant.load_text(FINGER))
     inertia = eqs.mass_matrix([0.0]).toarray().item()
     for a in (30.0, -30.0):
-        found = pliant.inverse_dynamics(eqs, [0.0], [0.0], [a])
+        found = pliant.required_inputs(eqs, [0.0], [0.0], [a])
         pull = abs(a) * inertia / 0.01
         expected = {"flexor": pull, "extensor": 0.0} if a > 0 else {"flexor": 0.0, "extensor": pull}
         # the flexor has two bounds, so that it likes their middle where it does not matter; here it matters
@@ -75,11 +75,11 @@ def test_tendons_only_pull():
         assert min(found.inputs.values()) >= 0
         assert found.missing < 1e-6
         assert expected.keys() == found.inputs.keys()
-    strong = pliant.inverse_dynamics(eqs, [0.0], [0.0], [1e5])
+    strong = pliant.required_inputs(eqs, [0.0], [0.0], [1e5])
     assert strong.at_limits == ("flexor", "extensor")
     assert strong.inputs["flexor"] == pytest.approx(50.0)
     assert strong.missing > 0.5
-    wide = pliant.inverse_dynamics(eqs, [0.0], [0.0], [1e5], limits=Limits(lower={"extensor": 0.0, "flexor": 0.0}))
+    wide = pliant.required_inputs(eqs, [0.0], [0.0], [1e5], limits=Limits(lower={"extensor": 0.0, "flexor": 0.0}))
     assert wide.missing < 1e-6
 
 
@@ -88,19 +88,19 @@ def test_pressures_of_a_soft_arm_at_rest():
     pressures = {"p1": 30e3, "p2": 5e3, "p3": 0.0}
     rest = pliant.equilibrium(eqs, inputs=pressures)
     zero = np.zeros(len(eqs.rates))
-    found = pliant.inverse_dynamics(eqs, rest.q, zero, zero, limits=Limits(lower=dict.fromkeys(pressures, 0.0)))
+    found = pliant.required_inputs(eqs, rest.q, zero, zero, limits=Limits(lower=dict.fromkeys(pressures, 0.0)))
     for name, value in pressures.items():
         assert found.inputs[name] == pytest.approx(value, abs=1e-2)
     assert found.missing < 1e-6
     # a shape that no pressure holds
-    bent = pliant.inverse_dynamics(eqs, rest.q + np.linspace(0, 0.1, len(rest.q)), zero, zero)
+    bent = pliant.required_inputs(eqs, rest.q + np.linspace(0, 0.1, len(rest.q)), zero, zero)
     assert bent.missing > 0.1
 
 
 def test_constraint_forces_come_along():
     eqs = pliant.derive("four_bar")
     with pytest.raises(ValueError, match="no inputs"):
-        pliant.inverse_dynamics(eqs, *np.zeros((3, 3)))
+        pliant.required_inputs(eqs, *np.zeros((3, 3)))
     text = pliant.dump(pliant.load("four_bar"))
     assert "parameters:" in text
     driven = pliant.derive(
@@ -109,7 +109,7 @@ def test_constraint_forces_come_along():
     start = pliant.equilibrium(driven)
     q = start.q
     a, multipliers = driven.forward_dynamics(q, np.zeros(3), inputs={"drive": 0.7})
-    found = pliant.inverse_dynamics(driven, q, np.zeros(3), a)
+    found = pliant.required_inputs(driven, q, np.zeros(3), a)
     assert found.inputs["drive"] == pytest.approx(0.7, rel=1e-7)
     np.testing.assert_allclose(found.multipliers, multipliers, atol=1e-7)
 
@@ -123,4 +123,4 @@ loads:
 def test_unknown_inputs_are_refused():
     eqs = pliant.derive(pliant.load_text(ARM))
     with pytest.raises(KeyError, match="elbow_torque"):
-        pliant.inverse_dynamics(eqs, [0, 0], [0, 0], [0, 0], use=["elbow_torqe"])
+        pliant.required_inputs(eqs, [0, 0], [0, 0], [0, 0], use=["elbow_torqe"])

@@ -12,6 +12,8 @@ import scipy.linalg as la
 from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
+from pliant.equations.state import read_state
+from pliant.language.arguments import vector
 from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
@@ -161,22 +163,23 @@ def _settle(
     )
 
 
-def inverse_dynamics(
+def required_inputs(
     eqs: Equations,
     q: Any,
-    v: Any,
-    a: Any,
+    v: Any = None,
+    a: Any = None,
     *,
     use: Sequence[str] | None = None,
     limits: Limits | None = None,
     forces: np.ndarray | None = None,
     metric: np.ndarray | None = None,
     preferred: Values | None = None,
-    t: float = 0.0,
+    t: float | None = None,
     inputs: Values | None = None,
     parameters: Values | None = None,
 ) -> Actuation:
-    """The inputs that give the accelerations a in the state (q, v): least squares in the mass metric, the smallest where many do.
+    """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
+    metric, the smallest where many do.
 
     use: the inputs to solve for, all by default; the others keep their values. limits: bounds of inputs; without them the
     `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below zero. forces: generalized
@@ -193,7 +196,8 @@ def inverse_dynamics(
             "the model has no inputs; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
-    q, v, a = (np.asarray(x, dtype=float) for x in (q, v, a))
+    state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))
+    q, v, t = state.q, state.v, state.t
     extra = np.zeros(len(eqs.rates)) if forces is None else np.asarray(forces, dtype=float)
     demand = _Demand(eqs, q, v, a, t, names, dict(inputs or {}), parameters, extra)
     weighed = Weighing(eqs.at(inputs=inputs, parameters=parameters).binding, t, q, metric)

@@ -1,0 +1,120 @@
+"""Options of the analysis commands, made of the options of the analyses (`solve/options.py`): one list for all surfaces."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import typer
+
+from pliant.cli.common import CommandError
+from pliant.language.scalar import Quantity
+from pliant.language.walk import Hint, field_hints
+from pliant.solve.options import Options
+
+
+def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Decorator of a command whose options were called differently before: the old ones are refused with the new ones as hints."""
+
+    def decorate(command: Any) -> Any:
+        command.renamed = dict(renamed)
+        return command
+
+    return decorate
+
+
+def with_options(schema: type[Options]) -> Callable[[Any], Any]:
+    """Decorator of a command: it gets the options of an analysis, and is called with what was given, as `options`."""
+
+    def decorate(command: Any) -> Any:
+        own = get_type_hints(command, include_extras=True)
+        model, *others = [x for name, x in inspect.signature(command).parameters.items() if name != "options"]
+        made = [_option(schema, name, hint) for name, hint in field_hints(schema)]
+        every = [x.replace(annotation=own[x.name], kind=x.KEYWORD_ONLY) for x in (model, *others)]
+        every[1:1] = made
+
+        @functools.wraps(command)
+        def call(**given: Any) -> Any:
+            hints = dict(field_hints(schema))
+            options = {name: given.pop(name) for name in hints}
+            read = {name: _read(schema, name, hints[name], x) for name, x in options.items() if x is not None}
+            return command(**given, options=read)
+
+        call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        call.__annotations__ = {x.name: x.annotation for x in every}
+        return renamed_options(schema.renamed)(call)
+
+    return decorate
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _option(schema: type[Options], name: str, hint: Hint) -> inspect.Parameter:
+    """The option of a field: the same name, its documentation as help."""
+    field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+    words = " ".join((field.description or "").replace("`", "").split())
+    if field.annotation is bool:  # a flag that changes what holds without it
+        flag = schema.flags.get(name, f"--no-{name}" if field.default else _flag(name))
+        words = f"Do not {words[0].lower()}{words[1:]}" if field.default else words
+        return named.replace(default=False, annotation=Annotated[bool, typer.Option(flag, help=words)])
+    kind, least = _kind(schema, name, hint)
+    option = typer.Option(_flag(name), help=words, min=least, metavar="NAME=VALUE" if kind == list[str] else None)
+    default = None if kind == list[str] else field.default
+    if field.is_required():
+        return named.replace(annotation=Annotated[kind, option])
+    return named.replace(default=default, annotation=Annotated[kind if default is not None else kind | None, option])
+
+
+def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None]:
+    """Type of an option, and its least value."""
+    if get_origin(schema.model_fields[name].annotation) is dict:
+        return list[str], None
+    if isinstance(hint.marker, Quantity):
+        return str if hint.marker.dimension is None else float, None
+    described = schema.model_json_schema()["properties"][name]
+    for member in described.get("anyOf", [described]):
+        if member.get("type") == "integer":
+            return int, member.get("minimum")
+    return str, None
+
+
+def _read(schema: type[Options], name: str, hint: Hint, given: Any) -> Any:
+    """The value of an option as the analysis takes it: lists by comma, numbers by name as NAME=VALUE."""
+    field = schema.model_fields[name]
+    if field.annotation is bool:
+        return given != field.default
+    if isinstance(given, list):
+        return _by_name(_flag(name), given)
+    if not isinstance(given, str):
+        return given
+    if hint.every is not None:
+        words = [word.strip() for word in given.split(",") if word.strip()]
+        return _times(_flag(name), words) if isinstance(hint.every.marker, Quantity) else tuple(words)
+    if hint.values is not None and "=" in given:
+        return _by_name(_flag(name), re.split(",(?=[^,]*=)", given))
+    return given
+
+
+def _times(flag: str, words: list[str]) -> list[float]:
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise CommandError(f"cannot read the times '{','.join(words)}'", f"write {flag} 0.5,1,2") from None
+
+
+def _by_name(flag: str, settings: list[str]) -> dict[str, float]:
+    found = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise CommandError(f"cannot read {flag} {setting!r}", f"write {flag} NAME=0.5")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise CommandError(f"{flag} {setting} is not a number", "give a plain number in SI units") from None
+    return found

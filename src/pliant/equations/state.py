@@ -1,0 +1,95 @@
+"""A state of a robot, and how one is told by names or read off a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.equations.core import UnknownName
+from pliant.language.arguments import ArgumentError, number, vector
+from pliant.model.model import SI_HINT, Model
+
+# How far the length of a quaternion may be from one.
+UNIT = 1e-6
+
+
+@dataclass(frozen=True)
+class State:
+    """Positions, rates and time [s]; `q, v = state` takes it apart. `multipliers`: constraint forces, where they are known."""
+
+    q: np.ndarray
+    v: np.ndarray
+    t: float = 0.0
+    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.q, self.v))
+
+
+class HasState(Protocol):
+    """What has a state: an Equilibrium, a point of a path."""
+
+    @property
+    def state(self) -> State: ...
+
+
+class HasFinal(Protocol):
+    """What ends in a state: a Result."""
+
+    @property
+    def final(self) -> State: ...
+
+
+def state_of(given: Any) -> Any:
+    """The state of what has one: an Equilibrium or a point of a path has a `state`, a Result a `final` one. Others stay."""
+    for attribute in ("final", "state"):
+        given = getattr(given, attribute, given)
+    return given
+
+
+def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
+    """The state that a caller gives: a State or what has one in place of q, or q and v; `at_rest`: v may be left out."""
+    given = state_of(q)
+    if isinstance(given, State):
+        if v is not None:
+            raise ArgumentError(
+                "a State has its rates; v is given beside it", "leave v out; accelerations are given as a=..."
+            )
+        q, v = given
+        t = given.t if t is None else t
+    rates = np.zeros(len(model.v_names)) if v is None and at_rest else vector("v", v, len(model.v_names))
+    return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else t)
+
+
+def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
+    """The state with coordinates and rates set by name; `d(NAME)/dt` is the rate of the coordinate NAME.
+
+    Of a free rotation all four parts of its quaternion are given, or none.
+    """
+    q, v = np.array(state.q, dtype=float), np.array(state.v, dtype=float)
+    rates = {f"d({name})/dt": i for i, name in enumerate(model.v_names)}
+    rates |= {name: i for i, name in enumerate(model.v_names) if name not in model.q_names}
+    turns = {c.name: c.q_names for c in model.coordinates if c.is_rotation}
+    for name, value in values.items():
+        if name in turns:
+            raise ArgumentError(f"'{name}' is a free rotation, not one number", f"give {', '.join(turns[name])}")
+        if name not in model.q_names and name not in rates:
+            raise UnknownName("coordinate or rate", name, (*model.q_names, *rates))
+        found = number(f"'{name}'", value, hint=SI_HINT)
+        if name in rates:
+            v[rates[name]] = found
+        else:
+            q[model.q_names.index(name)] = found
+    for parts in turns.values():
+        given = [name for name in parts if name in values]
+        if given and len(given) < len(parts):
+            raise ArgumentError(
+                f"'{given[0]}' is a part of a quaternion, which one part does not tell",
+                f"give all of {', '.join(parts)}",
+            )
+        if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
+            raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
+    return State(q, v, state.t)
