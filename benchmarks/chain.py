@@ -30,8 +30,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-
 from pliant.equations.compiled import CompiledEngine
+
 from pliant.equations.tables import InputPlan
 from pliant.geometry import se3, so3
 from pliant.model.system import SystemBuilder

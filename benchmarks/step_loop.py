@@ -12,8 +12,9 @@ import argparse
 import json
 import time
 
-from pliant import At, ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
 from pliant.equations.compiled_run import CompiledRun
+
+from pliant import At, ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
 
 CASES = (
     ("four_bar", GeneralizedAlpha(step=1e-3), 100.0),

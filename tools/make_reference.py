@@ -22,6 +22,7 @@ from pliant.control.base import InputLimit
 from pliant.input import inputs
 from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
+from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.names import FUNCTIONS, RESERVED, NameMarker, Reference
@@ -201,7 +202,7 @@ def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[s
 
 
 def _heading(part: type[Part]) -> str:
-    kind = part.model_fields.get("type") or part.model_fields.get("shape")
+    kind = next((part.model_fields[key] for key in ("type", "shape", "kind") if key in part.model_fields), None)
     if kind is not None and get_origin(kind.annotation) is Literal:
         return f"`{kind.default}`"
     words = "".join(f" {c.lower()}" if c.isupper() else c for c in part.__name__)
@@ -220,7 +221,8 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
             hint = Annotated[hint, extra]
         text = " ".join((field.description or "").split()).replace("|", "\\|")
         if tells_kind(name, field):
-            text = "Says which kind it is."
+            short = [f"`{alias}`" for alias, word in ALIASES.items() if name == "kind" and word == field.default]
+            text = "Says which kind it is" + "".join(f"; {word} is an alias" for word in short) + "."
         required = tells_kind(name, field) and part not in default_kinds(RobotSpec)
         default = "required" if required else _default(field)
         rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")

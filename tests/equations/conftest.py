@@ -11,10 +11,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-
-from pliant.constraint.frames import frame_constraint
 from pliant.equations.compiled import CompiledEngine
 from pliant.equations.interpreted import InterpretedEngine
+
+from pliant.constraint.frames import frame_constraint
 from pliant.external_load.wrench import WRENCH
 from pliant.geometry import so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pliant.equations.compile import CompileError, NoCompiler, build_library, find_compiler, load_libraries
 
 from pliant.equations import compile as cache
-from pliant.equations.compile import CompileError, NoCompiler, build_library, find_compiler, load_libraries
 from pliant.equations.kernel import motion_kernels
 from pliant.motion import SCREW
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
 from pliant.equations.compiled import EvaluationError
+
 from pliant.motion import SCREW
 
 ALL = ["revolute", "prismatic", "translation", "rotation", "rotation_vector", "free"]

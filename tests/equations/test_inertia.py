@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 import pytest
 from inertia_cases import BETWEEN, RIGID, between_constants, moving_constants, moving_particles
-
 from pliant.equations.compiled import CompiledEngine
-from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.interpreted import InterpretedEngine
+
+from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.geometry import se3, so3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import MASS_SIZE, Inert, System, SystemBuilder

@@ -14,8 +14,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-
 from pliant.equations.compiled import CompiledEngine
+
 from pliant.geometry import so3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder

@@ -62,7 +62,7 @@ class RodOutput(Part):
     """Shape of one arc of a rod of circular arcs: `{rod: arm, section: 2, quantity: angle}`."""
 
     rod: RodName
-    """The rod, of a model such as `cc`."""
+    """The rod, of a model such as `pcc`."""
     section: Annotated[int, Field(ge=1, strict=True)] = 1
     """Which of its arcs, counted from the base."""
     quantity: Literal["angle", "plane", "radius", "length"] = "angle"

@@ -1,4 +1,4 @@
-"""Rods as circular arcs in a row, whose mass moves with the arc: what `cc` and `cog` have in common."""
+"""Rods as circular arcs in a row, whose mass moves with the arc: what `pcc` and `pcc_cog` have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pliant.motion.arc_coordinates import ArcCoordinates, Option
 from pliant.motion.base import Vector
 from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
-from pliant.rod.ebr import frames_on_segment
+from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
 

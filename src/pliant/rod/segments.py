@@ -1,4 +1,4 @@
-"""Rods as segments in a row, each with its six strains as coordinates: what `ebr` and `srl` have in common."""
+"""Rods as segments in a row, each with its six strains as coordinates: what `pcs` and `pseudo_rigid` have in common."""
 
 from __future__ import annotations
 

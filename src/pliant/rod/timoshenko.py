@@ -6,7 +6,7 @@ Between nodes 1 and 2, a length L apart, the strains are those of linear shape f
 
 which is one-point (selective reduced) integration of the shear. With the shear stiffness kGA phi / (1 + phi),
 phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at its nodes for loads at its nodes; it is what
-`fe` becomes for small displacements.
+`finite_element` becomes for small displacements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
 from pliant.rod.base import RodModelBase
-from pliant.rod.fe import compliance, straight_compliance, strain_friction
+from pliant.rod.finite_element import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
@@ -60,7 +60,7 @@ class Timoshenko(RodModelBase):
     """The linear Timoshenko beam element, for small displacements: teaching, and modes as textbooks have them.
 
     Displacements and rotations are against the rod's base. Large ones are as wrong as in any linear beam program; use
-    `fe` for them.
+    `finite_element` for them.
     """
 
     example: ClassVar[str] = """\
@@ -102,13 +102,13 @@ rods:
         """A straight linear rod, with mass in every coordinate."""
         if rod.law != "linear":
             text = f"a linear beam element cannot follow the law '{rod.law}'"
-            yield ("law",), text, "use the model `fe`, or the linear law"
+            yield ("law",), text, "use the model `finite_element`, or the linear law"
         for field, curved in (("rest", any(value(rest) != 0 for rest in rod.rest)), ("shape", rod.shape is not None)):
             if curved:
                 yield (
                     (field,),
                     "a linear beam element is straight at rest",
-                    f"use the model `fe`, or leave out `{field}`",
+                    f"use the model `finite_element`, or leave out `{field}`",
                 )
         if not self.rotary_inertia and (self.plane is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"
@@ -205,7 +205,7 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated:
         # the wrench at the middle that equilibrium along the straight element asks for
         actuation = signal if signal.numel() else ca.DM.zeros(6)
         strained, actuated_strain = e - c[9:15], compliance(c[1:9]) @ actuation
-        # actuation strains the whole element alike; what loads have made is the rest (see `fe`)
+        # actuation strains the whole element alike; what loads have made is the rest (see `finite_element`)
         loaded = strained - actuated_strain
         wrench = ca.solve(straight_compliance(c[0], c[1:9]), loaded)
         friction = strain_friction(rate, c[0], c[1:7], c[15:21], c[21:27])

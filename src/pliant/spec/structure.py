@@ -309,7 +309,7 @@ def _outputs(checked: Checked) -> Iterator[Finding]:
                 message = (
                     f"the rod '{output.rod}' has {arcs or 'no'} circular arcs, so there is no arc {output.section}"
                 )
-                hint = f"count from 1 to {arcs}" if arcs else "choose one of the rod models cc and cog"
+                hint = f"count from 1 to {arcs}" if arcs else "choose one of the rod models pcc and pcc_cog"
                 yield "outputs", name, ("section",) if arcs else ("rod",), message, hint
         if isinstance(output, ConstraintOutput) and output.constraint in flat.constraints:
             constraint = flat.constraints[output.constraint]

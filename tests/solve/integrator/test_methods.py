@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from integrator_systems import setup
+from pliant.solve.integrator.interpolation import Ends, interpolate
 
 from pliant.solve.integrator import (
     METHODS,
@@ -20,7 +21,6 @@ from pliant.solve.integrator import (
 from pliant.solve.integrator.explicit_runge_kutta import NODES
 from pliant.solve.integrator.explicit_runge_kutta import A as DORMAND_PRINCE
 from pliant.solve.integrator.group import Group
-from pliant.solve.integrator.interpolation import Ends, interpolate
 
 
 def test_methods_are_found_by_the_names_of_the_command_line():

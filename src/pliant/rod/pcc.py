@@ -1,4 +1,4 @@
-"""Rod model `cc`: circular arcs in a row with their exact mass, integrated along each arc in closed form."""
+"""Rod model `pcc`: piecewise constant curvature. Arcs in a row with their exact mass, integrated in closed form."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pliant.rod.arc import arc_mass
 from pliant.rod.arc_model import ArcModel
 
 
-class Cc(ArcModel):
-    """Circular arcs in a row (constant curvature): two or three coordinates each, exact mass, for arms in controllers."""
+class Pcc(ArcModel):
+    """Piecewise constant curvature: circular arcs in a row, two or three coordinates each, exact mass, for controllers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -22,12 +22,12 @@ sections:
 materials:
   silicone: {density: 1100 kg/m^3, youngs_modulus: 200 kPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: tube, material: silicone, model: {kind: cc, sections: 2}}
+  arm: {length: 30 cm, section: tube, material: silicone, model: {kind: pcc, sections: 2}}
 outputs:
   angle: {rod: arm, section: 2, quantity: angle}
 """
 
-    kind: Literal["cc"] = "cc"
+    kind: Literal["pcc"] = "pcc"
     rotary_inertia: bool = True
     """Whether the turning of slices counts, besides the motion of their centres. The two diameters of a slice that is not
     round count with their mean."""

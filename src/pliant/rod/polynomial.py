@@ -1,4 +1,4 @@
-"""Rod model `rom`: one polynomial along the whole rod for position and one for orientation (reduced order).
+"""Rod model `polynomial`: one polynomial along the whole rod for position and one for orientation.
 
     p(s) = (0, 0, s) + sum_k phi_k(s) d_k,        Q(s) = polynomial through Q_1 ... Q_n and the clamped base, normalized
 
@@ -36,12 +36,12 @@ Orientation = Literal["four", "three"]
 THREE_HINT = "use `orientation: four`"
 
 
-class Rom(RodModelBase):
-    """One polynomial along the whole rod: most accurate with few states where the load varies smoothly."""
+class Polynomial(RodModelBase):
+    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads."""
 
     fineness: ClassVar[str] = "order"
 
-    kind: Literal["rom"] = "rom"
+    kind: Literal["polynomial"] = "polynomial"
     order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
     """Order n of the orientation's polynomial; the position's is one higher."""
     map: Literal["complete", "published"] = "complete"

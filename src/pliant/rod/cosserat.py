@@ -1,4 +1,4 @@
-"""Rod model `eba`: sections with absolute poses, and between neighbours an elastic element (Euler-Bernoulli, absolute).
+"""Rod model `cosserat`: a discrete Cosserat rod, sections with absolute poses and elastic elements between neighbours.
 
 Every section is a free frame of its own, so the equations are sparse and cost grows linearly; strains follow from the
 relative pose of neighbours, equation (2) of the reference or better.
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Map = Literal["logarithm", "midpoint", "published"]
 
 
-class Eba(RodModelBase):
-    """Sections with absolute poses joined by elastic elements: cheapest where many are needed."""
+class Cosserat(RodModelBase):
+    """Discrete Cosserat rod: sections with absolute poses joined by elastic elements, cheapest where many are needed."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -40,10 +40,10 @@ sections:
 materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: eba, elements: 20}}
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: cosserat, elements: 20}}
 """
 
-    kind: Literal["eba"] = "eba"
+    kind: Literal["cosserat"] = "cosserat"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
     there are more elements than asked for only where there are more frames."""

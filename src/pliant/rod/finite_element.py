@@ -1,4 +1,4 @@
-"""Rod model `fe`: geometrically exact two-node finite elements of fourth order.
+"""Rod model `finite_element`: geometrically exact two-node finite elements of fourth order.
 
 Sections have absolute poses. Between two of them, strains vary as equilibrium asks for: with `e` the mean strain of the
 helix through both ends (the logarithm of their relative pose over the length h) and no load inside the element, the
@@ -40,7 +40,7 @@ from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.base import RodModelBase
-from pliant.rod.fe_mass import add_consistent_masses
+from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
@@ -59,7 +59,7 @@ SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
 """Each shear, the bend in the same plane, and the sign of the bend's slope under a positive shear force."""
 
 
-class Fe(RodModelBase):
+class FiniteElement(RodModelBase):
     """Geometrically exact finite elements, two nodes each, of fourth order: most accurate per element, cost linear in
     their number."""
 
@@ -70,10 +70,10 @@ sections:
 materials:
   steel: {density: 7800 kg/m^3, youngs_modulus: 210 GPa, poissons_ratio: 0.3}
 rods:
-  spring: {length: 30 cm, section: strip, material: steel, model: {kind: fe, elements: 6}}
+  spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
 
-    kind: Literal["fe"] = "fe"
+    kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
     there are more frames."""
