@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from pliant import output
 from pliant.body import body
 from pliant.contact import ContactBase, points
 from pliant.control import lqr_control
@@ -30,7 +31,6 @@ from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
 from pliant.mesh import Membrane, Shell, drawing, sets
-from pliant.output import outputs
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
@@ -116,15 +116,15 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     (
         "Outputs",
         (
-            outputs.Outputs,
-            outputs.FrameOutput,
-            outputs.CoordinateOutput,
-            outputs.LinkOutput,
-            outputs.TendonOutput,
-            outputs.RodOutput,
-            outputs.ContactOutput,
-            outputs.ConstraintOutput,
-            outputs.EnergyOutput,
+            output.Outputs,
+            output.FrameOutput,
+            output.CoordinateOutput,
+            output.LinkOutput,
+            output.TendonOutput,
+            output.RodOutput,
+            output.ContactOutput,
+            output.ConstraintOutput,
+            output.EnergyOutput,
         ),
     ),
     (

@@ -69,7 +69,7 @@ from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
 from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
-from pliant.output.outputs import (
+from pliant.output import (
     ConstraintOutput,
     ContactOutput,
     CoordinateOutput,

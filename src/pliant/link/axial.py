@@ -39,6 +39,8 @@ class AxialSpring(Part):
 class Axial(LinkBase):
     """A spring, damper and force along the line between two points; a rope or a soft contact if one-sided."""
 
+    quantities: ClassVar[dict[str, str]] = {"length": "m", "rate": "m/s", "force": "N"}
+
     type: Literal["axial"] = "axial"
     spring: AxialSpring | None = None
     """Spring: a stiffness [N/m], or a mapping. The rest length is that of the initial pose unless given."""

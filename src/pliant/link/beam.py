@@ -44,6 +44,8 @@ Rest: TypeAlias = Annotated[Literal["as at start"] | tuple[Length, Length, Lengt
 class Beam(LinkBase):
     """Six springs, dampers and inputs between frames: shear-x, shear-y, stretch, bend-x, bend-y, twist."""
 
+    quantities: ClassVar[dict[str, str]] = {"deformation": "", "rate": "", "force": ""}
+
     type: Literal["beam"] = "beam"
     stiffness: tuple[Stiffness, Stiffness, Stiffness, AngularStiffness, AngularStiffness, AngularStiffness] = (0,) * 6
     """The six stiffnesses: three [N/m], three [N m/rad]."""

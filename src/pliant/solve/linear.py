@@ -11,9 +11,8 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.outputs import output_function, output_jacobians
+from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.language.arguments import ArgumentError, name_tuple, need_equations
-from pliant.output.outputs import EnergyOutput
 from pliant.solve.equilibrium import brought_along
 from pliant.solve.independent import partition
 from pliant.solve.integrator.group import Group
@@ -161,7 +160,7 @@ def _outputs(
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model
-    wanted = {name: spec for name, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)}
+    wanted = symbolic_outputs(model)
     if not wanted:
         names = eqs.rates
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
