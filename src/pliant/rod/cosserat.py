@@ -15,7 +15,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import PLACEMENTS, relative_force
+from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.rod.absolute import free_sections, mesh, name_frames
@@ -76,24 +76,22 @@ rods:
         return moved[0], moved[1], moved[2] - 1, moved[3], moved[4], moved[5]
 
 
+ELEMENT = ENDS + CONSTANTS
+"""Constants of `element_force`: placements of both ends, those of the section law."""
+
+
 @cache
 def element_force(map: Map, law: Law, *, actuated: bool) -> FrameForce:
-    """Section law on the strains of an element between two sections.
-
-    Constants: placements of both ends, then those of the section law.
-    """
+    """Section law on the strains of an element between two sections."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        length = c[PLACEMENTS]
-        return ca.vertcat(*_deformation(p, alpha, map)) / length - ca.DM([0, 0, 1, 0, 0, 0])
+        return ca.vertcat(*_deformation(p, alpha, map)) / ELEMENT.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(strain, rate, c[PLACEMENTS:], signal, law)
+        return section_effect(strain, rate, ELEMENT.read(c), signal, law)
 
     name = f"rod_{map}_{law}" + ("_actuated" if actuated else "")
-    return relative_force(
-        name, constants=PLACEMENTS + CONSTANTS, signals=6 if actuated else 0, deformation=strain, law=answer
-    )
+    return relative_force(name, constants=ELEMENT.size, signals=6 if actuated else 0, deformation=strain, law=answer)
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

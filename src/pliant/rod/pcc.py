@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any, ClassVar, Literal
 
 from pliant.formula.inertia import Inertia
-from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import arc_mass
-from pliant.rod.arc_model import ArcModel
+from pliant.rod.arc_model import ARC_MASS, ArcModel
 
 
 class Pcc(ArcModel):
@@ -39,14 +39,12 @@ outputs:
 
 @cache
 def arc_inertia(coordinates: ArcCoordinates, *, rotary: bool) -> Inertia:
-    """Mass of an arc on its base and coordinates.
-
-    Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter and about the tangent [kg m^2].
-    """
+    """Mass of an arc on its base and coordinates, with the constants `ARC_MASS`."""
 
     def mass(pose: Any, z: Any, c: Any) -> Any:
-        m, *slices = (c[CONSTANTS + k] for k in range(3))
-        return arc_mass(z[0:2], c[0] + z[2], m, *(slices if rotary else (0, 0)))
+        at = ARC_MASS.read(c)
+        slices = (at.diameter, at.tangent) if rotary else (0, 0)
+        return arc_mass(z[0:2], at.offset + z[2], at.mass, *slices)
 
     name = f"arc_{coordinates.name}" + ("" if rotary else "_points")
-    return Inertia(name, 1, (Vector(coordinates.size),), CONSTANTS + 3, mass, coordinates.matrix)
+    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)

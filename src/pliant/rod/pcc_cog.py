@@ -23,10 +23,10 @@ import casadi as ca
 
 from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
-from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import PLANE, ArcIntegrals, arc_integrals, in_plane, mean_position
-from pliant.rod.arc_model import ArcModel
+from pliant.rod.arc_model import ARC_MASS, ArcModel
 
 CONSTANTS_FILE = Path(__file__).with_name("pcc_cog_constants.json")
 
@@ -66,13 +66,14 @@ def energy_constants() -> tuple[float, ...]:
 
 @cache
 def lumped_inertia(coordinates: ArcCoordinates) -> Inertia:
-    """Mass of an arc on its base and coordinates; constants as those of `pcc.arc_inertia`."""
+    """Mass of an arc on its base and coordinates; the constants are `ARC_MASS`."""
 
     def mass(pose: Any, z: Any, c: Any) -> Any:
-        return lumped_factors(z[0:2], c[0] + z[2], c[CONSTANTS], c[CONSTANTS + 1], energy_constants())
+        at = ARC_MASS.read(c)
+        return lumped_factors(z[0:2], at.offset + z[2], at.mass, at.diameter, energy_constants())
 
     name = f"lumped_arc_{coordinates.name}"
-    return Inertia(name, 1, (Vector(coordinates.size),), CONSTANTS + 3, mass, coordinates.matrix)
+    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)
 
 
 def lumped_factors(w: Any, length: Any, mass: Any, rotary: Any, k: Sequence[float]) -> tuple[Any, Any]:

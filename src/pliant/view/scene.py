@@ -27,7 +27,7 @@ from pliant.language.placement import (
     VectorRotation,
 )
 from pliant.link import Axial, Beam
-from pliant.link.axial import REST_AT
+from pliant.link.axial import AXIAL
 from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SolidForm, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
@@ -300,7 +300,7 @@ def _axial(maker: SceneMaker, name: str, link: Axial, ends: np.ndarray) -> LinkM
     slack = False
     if link.direction != "both":
         force = maker.eqs.model.system.frame_forces[maker.eqs.model.link_forces[name]]
-        rest = maker.theta[force.constants + REST_AT]
+        rest = maker.theta[force.constants + AXIAL.at["rest"]]
         longer = float(np.linalg.norm(ends[1] - ends[0])) > rest
         slack = longer != (link.direction == "tension")
     return LinkMark(name, "line" if link.spring is None else "spring", ends, slack)
