@@ -5,12 +5,12 @@
     python benchmarks/arm_rate.py --states N   random states of the comparison of energies (1,000,000; 0 leaves it out)
 
 Forward dynamics are those of the compiled equations in a loop in C, one thread, over random states, without calls from Python.
-The fastest of many short rounds counts, because other work on the machine only ever adds time. "cc" is the exact mass in closed
-form, "cog" the lumped mass, "quadrature" the same arc with its mass at five Gauss points. Experiments are the three published
+The fastest of many short rounds counts, because other work on the machine only ever adds time. "pcc" is the exact mass in closed
+form, "pcc_cog" the lumped mass, "quadrature" the same arc with its mass at five Gauss points. Experiments are the three published
 ones of `three_section_arm`, simulated as they stand in the model file; the fastest of several runs counts.
 
-Energies compare `cog` with `cc` for an arm of ten sections: the difference of kinetic energies in random states, over the largest
-energy that occurs.
+Energies compare `pcc_cog` with `pcc` for an arm of ten sections: the difference of kinetic energies in random states, over the
+largest energy that occurs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from pliant.geometry import se3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod import Cog
+from pliant.rod import PccCog
 from pliant.rod.arc import arc_motion
 from pliant.spec.rod_switch import with_rod_model
 
@@ -72,10 +72,10 @@ rods:
 def published_arm(kind: str, variant: str = "") -> Any:
     """Equations of `three_section_arm` with that rod model, its coordinates and names kept."""
     spec = pliant.load("three_section_arm" + variant)
-    if kind == "cog":
+    if kind == "pcc_cog":
         for rod in RODS:
             given = spec.rods[rod].model.model_dump(include={"coordinates", "muscle_radius", "names"})
-            spec = with_rod_model(spec, rod, Cog(**given))
+            spec = with_rod_model(spec, rod, PccCog(**given))
     return pliant.derive(spec)
 
 
@@ -146,10 +146,10 @@ def experiment_seconds(kind: str) -> dict[str, float]:
 
 
 def energy_errors(states: int) -> dict[str, Any]:
-    """Kinetic energy of `cog` against `cc`, ten sections: mean, mean absolute and worst difference over the largest, and
+    """Kinetic energy of `pcc_cog` against `pcc`, ten sections: mean, mean absolute and worst difference over the largest, and
     how many states lie between which differences."""
     rng = np.random.default_rng(0)
-    bindings = [chain(kind, 10) for kind in ("cc", "cog")]
+    bindings = [chain(kind, 10) for kind in ("pcc", "pcc_cog")]
     exact, lumped = np.empty(states), np.empty(states)
     for i in range(states):
         q, v = rng.uniform(0, 0.07, 30), rng.uniform(-0.15, 0.15, 30)
@@ -182,16 +182,17 @@ def cold_seconds(kind: str, count: int) -> float:
 
 def measure(states: int) -> dict[str, Any]:
     """Everything, as the JSON object."""
-    rates = {kind: microseconds(published_arm(kind).binding) for kind in ("cc", "cog")}
+    rates = {kind: microseconds(published_arm(kind).binding) for kind in ("pcc", "pcc_cog")}
     growth = {
-        kind: {str(count): microseconds(chain(kind, count)) for count in COUNTS} for kind in ("cc", "cog", "quadrature")
+        kind: {str(count): microseconds(chain(kind, count)) for count in COUNTS}
+        for kind in ("pcc", "pcc_cog", "quadrature")
     }
     found: dict[str, Any] = {
-        "cc_khz": 1e3 / rates["cc"],
-        "cog_khz": 1e3 / rates["cog"],
+        "pcc_khz": 1e3 / rates["pcc"],
+        "pcc_cog_khz": 1e3 / rates["pcc_cog"],
         "growth": growth,
-        "experiment_run_s": {kind: experiment_seconds(kind) for kind in ("cc", "cog")},
-        "cold_s": {kind: {str(count): cold_seconds(kind, count) for count in (3, 20)} for kind in ("cc", "cog")},
+        "experiment_run_s": {kind: experiment_seconds(kind) for kind in ("pcc", "pcc_cog")},
+        "cold_s": {kind: {str(count): cold_seconds(kind, count) for count in (3, 20)} for kind in ("pcc", "pcc_cog")},
     }
     if states:
         found["energy_error"] = energy_errors(states)
@@ -200,7 +201,7 @@ def measure(states: int) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """The numbers for people."""
-    lines = [f"three_section_arm: {found['cc_khz']:.0f} kHz as cc, {found['cog_khz']:.0f} kHz as cog", ""]
+    lines = [f"three_section_arm: {found['pcc_khz']:.0f} kHz as pcc, {found['pcc_cog_khz']:.0f} kHz as pcc_cog", ""]
     lines += ["sections    " + "".join(f"{count:>9}" for count in COUNTS)]
     for kind, times in found["growth"].items():
         lines.append(f"{kind:<12}" + "".join(f"{x:>6.2f} us" for x in times.values()))
@@ -213,7 +214,7 @@ def table(found: dict[str, Any]) -> str:
     if "energy_error" in found:
         e = found["energy_error"]
         text = f"mean {e['mean']:.1e}, mean absolute {e['mean_absolute']:.1e}, worst {e['worst']:.1e}"
-        lines += ["", f"energy of cog against cc, ten sections, {e['states']} states: {text}"]
+        lines += ["", f"energy of pcc_cog against pcc, ten sections, {e['states']} states: {text}"]
     return "\n".join(lines)
 
 

@@ -6,9 +6,9 @@
 The case is a soft round cantilever that falls from the horizontal for 0.3 s, by generalized-alpha with spectral radius 0.8
 and a fixed step of 1 ms, in both programs. Exudyn's beam is `ObjectBeamGeometricallyExact` (two nodes, mass at the nodes)
 on Euler-parameter nodes with its modified Newton method and sparse solver, one thread, which was its quickest setting
-here; weight acts on its nodes. Ours is `fe` with consistent mass and exact Newton iterations.
+here; weight acts on its nodes. Ours is `finite_element` with consistent mass and exact Newton iterations.
 
-The error is the distance of the tip at the end from a fine model with a step of a quarter (`fe` with 48 elements). For
+The error is the distance of the tip at the end from a fine model with a step of a quarter (`finite_element` with 48 elements). For
 equal accuracy the number of elements grows until the error is below the tolerance, up to what the step's own error allows.
 Times are the fastest of several runs, because other work on the machine only ever adds time; they include the call from
 Python, and not the derivation.
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.rod.fe import Fe
+from pliant.rod.finite_element import FiniteElement
 from pliant.spec.rod_switch import with_rod_model
 
 LENGTH, RADIUS, YOUNG, POISSON, DENSITY, GRAVITY = 1.0, 0.01, 1e7, 0.5, 1000.0, 9.81
@@ -42,7 +42,7 @@ def ours(
     elements: int, step: float = STEP, until: float = UNTIL, rounds: int = ROUNDS, **options: Any
 ) -> dict[str, Any]:
     """Tip at the end [m] and the time of one step [us]."""
-    model = Fe(elements=elements, **options)
+    model = FiniteElement(elements=elements, **options)
     eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", model))
     method = pliant.GeneralizedAlpha(step=step, spectral_radius=RADIUS_OF_SPECTRUM)
     seconds = []
@@ -143,8 +143,8 @@ def measure() -> dict[str, Any]:
     for row in growth:
         row["us_per_step_and_element"] = row["us_per_step"] / row["elements"]
     reference = np.array(ours(48, step=STEP / 4, rounds=1)["tip"])
-    result: dict[str, Any] = {"growth": growth, "tolerance_mm": 1e3 * TOLERANCE, "fe": []}
-    result["fe"] = until_accurate(ours, reference, TOLERANCE)
+    result: dict[str, Any] = {"growth": growth, "tolerance_mm": 1e3 * TOLERANCE, "finite_element": []}
+    result["finite_element"] = until_accurate(ours, reference, TOLERANCE)
     try:
         import exudyn as installed
 
@@ -155,13 +155,15 @@ def measure() -> dict[str, Any]:
     result["exudyn"] = until_accurate(exudyn, reference, TOLERANCE)
     result["equal_elements"] = {
         "elements": 10,
-        "fe": ours(10),
+        "finite_element": ours(10),
         "fe_lumped": ours(10, mass="lumped"),
         "exudyn": exudyn(10),
     }
-    result["speedup_at_equal_accuracy"] = result["exudyn"][-1]["us_per_step"] / result["fe"][-1]["us_per_step"]
+    result["speedup_at_equal_accuracy"] = (
+        result["exudyn"][-1]["us_per_step"] / result["finite_element"][-1]["us_per_step"]
+    )
     equal = result["equal_elements"]
-    result["speedup_at_equal_elements"] = equal["exudyn"]["us_per_step"] / equal["fe"]["us_per_step"]
+    result["speedup_at_equal_elements"] = equal["exudyn"]["us_per_step"] / equal["finite_element"]["us_per_step"]
     return result
 
 
@@ -178,7 +180,7 @@ def main() -> None:
     print("elements   us/step   us/step and element")
     for row in result["growth"]:
         print(f"{row['elements']:>8}{row['us_per_step']:>10.0f}{row['us_per_step_and_element']:>14.1f}")
-    for name in ("fe", "exudyn"):
+    for name in ("finite_element", "exudyn"):
         if not result[name]:
             print(f"\n{name} is not installed: no comparison")
             continue
@@ -187,7 +189,9 @@ def main() -> None:
             print(f"{row['elements']:>8}{row['us_per_step']:>10.0f}{row['error_mm']:>13.3f}")
     if result["exudyn"]:
         equal = result["equal_elements"]
-        times = ", ".join(f"{name} {equal[name]['us_per_step']:.0f} us" for name in ("fe", "fe_lumped", "exudyn"))
+        times = ", ".join(
+            f"{name} {equal[name]['us_per_step']:.0f} us" for name in ("finite_element", "fe_lumped", "exudyn")
+        )
         print(f"\n10 elements: {times}: {result['speedup_at_equal_elements']:.1f} times as fast")
         print(f"equal accuracy: {result['speedup_at_equal_accuracy']:.1f} times as fast")
 

@@ -33,7 +33,7 @@ FLAGS = (
 def measure(folder: Path) -> dict[str, Any]:
     """All figures."""
     spec = load("cantilever", set={"gravity": 1.0})
-    eqs = derive(with_rod_model(spec, "rod", f"eba:{NODES}"))
+    eqs = derive(with_rod_model(spec, "rod", f"cosserat:{NODES}"))
     method = GeneralizedAlpha(step=0.01)
     simulate(eqs, 0.1, method=method)  # compile and warm up
     seconds: dict[str, float] = {}

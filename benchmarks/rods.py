@@ -26,11 +26,13 @@ from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, drive, read_recording
 from pliant.spec.rod_switch import with_rod_model
 
-RECORDED = ("eba:3", "ebr:3", "rom:3", "srl:3", "fe:3")
-REALTIME = tuple(f"{kind}:{n}" for kind in ("ebr", "eba", "srl", "fe") for n in (3, 5, 10)) + (
-    "rom:1",
-    "rom:3",
-    "rom:5",
+RECORDED = ("cosserat:3", "pcs:3", "polynomial:3", "pseudo_rigid:3", "finite_element:3")
+REALTIME = tuple(
+    f"{kind}:{n}" for kind in ("pcs", "cosserat", "pseudo_rigid", "finite_element") for n in (3, 5, 10)
+) + (
+    "polynomial:1",
+    "polynomial:3",
+    "polynomial:5",
 )
 PREPARED = (3, 10, 100)
 GROWTH = (10, 20, 50, 100, 200, 500)
@@ -122,12 +124,15 @@ def measure(parts: tuple[str, ...], folder: Path) -> dict[str, object]:
     if "realtime" in parts:
         out["realtime"] = {kind: _factors(drive_module(kind, against), against) for kind in REALTIME}
     if "preparation" in parts:
-        kinds = {kind: {n: prepare(f"{kind}:{n}") for n in PREPARED} for kind in ("ebr", "eba", "srl", "fe")}
-        out["preparation"] = kinds | {"rom": {n: prepare(f"rom:{n}") for n in (3, 5)}}
+        kinds = {
+            kind: {n: prepare(f"{kind}:{n}") for n in PREPARED}
+            for kind in ("pcs", "cosserat", "pseudo_rigid", "finite_element")
+        }
+        out["preparation"] = kinds | {"polynomial": {n: prepare(f"polynomial:{n}") for n in (3, 5)}}
     if "growth" in parts:
-        out["growth"] = {kind: {n: grow(kind, n) for n in GROWTH} for kind in ("eba", "fe")}
+        out["growth"] = {kind: {n: grow(kind, n) for n in GROWTH} for kind in ("cosserat", "finite_element")}
     if "undamped" in parts:
-        out["undamped"] = {kind: undamped(kind) for kind in ("ebr:3", "eba:3", "srl:3", "rom:3")}
+        out["undamped"] = {kind: undamped(kind) for kind in ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")}
     return out
 
 

@@ -36,23 +36,23 @@ HERE = Path(__file__).parent
 PAGE, PICTURES = HERE / "validation.md", HERE / "pictures"
 SIZES, ORDERS = (3, 6, 12, 24, 48), (1, 2, 3, 4, 5)
 MAPS = (
-    ("ebr", {"map": "exponential"}, "ebr", 2),
-    ("ebr", {"map": "published"}, "ebr, published map", 1),
-    ("eba", {"map": "logarithm"}, "eba", 2),
-    ("eba", {"map": "midpoint"}, "eba, midpoint", 2),
-    ("eba", {"map": "published"}, "eba, published map", 1),
-    ("srl", {"map": "midpoint"}, "srl", 1),
-    ("srl", {"map": "published"}, "srl, published map", 1),
-    ("fe", {}, "fe", 2),  # 4 for loads at its nodes, but its weight is lumped there
+    ("pcs", {"map": "exponential"}, "pcs", 2),
+    ("pcs", {"map": "published"}, "pcs, published map", 1),
+    ("cosserat", {"map": "logarithm"}, "cosserat", 2),
+    ("cosserat", {"map": "midpoint"}, "cosserat, midpoint", 2),
+    ("cosserat", {"map": "published"}, "cosserat, published map", 1),
+    ("pseudo_rigid", {"map": "midpoint"}, "pseudo_rigid", 1),
+    ("pseudo_rigid", {"map": "published"}, "pseudo_rigid, published map", 1),
+    ("finite_element", {}, "finite_element", 2),  # 4 for loads at its nodes, but its weight is lumped there
 )
 POLYNOMIALS = (
-    ({}, "rom"),
-    ({"orientation": "three"}, "rom, three polynomials"),
-    ({"map": "published"}, "rom, published"),
+    ({}, "polynomial"),
+    ({"orientation": "three"}, "polynomial, three polynomials"),
+    ({"map": "published"}, "polynomial, published"),
 )
 # of the module: where it rests in the recording [s], and what is compared and fitted
 RESTS = (8.70, 15.15, 21.70, 26.20, 31.10, 35.10, 39.20, 44.60, 50.90)
-KINDS = ("ebr:3", "eba:3", "srl:3", "rom:3")
+KINDS = ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")
 WINDOW = (7.0, 54.0)
 FITTED = ("youngs_modulus", "damping_time", "chamber_offset")
 
@@ -82,7 +82,7 @@ def convergence() -> str:
     more = ["| rod model | " + " | ".join(f"order {n}" for n in ORDERS) + " |", "|---|" + "---|" * len(ORDERS)]
     curves = {}
     for options, words in POLYNOMIALS:
-        curves[words] = np.array([error(f"rom:{n}", options) for n in ORDERS])
+        curves[words] = np.array([error(f"polynomial:{n}", options) for n in ORDERS])
         more.append(f"| {words} | " + " | ".join(f"{1e3 * e:.2g}" for e in curves[words]) + " |")
     draw(lines, curves)
     return "\n".join([*rows, "", *more])

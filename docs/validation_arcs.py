@@ -152,16 +152,16 @@ def draw_cases(runs: dict[str, Any]) -> None:
 EXPERIMENTS = {"experiment_1": 9.5, "experiment_2": 7.5, "experiment_3": 8.0}
 """Published experiments and how long they last [s]."""
 MODELS = (
-    ("cc", 1.0, ""),
-    ("cog", 1.0, ""),
-    ("eba:5", 1.0, ""),
-    ("eba:5", STIFF, ", stiff in shear and twist"),
-    ("cc:4", 1.0, ""),
+    ("pcc", 1.0, ""),
+    ("pcc_cog", 1.0, ""),
+    ("cosserat:5", 1.0, ""),
+    ("cosserat:5", STIFF, ", stiff in shear and twist"),
+    ("pcc:4", 1.0, ""),
 )
 
 
 def arc_models() -> str:
-    """The experiments as several rod models: tips drawn, and how far they are from that of `cc`; the same at rest."""
+    """The experiments as several rod models: tips drawn, and how far they are from that of `pcc`; the same at rest."""
     rows = ["| experiment | rod model | largest [mm] | mean [mm] | at the end [mm] |", "|---|---|---|---|---|"]
     drawn: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
     for experiment, until in EXPERIMENTS.items():
@@ -171,8 +171,8 @@ def arc_models() -> str:
             run = pliant.simulate(eqs, until, save_every=0.01)
             assert run.status == "completed", run.message
             tips[word + remark] = 1e3 * run["s3.tip"].position
-            if word != "cc":
-                apart = np.linalg.norm(tips[word + remark] - tips["cc"], axis=1)
+            if word != "pcc":
+                apart = np.linalg.norm(tips[word + remark] - tips["pcc"], axis=1)
                 numbers = f"{apart.max():.1f} | {apart.mean():.2f} | {apart[-1]:.2f}"
                 rows.append(f"| {experiment[-1]} | `{word}`{remark} | {numbers} |")
         drawn[experiment] = run.time, tips
@@ -181,19 +181,19 @@ def arc_models() -> str:
 
 
 def at_rest() -> list[str]:
-    """What causes the difference at rest: tips of stiffened rods against that of `cc`, with and without weight."""
-    rows = ["| rod model | stiffness | from `cc` [mm] | both without weight [mm] |", "|---|---|---|---|"]
+    """What causes the difference at rest: tips of stiffened rods against that of `pcc`, with and without weight."""
+    rows = ["| rod model | stiffness | from `pcc` [mm] | both without weight [mm] |", "|---|---|---|---|"]
     stiffer = f"{STIFF:.0f} times as stiff"
     cases = (
-        ("eba:8", 1.0, 1.0, "of the section"),
-        ("eba:8", STIFF, 1.0, f"shear {stiffer}"),
-        ("eba:8", 1.0, STIFF, f"twist {stiffer}"),
-        ("eba:8", STIFF, STIFF, f"both {stiffer}"),
-        ("fe:4", STIFF, STIFF, f"both {stiffer}"),
-        ("cc:2", 1.0, 1.0, "neither shear nor twist"),
-        ("cc:8", 1.0, 1.0, "neither shear nor twist"),
+        ("cosserat:8", 1.0, 1.0, "of the section"),
+        ("cosserat:8", STIFF, 1.0, f"shear {stiffer}"),
+        ("cosserat:8", 1.0, STIFF, f"twist {stiffer}"),
+        ("cosserat:8", STIFF, STIFF, f"both {stiffer}"),
+        ("finite_element:4", STIFF, STIFF, f"both {stiffer}"),
+        ("pcc:2", 1.0, 1.0, "neither shear nor twist"),
+        ("pcc:8", 1.0, 1.0, "neither shear nor twist"),
     )
-    arcs = [rest_tip("cc", weightless=weightless) for weightless in (False, True)]
+    arcs = [rest_tip("pcc", weightless=weightless) for weightless in (False, True)]
     for word, shear, twist, words in cases:
         apart = 1e3 * np.linalg.norm(rest_tip(word, shear=shear, twist=twist) - arcs[0])
         # without weight nothing shears or twists, and it does not matter how stiff that is
@@ -211,11 +211,11 @@ def rest_tip(word: str, **options: Any) -> np.ndarray:
 
 
 def draw_experiments(drawn: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]) -> None:
-    """Tips over time as three rod models, and distances from that of `cc`: a column for each experiment."""
+    """Tips over time as three rod models, and distances from that of `pcc`: a column for each experiment."""
     with style() as plt:
         _, grid = plt.subplots(2, 3, figsize=(7.1, 4.6), layout="constrained", sharey="row", sharex="col")
         for (upper, lower), (experiment, (time, tips)) in zip(grid.T, drawn.items(), strict=True):
-            for k, word in enumerate(("cc", "cog", "eba:5")):
+            for k, word in enumerate(("pcc", "pcc_cog", "cosserat:5")):
                 for axis in range(3):
                     label = "xyz"[axis] if k == 0 else None
                     dashes = ("-", (0, (4, 3)), (0, (1, 1)))[k]
@@ -224,7 +224,7 @@ def draw_experiments(drawn: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]])
                         time, tips[word][:, axis], color=COLOURS[axis], linestyle=dashes, linewidth=width, label=label
                     )
             for k, (words, path) in enumerate(tips.items()):
-                apart = np.linalg.norm(path - tips["cc"], axis=1)
+                apart = np.linalg.norm(path - tips["pcc"], axis=1)
                 if k:
                     lower.plot(time, apart, color=COLOURS[k], linestyle=DASHES[k], label=words)
             upper.set_title(experiment.replace("_", " "))
@@ -232,14 +232,14 @@ def draw_experiments(drawn: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]])
             lower.set_ylim(1e-3, 1e3)
             lower.set_xlabel("time [s]")
         grid[0, 0].set_ylabel("tip [mm]")
-        grid[1, 0].set_ylabel("distance of tips from cc [mm]")
+        grid[1, 0].set_ylabel("distance of tips from pcc [mm]")
         styles = [
             plt.Line2D([], [], color=GREY, linestyle=s, linewidth=w)
             for s, w in (("-", 1.0), ((0, (4, 3)), 2.0), ((0, (1, 1)), 1.2))
         ]
         handles, words = grid[0, 0].get_legend_handles_labels()
         grid[0, 0].figure.legend(
-            [*handles, *styles], [*words, "cc", "cog", "eba:5"], ncols=6, loc="outside upper center"
+            [*handles, *styles], [*words, "pcc", "pcc_cog", "cosserat:5"], ncols=6, loc="outside upper center"
         )
         handles, words = grid[1, 0].get_legend_handles_labels()
         grid[0, 0].figure.legend(handles, words, ncols=4, loc="outside lower center")
@@ -255,14 +255,14 @@ parameters: {moment: 0 N*m, weight: 0 m/s^2, shear: 1}
 sections: {round: {shape: circle, radius: 15 mm}}
 materials: {rubber: {density: 1000, youngs_modulus: 200 kPa, poissons_ratio: 0.4}}
 rods:
-  arm: {rotation: [{axis: y, angle: 90 deg}], length: 0.3 m, section: round, material: rubber, model: {kind: cc},
+  arm: {rotation: [{axis: y, angle: 90 deg}], length: 0.3 m, section: round, material: rubber, model: {kind: pcc},
     stiffness_factors: [=shear, =shear, 1, 1, 1, 1]}
 loads: {tip: {frame: arm.tip, moment: [0, =moment, 0]}}
 """
-LENGTH, BENDING, FINE = 0.3, 200e3 * np.pi / 4 * 0.015**4, "eba:60"
+LENGTH, BENDING, FINE = 0.3, 200e3 * np.pi / 4 * 0.015**4, "cosserat:60"
 TURNS = (45, 90, 180, 270)
 WEIGHTS = (0.25, 1.0, 4.0)
-ARCS = ("cc", "cc:2", "cc:4", "cc:8")
+ARCS = ("pcc", "pcc:2", "pcc:4", "pcc:8")
 
 
 def arc_circles() -> str:
@@ -280,7 +280,7 @@ def arc_circles() -> str:
     rows = [f"| turned by a moment | tip of one arc from `{FINE}` [mm] |", "|---|---|"]
     for degrees in TURNS:
         moment = np.radians(degrees) * BENDING / LENGTH
-        apart = np.linalg.norm(tip("cc", "moment", moment) - tip(FINE, "moment", moment))
+        apart = np.linalg.norm(tip("pcc", "moment", moment) - tip(FINE, "moment", moment))
         rows.append(f"| {degrees} deg | {small(1e3 * apart)} |")
     words = " | ".join(f"`{word}`" for word in ARCS)
     rows += [
@@ -305,7 +305,7 @@ def draw_circles(models: dict[str, Any], poses: dict[tuple[str, str, float], np.
         for (word, name, value), q in poses.items():
             # pictures see one arc by its two ends, which do not tell by how much more than half a turn it bends
             beyond = name == "moment" and value > 1.01 * np.pi * BENDING / LENGTH
-            if beyond or (name == "weight" and word not in ("cc", "cc:2", FINE)):
+            if beyond or (name == "weight" and word not in ("pcc", "pcc:2", FINE)):
                 continue
             (rod,) = make_scene(models[word], q, {name: value}).rods
             x, _, z = 1e3 * np.asarray(rod.points).T
@@ -315,7 +315,7 @@ def draw_circles(models: dict[str, Any], poses: dict[tuple[str, str, float], np.
             look = {"marker": "o", "linestyle": "none", "markersize": 2.2} if word == FINE else {"linestyle": DASHES[k]}
             step = every if word == FINE else 1
             ax = left if name == "moment" else right
-            words = {"cc": "one arc", "cc:2": "two arcs"}.get(word, word)
+            words = {"pcc": "one arc", "pcc:2": "two arcs"}.get(word, word)
             ax.plot(x[::step], z[::step], color=COLOURS[k], label=words if first else None, **look)
         left.set_title(f"a moment at the tip: {', '.join(map(str, TURNS[:-1]))} deg")
         right.set_title("weight: " + ", ".join(f"{w:g}" for w in WEIGHTS) + " m/s$^2$")
@@ -329,11 +329,15 @@ def draw_circles(models: dict[str, Any], poses: dict[tuple[str, str, float], np.
 
 # -- cost and energies, from the benchmark -----------------------------------------------------------------------------
 
-LOOKS = {"cc": (COLOURS[1], "o", "-"), "cog": (COLOURS[2], "s", DASHES[1]), "quadrature": (COLOURS[0], "^", DASHES[4])}
+LOOKS = {
+    "pcc": (COLOURS[1], "o", "-"),
+    "pcc_cog": (COLOURS[2], "s", DASHES[1]),
+    "quadrature": (COLOURS[0], "^", DASHES[4]),
+}
 
 
 def arc_cost(file: Path | None) -> str:
-    """Time per evaluation over the number of sections, and the energy error of `cog`: what the benchmark printed to that
+    """Time per evaluation over the number of sections, and the energy error of `pcc_cog`: what the benchmark printed to that
     file, or prints now."""
     if file is None:
         done = subprocess.run([sys.executable, str(BENCHMARK), "--json"], capture_output=True, text=True, check=True)
@@ -341,7 +345,7 @@ def arc_cost(file: Path | None) -> str:
     else:
         found = json.loads(file.read_text(encoding="utf-8"))
     growth, energy = found["growth"], found["energy_error"]
-    counts = list(growth["cc"])
+    counts = list(growth["pcc"])
     rows = [
         "| time per evaluation [us] | " + " | ".join(counts) + " | growth from 10 to 20 |",
         "|---|" + "---|" * (len(counts) + 1),
@@ -360,7 +364,7 @@ def draw_growth(growth: dict[str, dict[str, float]]) -> None:
     """Time over the number of sections, and the gain over quadrature."""
     with style() as plt:
         _, (left, right) = plt.subplots(1, 2, figsize=(7.1, 2.6), layout="constrained")
-        counts = np.array([int(count) for count in growth["cc"]])
+        counts = np.array([int(count) for count in growth["pcc"]])
         reference = np.array([*growth["quadrature"].values()])
         for kind, times in growth.items():
             colour, marker, dashes = LOOKS[kind]
@@ -388,7 +392,7 @@ def draw_energy(energy: dict[str, Any]) -> None:
         ax.axvline(1e3 * energy["mean"], color=COLOURS[0], linewidth=0.8, label="mean")
         ax.axvline(0, color=GREY, linewidth=0.8, linestyle=DASHES[4], label="zero")
         ax.set_yscale("log")
-        ax.set_xlabel("energy of cog minus that of cc, over the largest energy [1/1000]")
+        ax.set_xlabel("energy of pcc_cog minus that of pcc, over the largest energy [1/1000]")
         ax.set_ylabel(f"states of {energy['states']:,}")
         ax.legend(loc="best")
         plot.save(ax, PICTURES / "cog_energy.png")

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from pliant import output
 from pliant.body import body
 from pliant.contact import ContactBase, points
 from pliant.control import lqr_control
@@ -22,6 +23,7 @@ from pliant.control.base import InputLimit
 from pliant.input import inputs
 from pliant.joint import JointBase, chain, coordinate
 from pliant.language import parameter, placement
+from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part
 from pliant.language.collection import kinds, with_defaults
 from pliant.language.names import FUNCTIONS, RESERVED, NameMarker, Reference
@@ -29,7 +31,6 @@ from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
 from pliant.mesh import Membrane, Shell, drawing, sets
-from pliant.output import outputs
 from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
@@ -116,15 +117,15 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     (
         "Outputs",
         (
-            outputs.Outputs,
-            outputs.FrameOutput,
-            outputs.CoordinateOutput,
-            outputs.LinkOutput,
-            outputs.TendonOutput,
-            outputs.RodOutput,
-            outputs.ContactOutput,
-            outputs.ConstraintOutput,
-            outputs.EnergyOutput,
+            output.Outputs,
+            output.FrameOutput,
+            output.CoordinateOutput,
+            output.LinkOutput,
+            output.TendonOutput,
+            output.RodOutput,
+            output.ContactOutput,
+            output.ConstraintOutput,
+            output.EnergyOutput,
         ),
     ),
     (
@@ -203,7 +204,7 @@ def _part(part: type[Part], title: str, *, without: type[Part] | None) -> list[s
 
 
 def _heading(part: type[Part]) -> str:
-    kind = part.model_fields.get("type") or part.model_fields.get("shape")
+    kind = next((part.model_fields[key] for key in ("type", "shape", "kind") if key in part.model_fields), None)
     if kind is not None and get_origin(kind.annotation) is Literal:
         return f"`{kind.default}`"
     words = "".join(f" {c.lower()}" if c.isupper() else c for c in part.__name__)
@@ -222,7 +223,8 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
             hint = Annotated[hint, extra]
         text = " ".join((field.description or "").split()).replace("|", "\\|")
         if tells_kind(name, field):
-            text = "Says which kind it is."
+            short = [f"`{alias}`" for alias, word in ALIASES.items() if name == "kind" and word == field.default]
+            text = "Says which kind it is" + "".join(f"; {word} is an alias" for word in short) + "."
         required = tells_kind(name, field) and part not in default_kinds(RobotSpec)
         default = "required" if required else _default(field)
         rows.append(f"| `{name}` | {_words(hint)} | {default} | {text} |")

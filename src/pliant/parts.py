@@ -69,7 +69,7 @@ from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
 from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
-from pliant.output.outputs import (
+from pliant.output import (
     ConstraintOutput,
     ContactOutput,
     CoordinateOutput,
@@ -79,7 +79,7 @@ from pliant.output.outputs import (
     RodOutput,
     TendonOutput,
 )
-from pliant.rod import Cc, Cog, Eba, Ebr, Fe, Rom, Srl, Timoshenko
+from pliant.rod import Cosserat, FiniteElement, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
@@ -118,11 +118,9 @@ __all__ = [
     "Box",
     "BoxSet",
     "CapsuleContact",
-    "Cc",
     "Chain",
     "Chamber",
     "Circle",
-    "Cog",
     "ConstraintControlSpec",
     "ConstraintOutput",
     "ContactOutput",
@@ -130,22 +128,21 @@ __all__ = [
     "CoordinateOutput",
     "CoordinateValue",
     "CoordinateWeight",
+    "Cosserat",
     "Cylinder",
     "CylinderContact",
     "Cylindrical",
     "Distributed",
     "Disturbance",
     "Each",
-    "Eba",
-    "Ebr",
     "ElasticTendon",
     "EnergyOutput",
     "EqualTo",
     "EquilibriumAnalysis",
     "EquilibriumOptions",
     "EulerRotation",
-    "Fe",
     "FileDrawing",
+    "FiniteElement",
     "FrameContactPoint",
     "FrameOutput",
     "FramePoint",
@@ -181,6 +178,9 @@ __all__ = [
     "ParallelStretch",
     "Parameter",
     "PathAnalysis",
+    "Pcc",
+    "PccCog",
+    "Pcs",
     "PidControlSpec",
     "Piece",
     "PiecewiseInput",
@@ -191,10 +191,12 @@ __all__ = [
     "PointStretch",
     "Points",
     "Polygon",
+    "Polynomial",
     "PoseAlong",
     "Poses",
     "PrincipalInertia",
     "Prismatic",
+    "PseudoRigid",
     "QuaternionRotation",
     "QuaternionTurn",
     "QuaternionVectorTurn",
@@ -209,7 +211,6 @@ __all__ = [
     "RodFrame",
     "RodOutput",
     "RodPoint",
-    "Rom",
     "Rotate",
     "Sensor",
     "Series",
@@ -222,7 +223,6 @@ __all__ = [
     "SlenderRod",
     "Sphere",
     "Spherical",
-    "Srl",
     "StaticControlSpec",
     "Station",
     "Step",

@@ -9,7 +9,7 @@ from pliant.cli import application, run
 
 COMMANDS = get_command(application()).commands
 MODEL = {
-    "compare": ["cantilever", "--rods", "rod=ebr:1,ebr:2"],
+    "compare": ["cantilever", "--rods", "rod=pcs:1,pcs:2"],
     "fit": ["cantilever", "--parameters", "x", "--against", "nowhere.csv"],
     "path": ["leaf_spring", "--parameter", "end_distance", "--to", "0.499"],
     "mesh": ["nowhere.stl"],
@@ -21,7 +21,7 @@ MODEL = {
 WRONG = {int: ("abc", "1.5", "-99"), float: ("abc", "nan")}
 NAMED = {
     "--set": ("???", "a=b"),
-    "--rod": ("???", "a=b", "rod=ebr:0"),
+    "--rod": ("???", "a=b", "rod=pcs:0"),
     "--variant": ("???",),
     "--folder": ("no/such/folder",),
     "--at": ("moon",),
@@ -38,7 +38,7 @@ NAMED = {
     "--start": ("nowhere", "a=b"),
     "--hold-out": ("some",),
     "--static-at": ("soon",),
-    "--rods": ("???", "rod=ebx,ebr"),
+    "--rods": ("???", "rod=ebx,pcs"),
     "--against": ("nowhere.csv",),
     "--gltf": ("x.txt",),
 }
@@ -85,7 +85,7 @@ def test_a_wrong_value_gets_one_message(name, flag, value, capsys, tmp_path, mon
         (["simulate", "pendulum", "--until", "abc"], "--until abc: 'abc' is not a number (see pliant simulate --help)"),
         (["modes", "pendulum", "--count=0"], "--count must be at least 1, not 0"),
         (["path", "leaf_spring", "--parameter", "end_distance", "--to", "3 kg"], "--to 3 kg: expected a length, got a mass"),
-        (["show", "cantilever", "--rod", "rod=ebr:0"], "--rod rod=ebr:0: rod model 'ebr:0': elements: expected at least 1"),
+        (["show", "cantilever", "--rod", "rod=pcs:0"], "--rod rod=pcs:0: rod model 'pcs:0': elements: expected at least 1"),
         (["show", "pendulum", "--set", "length=3 kg"], "expected a length, got a mass: '3 kg'"),
         (["show", "pendulum", "--out="], "--out is empty"),
         (["show", ""], "an argument is empty"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
 from oracle import Oracle
 
 import pliant
-from pliant.contact.law import CONSTANTS, contact_law
+from pliant.contact.law import contact_law
 from pliant.language.faults import SpecError
 from pliant.spec import load_text
 from pliant.view.tables import text as shown
@@ -109,8 +111,7 @@ def test_a_collision_keeps_momentum_and_energy(which: str, friction: float, damp
 
 def test_a_surface_never_pulls() -> None:
     """Whatever the depth and its rate: no force below zero, none outside, no work from the damper; continuous in both."""
-    c = ca.DM.zeros(CONSTANTS)
-    c[12:15] = ca.DM([1000.0, 30.0, 1e-3])
+    c = SimpleNamespace(stiffness=1000.0, damping=30.0, smoothing=1e-3)
     depth, rate = ca.SX.sym("depth"), ca.SX.sym("rate")
     law = ca.Function("law", [depth, rate], list(contact_law(depth, rate, c)))
     depths, rates = np.meshgrid(np.linspace(-3e-3, 8e-3, 111), np.linspace(-2, 2, 81))

@@ -165,7 +165,7 @@ rods:
       c1: {pressure: =p1, area: 0.5 cm^2, positions: [[6 mm, 0]]}
       c2: {pressure: =p2, area: 0.5 cm^2, positions: [[-3 mm, 5.2 mm]]}
       c3: {pressure: =p3, area: 0.5 cm^2, positions: [[-3 mm, -5.2 mm]]}
-    model: {kind: cc, sections: 1, coordinates: strains}
+    model: {kind: pcc, sections: 1, coordinates: strains}
 outputs: {tip: {frame: arm.tip}}
 """
 

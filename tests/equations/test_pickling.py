@@ -11,7 +11,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
-from pliant.controller import model_controllers
 
 import pliant
 from pliant.control import (
@@ -21,10 +20,10 @@ from pliant.control import (
     FramePosition,
     Goal,
     Limits,
-    Path,
     Pid,
     PidControl,
     Predictive,
+    Reference,
     Several,
     StateFeedback,
     StaticControl,
@@ -40,6 +39,7 @@ from pliant.model import model as models
 from pliant.model.inputs import TimeSeries, interpolated
 from pliant.solve.linear import StateSpace
 from pliant.solve.linear.modal import Modes
+from pliant.solve.motion.plant import model_controllers
 from pliant.solve.statics.equilibrium import Equilibrium
 
 ROBOTS = ("four_bar", "tumbling_body", "three_section_arm", "trunk", "cloth")
@@ -160,7 +160,7 @@ def test_a_structural_parameter_stays_structural(way: Callable[[Any], Any]) -> N
 
 def numbers(found: Any) -> list[np.ndarray]:
     """What a result says, as numbers."""
-    if isinstance(found, pliant.Result | pliant.Path):
+    if isinstance(found, pliant.Result | pliant.Reference):
         data = found.dataset
         return [data[name].values for name in sorted(map(str, data.data_vars)) if data[name].dtype.kind == "f"]
     if isinstance(found, Equilibrium):
@@ -252,13 +252,13 @@ def with_luenberger_observer() -> Closed:
 
 def pid() -> Closed:
     eqs = pliant.derive("cart_pole")
-    task, path = Coordinates(("rail",)), Path.circle([0.0], [0.0], [0.1], 0.5)
+    task, path = Coordinates(("rail",)), Reference.circle([0.0], [0.0], [0.1], 0.5)
     return eqs, PidControl(eqs, task, path, Pid(30.0, 8.0, 2.0), "none", sample_time=SAMPLE), leaning()
 
 
 def constraint() -> Closed:
     eqs = pliant.derive("cart_pole")
-    path = Path.through([0.0, 0.2, 0.4], [[0.0], [0.02], [0.01]])
+    path = Reference.through([0.0, 0.2, 0.4], [[0.0], [0.02], [0.01]])
     feedback = Pid.critical(0.1)
     return eqs, ConstraintControl(eqs, Coordinates(("rail",)), path, feedback, sample_time=SAMPLE), leaning()
 
@@ -267,14 +267,14 @@ def statics() -> Closed:
     eqs = pliant.derive("stiff_flop")
     limits = Limits(lower=dict.fromkeys(eqs.inputs, 0.0), upper=dict.fromkeys(eqs.inputs, 2e5))
     task = Several((FramePosition("tip", "x"), FramePosition("tip", "y")))
-    control = StaticControl(eqs, task, Path.constant([0.004, -0.002]), limits=limits, integral=3.0)
+    control = StaticControl(eqs, task, Reference.constant([0.004, -0.002]), limits=limits, integral=3.0)
     return eqs, control, pliant.equilibrium(eqs).state
 
 
 def predictive() -> Closed:
     eqs = pliant.derive("cart_pole")
     limits = Limits(lower={"force": -3.0}, upper={"force": 3.0})
-    reference = Path.constant([0.1, 0.0])
+    reference = Reference.constant([0.1, 0.0])
     control = Predictive(eqs, ("cart", "pole"), reference, sample_time=0.04, horizon=10, change=1e-3, limits=limits)
     return eqs, control, leaning()
 

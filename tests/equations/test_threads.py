@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.control import Coordinates, Path, Pid, PidControl, StateFeedback, discretize, lqr
+from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedback, discretize, lqr
 from pliant.equations.binding import Binding
 from pliant.equations.workspace import EvaluationError
 from pliant.view.live.robot import Choice, LiveRobot
@@ -115,7 +115,7 @@ def controlled(eqs: pliant.Equations, seed: int, count: int) -> list[np.ndarray]
     rng = np.random.default_rng(seed)
     space = pliant.linearize(eqs, at=np.zeros(2), independent=("rail", "hinge"))
     hold = lqr(discretize(space, 0.02), states=[10.0, 50.0, 1.0, 1.0], inputs=0.1)
-    follow = Path.circle([0.0], [0.0], [0.1], 0.5)
+    follow = Reference.circle([0.0], [0.0], [0.1], 0.5)
     out: list[np.ndarray] = []
     for k in range(count):
         start = pliant.State(0.1 * rng.normal(size=2), np.zeros(2))

@@ -12,9 +12,9 @@ import pliant.motion
 from pliant.equations.kernel import coordinate_carrier, has_constant_subspace, motion_kernels
 from pliant.geometry import se3, so3
 from pliant.motion import Motion, Quaternion
-from pliant.rod.ebr import PUBLISHED_SEGMENT, SEGMENT
-from pliant.rod.rom import polynomial_motion
-from pliant.rod.srl import END_JOINT, MIDPOINT_JOINT
+from pliant.rod.pcs import PUBLISHED_SEGMENT, SEGMENT
+from pliant.rod.polynomial import polynomial_motion
+from pliant.rod.pseudo_rigid import END_JOINT, MIDPOINT_JOINT
 
 JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
 ROD_MOTIONS = {

@@ -8,8 +8,8 @@ import casadi as ca
 import mpmath
 import numpy as np
 import pytest
-
 from fit_cog_constants import fit
+
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.equations.binding import Binding
 from pliant.equations.program import Program
@@ -20,8 +20,8 @@ from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, stumpff
-from pliant.rod.cc import arc_inertia
-from pliant.rod.cog import energy_constants
+from pliant.rod.pcc import arc_inertia
+from pliant.rod.pcc_cog import energy_constants
 from pliant.spec.rod_switch import with_rod_model
 
 SMALL = (0.0, 1e-12, 1e-8, 1e-4)
@@ -203,7 +203,7 @@ rods:
     material: rubber
     frames: {inside: 0.13 m}
     chambers: {one: {CHAMBER, positions: [[6 mm, 2 mm]]}}
-    model: {kind: cc, sections: 2 OPTIONS}
+    model: {kind: pcc, sections: 2 OPTIONS}
 loads: {tip: {frame: arm.tip, moment: [0, =moment, 0]}}
 outputs: {angle: {rod: arm, section: 2}, plane: {rod: arm, quantity: plane}, radius: {rod: arm, quantity: radius},
   length: {rod: arm, quantity: length}}
@@ -227,7 +227,7 @@ def test_a_tip_moment_makes_an_arc() -> None:
     assert values["length"] == pytest.approx(0.15, rel=1e-9)
     assert abs(values["plane"]) == pytest.approx(0.0, abs=1e-9)
     fine = load_text(rod_text()).replace(outputs={})
-    other = equilibrium(derive(with_rod_model(fine, "arm", "eba:30")), parameters={"moment": moment})
+    other = equilibrium(derive(with_rod_model(fine, "arm", "cosserat:30")), parameters={"moment": moment})
     assert found.frames["arm.tip"].position == pytest.approx(other.frames["arm.tip"].position, abs=1e-6)
     assert found.frames["arm.inside"].position == pytest.approx(other.frames["arm.inside"].position, abs=1e-6)
 
@@ -236,10 +236,10 @@ def test_gravity_is_not_a_circle() -> None:
     """Under its own weight the true shape has a curvature that falls to zero at the tip; two arcs come near it."""
     no_shear = rod_text().replace("    frames:", "    stiffness_factors: [1e5, 1e5, 1, 1, 1, 1]\n    frames:")
     text = load_text(no_shear).replace(outputs={})
-    fine = equilibrium(derive(with_rod_model(text, "arm", "fe:10")), parameters={"weight": 1.0})
+    fine = equilibrium(derive(with_rod_model(text, "arm", "finite_element:10")), parameters={"weight": 1.0})
     apart = []
     for sections in (1, 2, 4, 8):
-        found = equilibrium(derive(with_rod_model(text, "arm", f"cc:{sections}")), parameters={"weight": 1.0})
+        found = equilibrium(derive(with_rod_model(text, "arm", f"pcc:{sections}")), parameters={"weight": 1.0})
         apart.append(np.linalg.norm(found.frames["arm.tip"].position - fine.frames["arm.tip"].position) / 0.3)
     # the best constant in each section, of a smooth curvature: second order, so that four times as many give a sixteenth
     assert apart[0] > 1e-2
@@ -321,7 +321,7 @@ rods:
 """
 
 
-@pytest.mark.parametrize("kind", ["cc", "cog"])
+@pytest.mark.parametrize("kind", ["pcc", "pcc_cog"])
 def test_swinging_through_straight_conserves_energy(kind: str) -> None:
     """Rods on a moving base, with a body at the end of one that grows out of the other."""
     eqs = derive(load_text(SWING.replace("KIND", kind)))
@@ -362,7 +362,7 @@ def test_energy_of_the_lumped_model() -> None:
     """Ten sections in random motion: differences are small beside the largest energy that occurs."""
     rng = np.random.default_rng(1)
     q, v = rng.uniform(0, 0.07, (300, 30)), rng.uniform(-0.15, 0.15, (300, 30))
-    bindings = [ten_sections(kind).binding for kind in ("cc", "cog")]
+    bindings = [ten_sections(kind).binding for kind in ("pcc", "pcc_cog")]
     exact, lumped = (np.array([e.energies(0.0, *x)[0] for x in zip(q, v, strict=True)]) for e in bindings)
     error = (lumped - exact) / exact.max()
     assert abs(error.mean()) < 1e-3
@@ -394,7 +394,7 @@ def test_other_faults() -> None:
     with pytest.raises(SpecError, match="no arc 2"):
         derive(load_text(rod_text().replace("sections: 2", "sections: 1")))
     with pytest.raises(SpecError, match="no circular arcs"):
-        derive(with_rod_model(load_text(rod_text()), "arm", "eba:3"))
+        derive(with_rod_model(load_text(rod_text()), "arm", "cosserat:3"))
     with pytest.raises(SpecError, match="used twice"):
         derive(load_text(rod_text("names: [a, b, c, d, f, a]")))
     for chamber, message in (

@@ -17,7 +17,7 @@ materials: {rubber: {density: 1000, youngs_modulus: 1 MPa, poissons_ratio: 0.4}}
 bodies: {disk: {mass: 1 kg, shape: {type: sphere, radius: 5 cm}}}
 joints: {hinge: {type: revolute, child: disk, axis: y, angle: {equal_to: {coordinate: "arm.bend_y[1]", ratio: 0.1 m}}}}
 rods:
-  arm: {parent: world, length: 0.3 m, section: round, material: rubber, model: {kind: ebr, elements: 3}, EXTRA}
+  arm: {parent: world, length: 0.3 m, section: round, material: rubber, model: {kind: pcs, elements: 3}, EXTRA}
 outputs:
   bending: {coordinate: "arm.bend_y[1]"}
   rate: {coordinate: "arm.bend_y[3]", quantity: rate}
@@ -26,7 +26,7 @@ START = "initial: {'bend_y[1]': 2 1/m, 'stretch[2]': 0.05}, rates: {'bend_y[3]':
 
 
 def test_names_are_those_of_the_equations():
-    for word in ("ebr:3", "eba:3", "srl:2", "rom:2", "fe:2"):
+    for word in ("pcs:3", "cosserat:3", "pseudo_rigid:2", "polynomial:2", "finite_element:2"):
         spec = with_rod_model(load("cantilever"), "rod", word)
         names = [x for c in rod_coordinates(flatten(spec)) for x in ((f"{c.name}.qw",) if c.is_rotation else (c.name,))]
         found = derive(spec).coordinates
@@ -65,13 +65,13 @@ def test_the_tie_holds():
     [
         ("initial: {'bend_y[4]': 1}", "has no coordinate 'bend_y\\[4\\]'"),
         ("initial: {'bend_y[1]': 1 m}", "expected a curvature"),
-        ("model: {kind: eba, elements: 3}, initial: {'section[1].orientation': 1}", "no coordinate 'arm.bend_y"),
+        ("model: {kind: cosserat, elements: 3}, initial: {'section[1].orientation': 1}", "no coordinate 'arm.bend_y"),
     ],
 )
 def test_what_is_not_there_is_named(extra, message):
     text = ROD.replace(
-        "model: {kind: ebr, elements: 3}, EXTRA",
-        extra if "model" in extra else f"model: {{kind: ebr, elements: 3}}, {extra}",
+        "model: {kind: pcs, elements: 3}, EXTRA",
+        extra if "model" in extra else f"model: {{kind: pcs, elements: 3}}, {extra}",
     )
     with pytest.raises(SpecError, match=message):
         load_text(text)
@@ -82,7 +82,7 @@ def test_rotations_have_no_single_value():
         ROD.split("bodies")[0]
         + """
 rods:
-  arm: {length: 0.3 m, section: round, material: rubber, model: {kind: eba, elements: 2}}
+  arm: {length: 0.3 m, section: round, material: rubber, model: {kind: cosserat, elements: 2}}
 """
     )
     assert np.all(np.isfinite(derive(text).initial_state().q))
@@ -95,7 +95,7 @@ rods:
     length: 0.3 m
     section: round
     material: rubber
-    model: {kind: eba, elements: 2}
+    model: {kind: cosserat, elements: 2}
     initial: {'section[1].orientation': 1}
 """
         )

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import SpecError, derive, load_text, modes
 from pliant.equations.kernel import frame_force_kernels
-from pliant.rod.fe_mass import DRAG
+from pliant.rod.finite_element_mass import DRAG
 
 ROD = """
 pliant: 1
@@ -26,7 +26,7 @@ def rod(kind, rayleigh, joint=CLAMPED):
 
 
 @pytest.mark.parametrize(
-    "kind", ["fe, elements: 6, plane: yz", "ebr, elements: 6", "timoshenko, elements: 6, plane: yz"]
+    "kind", ["finite_element, elements: 6, plane: yz", "pcs, elements: 6", "timoshenko, elements: 6, plane: yz"]
 )
 def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
     found = modes(rod(kind, "{ratio: 0.02, modes: [1, 2]}"), count=3)
@@ -41,7 +41,11 @@ def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["fe, elements: 4", "fe, elements: 6, plane: yz, mass: lumped", "timoshenko, elements: 4, plane: yz, mass: linear"],
+    [
+        "finite_element, elements: 4",
+        "finite_element, elements: 6, plane: yz, mass: lumped",
+        "timoshenko, elements: 4, plane: yz, mass: linear",
+    ],
 )
 def test_alpha_and_beta_act_by_themselves(kind):
     by_mass, by_stiffness = modes(rod(kind, "{alpha: =alpha}"), count=3), modes(rod(kind, "{beta: 1 ms}"), count=3)
@@ -52,7 +56,7 @@ def test_alpha_and_beta_act_by_themselves(kind):
 
 
 def test_turning_of_the_whole_rod_is_not_damped():
-    eqs = rod("ebr, elements: 3", "{ratio: 0.05, modes: [1, 2]}", TURNING)
+    eqs = rod("pcs, elements: 3", "{ratio: 0.05, modes: [1, 2]}", TURNING)
     q, v = eqs.initial_state()
     v[eqs.rates.index("turn")] = 10.0
     assert eqs.energy(q, v).kinetic > 0.01
@@ -89,11 +93,11 @@ def test_drag_of_elements_knows_no_common_motion():
 )
 def test_faults_are_said_clearly(rayleigh, message):
     with pytest.raises(SpecError) as caught:
-        load_text(ROD.replace("KIND", "ebr").replace("RAYLEIGH", rayleigh).replace("JOINT", CLAMPED))
+        load_text(ROD.replace("KIND", "pcs").replace("RAYLEIGH", rayleigh).replace("JOINT", CLAMPED))
     assert any(message in str(fault.message) for fault in caught.value.faults)
 
 
-@pytest.mark.parametrize("kind", ["cc", "cog"])
+@pytest.mark.parametrize("kind", ["pcc", "pcc_cog"])
 def test_arcs_refuse_it(kind):
     with pytest.raises(SpecError, match="circular arcs take no Rayleigh damping"):
         rod(kind, "{alpha: =alpha}")

@@ -9,14 +9,16 @@ from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernel
 from pliant.formula.base import Effect, force_from_deformation
 from pliant.formula.relative import relative_force
 from pliant.geometry import se3, so3
+from pliant.language.aliases import ALIASES
 from pliant.language.faults import SpecError
-from pliant.rod import Eba, Ebr, Rom
-from pliant.rod.eba import element_force
+from pliant.rod import Cosserat, Pcs, Polynomial
+from pliant.rod.cosserat import element_force
+from pliant.rod.rod import Rod
 from pliant.rod.segments import section_force
 from pliant.spec import flatten
 from pliant.spec.rod_switch import with_rod_model
 
-KINDS = ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "cc:4", "cog:4"]
+KINDS = ["pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "pcc:4", "pcc_cog:4"]
 
 ROD = """
 pliant: 1
@@ -64,7 +66,9 @@ def test_a_rod_rests_in_its_unstressed_shape(word):
     assert eqs.frame("arm.tip", q).rotation == pytest.approx(np.asarray(R), abs=1e-12)
 
 
-@pytest.mark.parametrize("word", ["ebr:16", "eba:16", "fe:4", "srl:16", "rom:4", "timoshenko:16", "cc:16"])
+@pytest.mark.parametrize(
+    "word", ["pcs:16", "cosserat:16", "finite_element:4", "pseudo_rigid:16", "polynomial:4", "timoshenko:16", "pcc:16"]
+)
 def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
     eqs = rod(word, section="[round, thin]")
     found = equilibrium(eqs, parameters={"pull": 1.0})
@@ -75,7 +79,7 @@ def test_a_tapered_rod_stretches_more_where_it_is_thin(word):
     assert np.all(np.linalg.eigvalsh(mass.toarray()) > 0)
 
 
-@pytest.mark.parametrize("word", [*KINDS, "eba:1", "fe:1", "srl:1", "timoshenko:3"])
+@pytest.mark.parametrize("word", [*KINDS, "cosserat:1", "finite_element:1", "pseudo_rigid:1", "timoshenko:3"])
 def test_frames_stand_where_they_are_said_to(word):
     eqs = rod(word)
     for length in (0.3, 0.5):
@@ -91,10 +95,10 @@ def test_frames_stand_where_they_are_said_to(word):
 
 
 def test_every_frame_is_a_section_of_eba_and_elements_are_as_asked():
-    names = rod("eba:9").coordinates
+    names = rod("cosserat:9").coordinates
     assert len({name.partition("]")[0] for name in names}) == 9
     # one element cannot have a section inside: there is one more
-    assert len({name.partition("]")[0] for name in rod("eba:1").coordinates}) == 2
+    assert len({name.partition("]")[0] for name in rod("cosserat:1").coordinates}) == 2
 
 
 @pytest.mark.parametrize("law", ["linear", "neo_hookean"])
@@ -115,7 +119,7 @@ def test_section_forces_are_slopes_of_the_energy(law):
 def test_neo_hookean_pull():
     eqs = derive(
         with_rod_model(
-            load_text(ROD.replace("SECTION", "round").replace("EXTRA", ", law: neo_hookean")), "arm", "eba:3"
+            load_text(ROD.replace("SECTION", "round").replace("EXTRA", ", law: neo_hookean")), "arm", "cosserat:3"
         )
     )
     pull, EA = 60.0, 200e3 * np.pi * 0.015**2
@@ -123,7 +127,7 @@ def test_neo_hookean_pull():
     assert EA / 3 * (stretch - 1 / stretch**2) == pytest.approx(pull, rel=1e-8)
 
 
-@pytest.mark.parametrize("word", ["eba:3", "ebr:3", "rom:2"])
+@pytest.mark.parametrize("word", ["cosserat:3", "pcs:3", "polynomial:2"])
 def test_mean_stretch_as_published(word):
     """At rest, radii by 1/sqrt(x), E by 1/x and the length by x leave EA / x^2 on the strain (x - 1) / x."""
     text = ROD.replace("SECTION", "round").replace("EXTRA", ", law: mean_stretch")
@@ -194,20 +198,40 @@ def test_kernels_of_elements_stay_small(map):
 
 def test_switching_says_what_is_wrong():
     spec = load("cantilever")
-    assert with_rod_model(spec, "rod", "eba:7").rods["rod"].model == Eba(elements=7)
-    assert with_rod_model(spec, "rod", "rom:2").rods["rod"].model == Rom(order=2)
+    assert with_rod_model(spec, "rod", "cosserat:7").rods["rod"].model == Cosserat(elements=7)
+    assert with_rod_model(spec, "rod", "polynomial:2").rods["rod"].model == Polynomial(order=2)
     for rod_name, word, message in (
-        ("rod", "ebx:3", "did you mean 'eb"),
-        ("rod", "rom:0", "order"),
-        ("rod", "eba:many", "whole number"),
-        ("rods", "eba:3", "did you mean 'rod'"),
+        ("rod", "ebx:3", "did you mean 'pcs'"),
+        ("rod", "polynomial:0", "order"),
+        ("rod", "cosserat:many", "whole number"),
+        ("rods", "cosserat:3", "did you mean 'rod'"),
     ):
         with pytest.raises(ValueError, match=message):
             with_rod_model(spec, rod_name, word)
 
 
+@pytest.mark.parametrize(("alias", "kind"), ALIASES.items())
+def test_short_names_are_aliases(alias, kind):
+    """In text, defaults, variants, Python and words alike; what is written back is the one name."""
+    text = ROD.replace("SECTION", "round") + "defaults: {rods: {model: {kind: KIND}}}\n"
+    text = text.replace("EXTRA", ", model: {kind: KIND}") + "variants: {other: {rods: {arm: {model: {kind: KIND}}}}}\n"
+    spec = load_text(text.replace("KIND", alias))
+    assert spec == load_text(text.replace("KIND", kind))
+    assert spec.rods["arm"].model.kind == kind
+    assert f"kind: {alias}}}" not in dump(spec)
+    assert load_text(dump(spec)) == spec
+    assert with_rod_model(spec, "arm", f"{alias}:2") == with_rod_model(spec, "arm", f"{kind}:2")
+    assert Rod(length=1, section=("round",), material=("rubber",), model={"kind": alias}).model.kind == kind
+
+
+def test_an_alias_keeps_the_options_of_its_kind():
+    """A default of the same kind by its other name is merged, not replaced."""
+    text = ROD.replace("SECTION", "round") + "defaults: {rods: {model: {kind: pcs, elements: 7}}}\n"
+    assert load_text(text.replace("EXTRA", ", model: {kind: ebr}")).rods["arm"].model == Pcs(elements=7)
+
+
 def test_order_zero_is_refused_with_its_place():
-    text = ROD.replace("SECTION", "round").replace("EXTRA", ", model: {kind: rom, order: 0}")
+    text = ROD.replace("SECTION", "round").replace("EXTRA", ", model: {kind: polynomial, order: 0}")
     with pytest.raises(SpecError, match="order"):
         load_text(text)
 
@@ -215,9 +239,9 @@ def test_order_zero_is_refused_with_its_place():
 def test_a_model_switched_in_python_is_written_and_overrides_defaults():
     """The kind of a model made in Python is part of the text, and no option of a default of another kind stays."""
     text = (
-        ROD.replace("SECTION", "round").replace("EXTRA", "") + "defaults: {rods: {model: {kind: ebr, elements: 7}}}\n"
+        ROD.replace("SECTION", "round").replace("EXTRA", "") + "defaults: {rods: {model: {kind: pcs, elements: 7}}}\n"
     )
-    for word, model in (("rom:2", Rom(order=2)), ("eba", Eba()), ("ebr:3", Ebr(elements=3))):
+    for word, model in (("polynomial:2", Polynomial(order=2)), ("cosserat", Cosserat()), ("pcs:3", Pcs(elements=3))):
         switched = with_rod_model(load_text(text), "arm", word)
         assert switched.rods["arm"].model == model
         assert load_text(dump(switched)).rods["arm"].model == model
@@ -229,14 +253,14 @@ def test_a_rod_with_more_elements_than_asked_for_says_so_and_is_named_truly():
     from pliant.spec.rod_coordinates import rod_coordinates
 
     spec = load("trunk")
-    coarse = with_rod_model(spec, "upper", "eba:3")
+    coarse = with_rod_model(spec, "upper", "cosserat:3")
     model = derive(coarse).model
     assert model.rod_elements == {"upper": 10}
     assert model.notes == (
         "the rod 'upper' has 10 elements where 3 were asked for: every frame and eyelet along it is the end of one",
     )
     assert derive(spec).model.notes == ()
-    assert derive(with_rod_model(spec, "upper", "eba:12")).model.notes == ()
+    assert derive(with_rod_model(spec, "upper", "cosserat:12")).model.notes == ()
     assert sum(x.rod == "upper" for x in rod_coordinates(flatten(coarse))) == 4 * 10
-    rows = compare(spec, "upper", ["eba:3", "ebr:3"], until=1e-3, static_at=[])
-    assert [row.rod for row in rows] == ["eba:10", "ebr:3"]
+    rows = compare(spec, "upper", ["eba:3", "pcs:3"], until=1e-3, static_at=[])
+    assert [row.rod for row in rows] == ["cosserat:10", "pcs:3"]

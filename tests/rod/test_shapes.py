@@ -27,8 +27,8 @@ POSES = """shape: {type: poses, poses: [{at: 0}, {at: 0.12 m, position: [0, 1 cm
   {at: 0.3 m, position: [5 cm, 3 cm, 27 cm], rotation: [{axis: y, angle: 40 deg}, {axis: z, angle: 30 deg}]}]}"""
 SHAPES = {"arc": ARC, "helix": HELIX, "points": POINTS, "poses": POSES}
 
-KINDS = ["ebr:6", "eba:6", "srl:6", "rom:6", "fe:6"]
-PUBLISHED = ["ebr:6", "eba:6", "srl:6"]
+KINDS = ["pcs:6", "cosserat:6", "pseudo_rigid:6", "polynomial:6", "finite_element:6"]
+PUBLISHED = ["pcs:6", "cosserat:6", "pseudo_rigid:6"]
 
 
 def rod(word, shape, extra="", **changes):
@@ -73,7 +73,7 @@ def test_so_it_does_with_the_published_maps(word):
 def test_it_stands_on_the_exact_curve(word):
     # sections of segments and nodes are on the curve; a frame inside a rigid link is off by the sagitta of a link
     curvature, link = 22.3, LENGTH / 6
-    within = {"srl:6": curvature * (0.4 * link) ** 2 / 2, "rom:6": 1e-3}.get(word, 1e-12)
+    within = {"pseudo_rigid:6": curvature * (0.4 * link) ** 2 / 2, "polynomial:6": 1e-3}.get(word, 1e-12)
     for shape, curve in ((ARC, on_arc), (HELIX, on_helix)):
         eqs = rod(word, shape)
         q = eqs.initial_state().q
@@ -87,7 +87,7 @@ def test_it_stands_on_the_exact_curve(word):
 
 def test_a_left_handed_helix_mirrors_the_right_handed_one():
     q = [
-        rod("ebr:4", f"shape: {{type: helix, radius: 3 cm, pitch: 12 cm, hand: {hand}}}") for hand in ("right", "left")
+        rod("pcs:4", f"shape: {{type: helix, radius: 3 cm, pitch: 12 cm, hand: {hand}}}") for hand in ("right", "left")
     ]
     a, b = (eqs.frame("arm.tip", eqs.initial_state().q).position for eqs in q)
     assert b == pytest.approx(a * [1, -1, 1], abs=1e-12)
@@ -102,10 +102,10 @@ def test_the_moment_that_straightens_an_arc_is_exact(word):
     found = equilibrium(eqs, parameters={"moment": EI * angle / LENGTH})
     assert found.status == "converged"
     # links stand on the arc with their ends, and are longer than its sixth by theta^2 / 12
-    within = {"srl:6": 1.01 * (angle / 6) ** 2 / 12 * LENGTH, "rom:6": 1e-6}.get(word, 1e-9)
+    within = {"pseudo_rigid:6": 1.01 * (angle / 6) ** 2 / 12 * LENGTH, "polynomial:6": 1e-6}.get(word, 1e-9)
     assert found.frames["arm.tip"].position == pytest.approx([0, 0, LENGTH], abs=within)
     energy = eqs.energy(found.q, np.zeros(len(eqs.rates)), parameters={"moment": EI * angle / LENGTH}).potential
-    assert energy == pytest.approx(EI * angle**2 / (2 * LENGTH), rel=1e-4 if word == "rom:6" else 1e-9)
+    assert energy == pytest.approx(EI * angle**2 / (2 * LENGTH), rel=1e-4 if word == "polynomial:6" else 1e-9)
 
 
 @pytest.mark.parametrize("word", KINDS)
@@ -114,31 +114,31 @@ def test_a_straight_rod_bent_into_an_arc_springs_back(word):
     eqs = rod(word, ARC + ", stress_free: false")
     q, v = eqs.initial_state()
     assert eqs.frame("arm.tip", q).position == pytest.approx(on_arc(LENGTH), abs=1e-12)
-    if "srl" not in word:  # its links are longer than the arc: they start stretched
+    if "pseudo_rigid" not in word:  # its links are longer than the arc: they start stretched
         assert eqs.energy(q, v).potential == pytest.approx(EI * angle**2 / (2 * LENGTH), rel=1e-4)
     assert equilibrium(eqs).frames["arm.tip"].position == pytest.approx([0, 0, LENGTH], abs=1e-8)
 
 
 def test_rest_strains_may_differ_from_the_shape():
     # bent to one side, free of stress on the other: the rod goes there
-    eqs = rod("ebr:4", ARC + ", stress_free: false, rest: [0, 0, 0, 0, -2, 0]")
+    eqs = rod("pcs:4", ARC + ", stress_free: false, rest: [0, 0, 0, 0, -2, 0]")
     angle = -2 * LENGTH
     expected = [-(1 - np.cos(angle)) / 2, 0, np.sin(-angle) / 2]
     assert equilibrium(eqs).frames["arm.tip"].position == pytest.approx(expected, abs=1e-9)
     # straight at the start, though free of stress when bent
-    straight = rod("eba:4", "stress_free: false, rest: [0, 0, 0, 0, -2, 0]")
+    straight = rod("cosserat:4", "stress_free: false, rest: [0, 0, 0, 0, -2, 0]")
     assert straight.frame("arm.tip", straight.initial_state().q).position == pytest.approx([0, 0, LENGTH], abs=1e-12)
     assert equilibrium(straight).frames["arm.tip"].position == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_shape_follows_parameters():
-    eqs = rod("ebr:4", ARC)
+    eqs = rod("pcs:4", ARC)
     for angle in (0.3, 1.0):
         q = eqs.initial_state({"angle": angle}).q
         assert eqs.frame("arm.tip", q, parameters={"angle": angle}).position == pytest.approx(on_arc(LENGTH, angle))
 
 
-@pytest.mark.parametrize("word", ["ebr:12", "eba:12", "rom:6"])
+@pytest.mark.parametrize("word", ["pcs:12", "cosserat:12", "polynomial:6"])
 def test_a_spring_of_many_turns_rests(word):
     shape = "shape: {type: helix, radius: 1 cm, turns: 3}"
     force, energy = imbalance(rod(word, shape))
@@ -149,7 +149,7 @@ def test_a_spring_of_many_turns_rests(word):
 def test_all_models_of_a_bent_helix_agree():
     tips = []
     # second, second and first order in the number of elements; polynomials are the most accurate
-    for word in ("rom:6", "ebr:32", "eba:32", "srl:64"):
+    for word in ("polynomial:6", "pcs:32", "cosserat:32", "pseudo_rigid:64"):
         eqs = rod(word, HELIX)
         found = equilibrium(eqs, parameters={"moment": 0.02})
         assert found.status == "converged"

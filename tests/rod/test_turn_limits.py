@@ -5,7 +5,7 @@ import pytest
 
 from pliant import derive, equilibrium, load, load_text
 from pliant.language.faults import SpecError
-from pliant.rod.rom import radau
+from pliant.rod.polynomial import radau
 from pliant.solve.validity import turn_limit_warnings
 from pliant.spec.rod_switch import parse_rod_model, with_rod_model
 
@@ -30,8 +30,8 @@ def bent(eqs, angle):
 # a section's quaternion in world axes after a quarter turn about y; the vector part of one against the base
 TURNED = (lambda x: np.cos(np.pi / 4 + x), lambda x: 0.0, lambda x: np.sin(np.pi / 4 + x), lambda x: 0.0)
 PLACES = {
-    "eba": lambda eqs: {f"rod.section[{k}].orientation.qw": (TURNED, k / 2) for k in (1, 2)},
-    "rom": lambda eqs: {
+    "cosserat": lambda eqs: {f"rod.section[{k}].orientation.qw": (TURNED, k / 2) for k in (1, 2)},
+    "polynomial": lambda eqs: {
         f"rod.quaternion_y[{k + 1}]": ((np.sin,), x)
         for k, x in enumerate(radau(eqs.model.spec.rods["rod"].model.order))
     },
@@ -40,7 +40,10 @@ PLACES = {
 
 @pytest.mark.parametrize(
     ("word", "changes", "total", "hint"),
-    [("eba:2", {}, 2 * np.pi, "use more elements"), ("rom:4", {"orientation": "three"}, np.pi, "orientation: four")],
+    [
+        ("cosserat:2", {}, 2 * np.pi, "use more elements"),
+        ("polynomial:4", {"orientation": "three"}, np.pi, "orientation: four"),
+    ],
 )
 def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
     eqs = cantilever(word, **changes)
@@ -52,7 +55,7 @@ def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
 
 
 def test_an_equilibrium_near_the_end_says_so():
-    eqs = cantilever("eba:1")
+    eqs = cantilever("cosserat:1")
     found = equilibrium(eqs, parameters={"tip_moment": 0.97 * np.pi * BENDING})
     assert found.status == "converged"
     assert "turns by 175 deg" in found.message
@@ -70,15 +73,17 @@ rods: {coil: {length: 0.3 m, section: wire, material: steel, shape: {type: helix
 @pytest.mark.parametrize(
     ("word", "changes", "message"),
     [
-        ("eba:6", {}, "180 deg"),
-        ("fe:4", {}, "180 deg"),
-        ("srl:10", {}, "90 deg"),
-        ("rom:8", {"orientation": "three"}, "180 deg"),
+        ("cosserat:6", {}, "180 deg"),
+        ("finite_element:4", {}, "180 deg"),
+        ("pseudo_rigid:10", {}, "90 deg"),
+        ("polynomial:8", {"orientation": "three"}, "180 deg"),
     ],
 )
 def test_a_shape_that_turns_too_far_is_refused(word, changes, message):
     model = parse_rod_model(word).model_copy(update=changes)
     with pytest.raises(SpecError, match=message):
         derive(with_rod_model(load_text(COIL), "coil", model))
-    finer = with_rod_model(load_text(COIL), "coil", "rom:8" if "rom" in word else f"{word.partition(':')[0]}:16")
+    finer = with_rod_model(
+        load_text(COIL), "coil", "polynomial:8" if "polynomial" in word else f"{word.partition(':')[0]}:16"
+    )
     assert derive(finer).rates

@@ -27,6 +27,12 @@ def test_it_accepts_bundled_robots(name: str) -> None:
     VALIDATOR.validate(data)
 
 
+@pytest.mark.parametrize(("kind", "accepted"), [("pcs", True), ("ebr", True), ("ebx", False), ("timoshenko", True)])
+def test_it_knows_the_aliases_of_rod_models(kind: str, accepted: bool) -> None:
+    data = {"pliant": 1, "rods": {"arm": {"length": 1, "section": "round", "material": "gum", "model": {"kind": kind}}}}
+    assert VALIDATOR.is_valid(data) is accepted
+
+
 def test_it_accepts_the_examples() -> None:
     for example in examples(PAGE.read_text(encoding="utf-8")):
         data = parse_yaml(example, "example").plain()

@@ -39,7 +39,7 @@ outputs:
   line_rate: {tendon: line, quantity: rate}
   line_tension: {tendon: line, quantity: tension}
 """
-KINDS = ["ebr:3", "eba:3", "srl:3", "rom:2", "fe:2"]
+KINDS = ["pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:2", "finite_element:2"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -96,7 +96,7 @@ def test_robots_with_tendons_are_as_casadi_says(mixed):
 
 def test_energy_is_conserved_while_a_winch_turns():
     """Total energy changes by what the tension and the winch supply and the dampers take, and by nothing else."""
-    spec = with_rod_model(load_text(MIXED), "arm", "ebr:3").replace(
+    spec = with_rod_model(load_text(MIXED), "arm", "pcs:3").replace(
         inputs={"wound": "=6 mm + 3 mm*sin(9*t)", "pull": "=1.5 N*(1 + 0.5*cos(7*t))"}
     )
     run = simulate(derive(spec), 0.05, method=Rosenbrock(rtol=1e-7))
@@ -281,13 +281,13 @@ def test_trunk_bends_to_the_side_that_is_pulled():
 def test_trunk_in_all_rod_models():
     """Five segments or their like: the tip within a millimetre of that of fine finite elements."""
     tips = {}
-    for word in ("fe:8", "ebr:5", "eba:5", "srl:8", "rom:2"):
+    for word in ("finite_element:8", "pcs:5", "cosserat:5", "pseudo_rigid:8", "polynomial:2"):
         spec = with_rod_model(with_rod_model(load("trunk"), "upper", word), "lower", word)
         found = equilibrium(derive(spec), inputs={"near1": 5.0, "far2": 3.0})
         tips[word] = np.array(found.outputs["tip"])
-    assert np.linalg.norm(tips["fe:8"] - [0, 0, -0.42]) > 0.03
+    assert np.linalg.norm(tips["finite_element:8"] - [0, 0, -0.42]) > 0.03
     for word, tip in tips.items():
-        assert np.linalg.norm(tip - tips["fe:8"]) < 1e-3, word
+        assert np.linalg.norm(tip - tips["finite_element:8"]) < 1e-3, word
 
 
 def test_trunk_wound_in_moves_and_its_linearization_has_inputs():

@@ -56,7 +56,7 @@ def discrete_strains(pull, offset, pieces):
     return fsolve(forces, [-pull / EA, pull * offset / EI], xtol=1e-13)
 
 
-@pytest.mark.parametrize("word", ["ebr:4", "eba:4"])
+@pytest.mark.parametrize("word", ["pcs:4", "cosserat:4"])
 def test_a_rod_of_constant_strain_meets_the_exact_answer_for_its_eyelets(word):
     offset, pull = 15e-3, 3.0
     found = rest(word, f"{{rod: arm, offset: [{offset}, 0], eyelets: 5}}", pull)
@@ -73,7 +73,7 @@ def test_with_many_eyelets_the_moment_is_tension_times_offset():
     bend = pull * offset / EI
     errors, predicted = [], []
     for pieces in (8, 16, 32):
-        found = rest(f"ebr:{pieces}", f"{{rod: arm, offset: [{offset}, 0], eyelets: {pieces + 1}}}", pull)
+        found = rest(f"pcs:{pieces}", f"{{rod: arm, offset: [{offset}, 0], eyelets: {pieces + 1}}}", pull)
         errors.append(turned(found) / LENGTH / bend - 1)
         tendon = 1 - pull / EA - bend * offset  # length of the line over that of the rod
         predicted.append((bend * LENGTH / pieces) ** 2 * (tendon / (12 * bend * offset) - 1 / 24))
@@ -85,12 +85,12 @@ def test_with_many_eyelets_the_moment_is_tension_times_offset():
 
 def test_where_the_line_is_the_rod_is_short():
     """Eyelets at offset +x, so the rod bends towards +x and the line's side is the inner one."""
-    found = rest("ebr:4", "{rod: arm, offset: [15 mm, 0]}", 1.0)
+    found = rest("pcs:4", "{rod: arm, offset: [15 mm, 0]}", 1.0)
     assert found.frames["arm.tip"].position[0] > 0.02
     assert found.outputs["length"] < LENGTH * (1 - 1.0 * 15e-3**2 / EI * 0.9)
 
 
-@pytest.mark.parametrize("word", ["ebr:8", "eba:8", "srl:8", "rom:4", "fe:4"])
+@pytest.mark.parametrize("word", ["pcs:8", "cosserat:8", "pseudo_rigid:8", "polynomial:4", "finite_element:4"])
 def test_a_helix_twists_the_rod_and_shortens_it(word):
     """Under a small tension T a helix of slope a = 2 pi turns / length at radius r gives, with c = 1/sqrt(1 + (r a)^2),
     the torque -T r^2 a c and the compression T c. A whole number of turns bends one way as much as the other."""
@@ -108,8 +108,8 @@ def test_all_rod_models_agree_as_they_are_refined():
     """Bending, twist and shortening at once; the same eyelets for all."""
     route = "{rod: arm, points: [{at: 0, offset: [15 mm, 0]}, {at: 0.3, offset: [0, 15 mm]}], between: 5}, arm.tip"
     tips = {}
-    for word in ("ebr:20", "eba:20", "srl:40", "rom:6", "fe:10"):
+    for word in ("pcs:20", "cosserat:20", "pseudo_rigid:40", "polynomial:6", "finite_element:10"):
         tips[word] = rest(word, route, 1.5).frames["arm.tip"].position
-    assert np.linalg.norm(tips["ebr:20"] - [0, 0, LENGTH]) > 0.1 * LENGTH
+    assert np.linalg.norm(tips["pcs:20"] - [0, 0, LENGTH]) > 0.1 * LENGTH
     for word, tip in tips.items():
-        assert np.linalg.norm(tip - tips["ebr:20"]) < 5e-3 * LENGTH, word
+        assert np.linalg.norm(tip - tips["pcs:20"]) < 5e-3 * LENGTH, word

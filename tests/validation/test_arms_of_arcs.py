@@ -38,25 +38,25 @@ def rest_tip(word: str, **options: Any) -> np.ndarray:
 
 def test_without_weight_pressure_makes_circles():
     """Pressures put the same moment and force on every section of a rod: every model that has circles is exact."""
-    arcs = rest_tip("cc", weightless=True)
+    arcs = rest_tip("pcc", weightless=True)
     assert np.linalg.norm(arcs - [0, 0, 0.45]) > 0.1
-    for word in ("cog", "eba:8"):
+    for word in ("pcc_cog", "cosserat:8"):
         np.testing.assert_allclose(rest_tip(word, weightless=True), arcs, atol=1e-9)
 
 
 def test_weight_twists_the_pneumatic_arm_and_bends_it_unevenly():
     """With weight arcs differ from a rod by twist, which they do not have, and by curvature that varies along a section."""
-    arcs, rod = rest_tip("cc"), rest_tip("eba:8")
+    arcs, rod = rest_tip("pcc"), rest_tip("cosserat:8")
     # masses differ, weights do not
-    np.testing.assert_allclose(rest_tip("cog"), arcs, atol=1e-8)
+    np.testing.assert_allclose(rest_tip("pcc_cog"), arcs, atol=1e-8)
     apart = np.linalg.norm(rod - arcs)
     assert 0.010 < apart < 0.020
     # twist makes most of it, shear next to nothing
-    assert np.linalg.norm(rest_tip("eba:8", twist=STIFF) - arcs) < 0.35 * apart
-    assert np.linalg.norm(rest_tip("eba:8", shear=STIFF) - rod) < 0.05 * apart
+    assert np.linalg.norm(rest_tip("cosserat:8", twist=STIFF) - arcs) < 0.35 * apart
+    assert np.linalg.norm(rest_tip("cosserat:8", shear=STIFF) - rod) < 0.05 * apart
     # without twist and shear, several arcs per section come to what the rod does
-    stiff = rest_tip("eba:8", shear=STIFF, twist=STIFF)
-    remain = [np.linalg.norm(rest_tip(word) - stiff) for word in ("cc", "cc:2", "cc:4")]
+    stiff = rest_tip("cosserat:8", shear=STIFF, twist=STIFF)
+    remain = [np.linalg.norm(rest_tip(word) - stiff) for word in ("pcc", "pcc:2", "pcc:4")]
     assert remain[2] < 0.001
     assert remain[0] > 3 * remain[1] > 6 * remain[2]
 

@@ -29,13 +29,13 @@ def test_the_case_is_large(exact):
 @pytest.mark.parametrize(
     ("kind", "map", "order"),
     [
-        ("ebr", "exponential", 2),
-        ("ebr", "published", 1),
-        ("eba", "logarithm", 2),
-        ("eba", "midpoint", 2),
-        ("eba", "published", 1),
-        ("srl", "midpoint", 1),
-        ("srl", "published", 1),
+        ("pcs", "exponential", 2),
+        ("pcs", "published", 1),
+        ("cosserat", "logarithm", 2),
+        ("cosserat", "midpoint", 2),
+        ("cosserat", "published", 1),
+        ("pseudo_rigid", "midpoint", 1),
+        ("pseudo_rigid", "published", 1),
     ],
 )
 def test_order_of_convergence(kind, map, order, exact):
@@ -50,36 +50,43 @@ def test_finite_elements_are_of_fourth_order(exact):
     tip = continuous_arm(0.5, light)
     sizes, found = (3, 6, 12, 24), []
     for n in sizes:
-        eqs = arm(f"fe:{n}")
+        eqs = arm(f"finite_element:{n}")
         found.append(np.linalg.norm(eqs.frame("arm.tip", static(eqs, {}, light), parameters=light).position - tip))
     assert np.log2(found[-2] / found[-1]) == pytest.approx(4, abs=0.2)
     # with weight too, until what shear and stretch change in where it acts is left (strains of half a per cent)
-    heavy = errors([f"fe:{n}" for n in sizes[:3]], exact)
+    heavy = errors([f"finite_element:{n}" for n in sizes[:3]], exact)
     assert np.all(heavy[:-1] / heavy[1:] > 2**3.5)
     # the second order of others is far behind: twice as many elements of theirs are ten times as far off
-    assert errors(["eba:24"], exact)[0] > 10 * heavy[2]
+    assert errors(["cosserat:24"], exact)[0] > 10 * heavy[2]
 
 
 def test_polynomials_converge_spectrally(exact):
-    found = errors([f"rom:{n}" for n in (1, 2, 3, 4)], exact)
+    found = errors([f"polynomial:{n}" for n in (1, 2, 3, 4)], exact)
     assert np.all(found[1:] < 0.25 * found[:-1])
     assert found[-1] < 2e-4
 
 
 def test_three_polynomials_are_as_good_below_half_a_turn(exact):
-    found = errors([f"rom:{n}" for n in (1, 2, 3, 4)], exact, orientation="three")
+    found = errors([f"polynomial:{n}" for n in (1, 2, 3, 4)], exact, orientation="three")
     assert np.all(found[1:] < 0.25 * found[:-1])
     assert found[-1] < 2e-4
 
 
 def test_published_polynomials_come_near_too(exact):
-    found = errors([f"rom:{n}" for n in (1, 2, 3, 4)], exact, map="published")
+    found = errors([f"polynomial:{n}" for n in (1, 2, 3, 4)], exact, map="published")
     assert np.all(found[1:] < 0.25 * found[:-1])
     assert found[-1] < 2e-4
 
 
 @pytest.mark.parametrize(
-    ("word", "tolerance"), [("ebr:24", 1e-3), ("eba:25", 1e-3), ("fe:10", 1e-3), ("srl:48", 5e-3), ("rom:4", 5e-4)]
+    ("word", "tolerance"),
+    [
+        ("pcs:24", 1e-3),
+        ("cosserat:25", 1e-3),
+        ("finite_element:10", 1e-3),
+        ("pseudo_rigid:48", 5e-3),
+        ("polynomial:4", 5e-4),
+    ],
 )
 def test_a_frame_between_the_ends(word, tolerance, exact):
     start = arm(word)

@@ -7,7 +7,7 @@ from rod_cases import BENDING, STIFF, arm, cantilever, static
 from pliant import derive, load_text, modes
 from pliant.spec.rod_switch import with_rod_model
 
-FINE = ["ebr:20", "eba:20", "fe:5", "srl:25", "rom:6"]
+FINE = ["pcs:20", "cosserat:20", "finite_element:5", "pseudo_rigid:25", "polynomial:6"]
 
 # P L^2 / EI: deflection and shortening over length, angle [rad]
 ELASTICA = {
@@ -33,7 +33,7 @@ def test_elastica(word):
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("word", ["ebr:8", "eba:8", "fe:3", "srl:8", "rom:6"])
+@pytest.mark.parametrize("word", ["pcs:8", "cosserat:8", "finite_element:3", "pseudo_rigid:8", "polynomial:6"])
 @pytest.mark.parametrize("turns", [0.3, 1.0])
 def test_a_tip_moment_rolls_the_rod_up(word, turns):
     eqs = cantilever(word)
@@ -42,12 +42,14 @@ def test_a_tip_moment_rolls_the_rod_up(word, turns):
     expected = np.array([np.sin(angle), 0, (1 - np.cos(angle))]) / angle
     found = tip(eqs, q, STIFF)
     # links are chords of the circle, second order in angle / N
-    tolerance = {"srl:8": angle**2 / (16 * 64), "rom:6": 2e-4}.get(word, 1e-9)
+    tolerance = {"pseudo_rigid:8": angle**2 / (16 * 64), "polynomial:6": 2e-4}.get(word, 1e-9)
     assert found.position == pytest.approx(expected, abs=tolerance)
     assert found.rotation[:, 2] == pytest.approx([np.cos(angle), 0, np.sin(angle)], abs=max(1e-8, tolerance))
 
 
-@pytest.mark.parametrize("word", ["ebr:30", "eba:30", "fe:8", "srl:30", "rom:6", "timoshenko:8"])
+@pytest.mark.parametrize(
+    "word", ["pcs:30", "cosserat:30", "finite_element:8", "pseudo_rigid:30", "polynomial:6", "timoshenko:8"]
+)
 def test_frequencies_of_a_clamped_beam(word):
     found = modes(cantilever(word), parameters=STIFF, count=6).frequencies
     b = np.array([1.875104, 4.694091, 7.854757])
@@ -71,7 +73,9 @@ loads: {twist: {frame: arm.tip, moment: [0, 0, =torque]}}
 """
 
 
-@pytest.mark.parametrize("word", ["ebr:6", "eba:6", "fe:6", "srl:6", "rom:3", "timoshenko:6"])
+@pytest.mark.parametrize(
+    "word", ["pcs:6", "cosserat:6", "finite_element:6", "pseudo_rigid:6", "polynomial:3", "timoshenko:6"]
+)
 def test_shaft_twist_and_hanging_stretch(word):
     eqs = arm(word, SHAFT)
     L, r, E, G, g = 0.4, 0.02, 100e3, 40e3, 9.81
@@ -99,7 +103,9 @@ rods: {arm: {parent: hub.below, rotation: [{axis: x, angle: 180 deg}], length: 6
 """
 
 
-@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "timoshenko:4"])
+@pytest.mark.parametrize(
+    "word", ["pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "timoshenko:4"]
+)
 def test_a_stiff_rod_on_a_moving_body_is_a_compound_pendulum(word):
     eqs = derive(with_rod_model(load_text(HINGED.replace("START", "0")), "arm", word))
     # at rest, not at the start: where sections have absolute poses, the pull of the weight is what brings them back
@@ -111,7 +117,9 @@ def test_a_stiff_rod_on_a_moving_body_is_a_compound_pendulum(word):
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("word", ["ebr:4", "eba:4", "fe:4", "srl:4", "rom:2", "timoshenko:4"])
+@pytest.mark.parametrize(
+    "word", ["pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "timoshenko:4"]
+)
 def test_a_rod_starts_where_its_moving_base_is(word):
     eqs = derive(with_rod_model(load_text(HINGED.replace("START", "90 deg")), "arm", word))
     q = eqs.initial_state().q

@@ -25,7 +25,7 @@ loads:
   inside: {frame: arm.inside, force: [=pull, 0, 0]}
 """
 # the number of elements, and what it may be off by: second order in its square, spectral for polynomials
-KINDS = {"ebr:16": 4e-3, "eba:16": 4e-3, "srl:16": 4e-3, "rom:4": 1e-3, "fe:16": 4e-3}
+KINDS = {"pcs:16": 4e-3, "cosserat:16": 4e-3, "pseudo_rigid:16": 4e-3, "polynomial:4": 1e-3, "finite_element:16": 4e-3}
 
 
 def rod(word, options="axes: world"):
@@ -91,7 +91,7 @@ def test_a_load_at_a_place_of_the_rod(word):
     expected = F * a**3 / (3 * EI) + F * a / GA + F * a**2 / (2 * EI) * (L - a)
     # polynomials smooth the corner in the moment; links carry it on the next one
     assert tip.position[0] == pytest.approx(
-        expected, rel={"rom:4": 0.03, "srl:16": 0.1, "ebr:16": 2e-2}.get(word, 5e-3)
+        expected, rel={"polynomial:4": 0.03, "pseudo_rigid:16": 0.1, "pcs:16": 2e-2}.get(word, 5e-3)
     )
 
 

@@ -6,12 +6,12 @@ from rod_cases import LOADS, arm, static
 
 from pliant import ExplicitRungeKutta, modes, simulate
 
-KINDS = {"ebr:16": {}, "eba:24": {}, "fe:12": {}, "srl:24": {}, "rom:4": {}}
+KINDS = {"pcs:16": {}, "cosserat:24": {}, "finite_element:12": {}, "pseudo_rigid:24": {}, "polynomial:4": {}}
 PULL = {"gravity": 2.0, "fx": -0.3, "fy": 0.6, "fz": 0.4}
 FORCES = {"gravity": 2.0, "fy": 0.3, "fz": 0.2, "mx": 0.05, "mz": 0.06}
 
 
-@pytest.mark.parametrize("word", ["ebr:3", "eba:4", "fe:4", "srl:4", "rom:2"])
+@pytest.mark.parametrize("word", ["pcs:3", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2"])
 def test_an_undamped_swing_keeps_its_energy(word):
     eqs = arm(word)
     run = simulate(

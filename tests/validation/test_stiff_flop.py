@@ -43,7 +43,13 @@ def test_the_answer_to_pressure_is_more_than_linear():
 
 
 def test_every_rod_model_follows_the_recording_without_fitting(recording):
-    rows = compare(load("stiff_flop"), "arm", ["ebr:3", "eba:3", "srl:3", "rom:3"], recording, window=(7.0, 54.0))
+    rows = compare(
+        load("stiff_flop"),
+        "arm",
+        ["pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3"],
+        recording,
+        window=(7.0, 54.0),
+    )
     for row in rows:
         assert row.mean_error_mm < 2.2, row.rod
         assert row.static_mean_error_mm < 2.2, row.rod
@@ -65,7 +71,14 @@ RESTS = {
 
 
 def test_nine_points_at_rest(recording):
-    rows = compare(load("stiff_flop"), "arm", ["eba:3", "srl:3"], recording, window=(7.0, 54.0), static_at=list(RESTS))
+    rows = compare(
+        load("stiff_flop"),
+        "arm",
+        ["cosserat:3", "pseudo_rigid:3"],
+        recording,
+        window=(7.0, 54.0),
+        static_at=list(RESTS),
+    )
     for row in rows:
         read = 1e-3 * np.array(list(RESTS.values()))
         expected = np.linalg.norm(row.static_path - read, axis=1).mean()
@@ -75,7 +88,7 @@ def test_nine_points_at_rest(recording):
 
 
 def test_a_fit_on_odd_cycles_holds_on_even_ones(recording):
-    eqs = derive(with_rod_model(load("stiff_flop"), "arm", "eba:3"))
+    eqs = derive(with_rod_model(load("stiff_flop"), "arm", "cosserat:3"))
     odd = cycles(recording, ["p1", "p2", "p3"]) % 2 == 1
     names = ["youngs_modulus", "damping_time", "chamber_offset"]
     found = fit(eqs, names, recording, use=odd, window=(7.0, 54.0))

@@ -97,7 +97,7 @@ def test_space_holds_both_planes():
     for plane in ("xz", "yz"):
         for x in modes(arm("timoshenko:6", BAR, plane=plane), count=6).frequencies:
             assert np.abs(space / x - 1).min() < 1e-8
-    assert modes(arm("fe:12", BAR), count=4).frequencies == pytest.approx(space[:4], rel=5e-3)
+    assert modes(arm("finite_element:12", BAR), count=4).frequencies == pytest.approx(space[:4], rel=5e-3)
 
 
 def test_torsion_is_that_of_linear_elements():
@@ -124,7 +124,7 @@ rods: {arm: {parent: hub, rotation: [{axis: x, angle: 180 deg}], length: 0.6 m, 
 
 def test_on_a_moving_base_it_moves_as_the_geometrically_exact_rod():
     angles = []
-    for word in ("timoshenko:3", "fe:3"):
+    for word in ("timoshenko:3", "finite_element:3"):
         run = simulate(arm(word, SWING, plane="xz"), 0.6, method=GeneralizedAlpha(step=1e-3), save_at=[0.2, 0.4, 0.6])
         assert run.status == "completed"
         angles.append(run.q[:, 0])
@@ -153,7 +153,7 @@ def test_damping_takes_what_stiffness_proportional_damping_must():
     shear = 10 * (1 + nu) / (12 + 11 * nu) * G * A
     stiffness = [shear, shear, E * A, E * b * h**3 / 12, E * h * b**3 / 12, 0]
     text = BAR.replace("material: steel", f"material: steel, damping: {[delay * k for k in stiffness]}")
-    for word in ("timoshenko:4", "fe:4"):
+    for word in ("timoshenko:4", "finite_element:4"):
         found = modes(arm(word, text, plane="xz"), count=2)
         assert found.damping_ratios == pytest.approx(np.pi * found.frequencies * delay, rel=1e-6)
 

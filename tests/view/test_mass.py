@@ -32,7 +32,7 @@ rods:
     section: [thick, thin]
     material: rubber
     shape: {type: arc, angle: 200 deg}
-    model: {kind: ebr, elements: 40, mass_points: 3}
+    model: {kind: pcs, elements: 40, mass_points: 3}
 """
 
 
@@ -61,7 +61,7 @@ def test_a_finer_model_of_the_rod_has_the_same_centre():
     from pliant.spec.rod_switch import with_rod_model
 
     spec = load_text(FLOATING)
-    assert np.array_equal(budget(spec).center, budget(with_rod_model(spec, "arm", "fe:3")).center)
+    assert np.array_equal(budget(spec).center, budget(with_rod_model(spec, "arm", "finite_element:3")).center)
 
 
 def test_everything_is_in_the_totals():
@@ -97,7 +97,7 @@ meshes:
 
 
 def test_clamped_rods_that_start_elsewhere_have_no_known_centre():
-    text = FLOATING.replace("ebr, elements: 40, mass_points: 3", "eba, elements: 4")
+    text = FLOATING.replace("pcs, elements: 40, mass_points: 3", "cosserat, elements: 4")
     spec = load_text(text.replace("parent: base", "parent: world") + "    initial: {'section[2].x': 0.1}\n")
     assert budget(spec).center is None
     assert "center of mass at the start" not in dict(overview(spec).totals)

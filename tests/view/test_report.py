@@ -25,7 +25,7 @@ parameters: {{length: {{value: 0.5 m, description: {json.dumps(HOSTILE)}}}}}
 sections: {{wire: {{shape: circle, radius: 2 cm}}}}
 materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
 rods:
-  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: ebr}}}}
+  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: pcs}}}}
 outputs:
   tip: {{frame: arm.tip}}
 """

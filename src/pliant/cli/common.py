@@ -31,7 +31,7 @@ Set: TypeAlias = Annotated[
 Variant: TypeAlias = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")]
 Rod: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=eba:10."),
+    typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=cosserat:10."),
 ]
 Folder: TypeAlias = Annotated[
     list[str] | None,

@@ -65,7 +65,7 @@ def compare(
     spec = load_model(model, settings=set, variant=variant, folders=folder)
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
-        raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=ebr:3,eba:5")
+        raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=pcs:3,cosserat:5")
     kinds = [kind.strip() for kind in listed.split(",") if kind.strip()]
     found = answering(
         lambda: run_comparison(

@@ -43,7 +43,7 @@ def load_model(
     for choice in rods or ():
         name, equals, kind = choice.partition("=")
         if not equals or not name.strip() or not kind.strip():
-            raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=eba:10")
+            raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=cosserat:10")
         try:
             spec = with_rod_model(spec, name.strip(), kind.strip())
         except ArgumentError as reason:

@@ -16,6 +16,7 @@ from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
 from pliant.language.scalar import AnySignal, Count, Scalar
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -114,12 +115,21 @@ constraints:
             start_axes = build.initial_pose(node_c)[0] @ axes[0]
             end_b = (end_b[0] @ start_b[0].T @ start_a[0], end_b[1])
             offset = build.entries(start_axes.T @ (start_b[1] - start_a[1]))
-        constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *build.entries(axes[0]), *offset]
+        constants = CONSTANTS.write(
+            first=build.pose_entries(end_a),
+            second=build.pose_entries(end_b),
+            axes=build.entries(axes[0]),
+            offset=offset,
+        )
         prescribed = self.position is not None or self.acceleration is not None
         kind = frame_constraint(self.rows, prescribed=prescribed)
         signals = self.prescribed(self.position) if self.position is not None else ()
         accelerations = self.prescribed(self.acceleration) if self.acceleration is not None else ()
         build.constraint(kind, [node_a, node_b, node_c], constants, signals, accelerations, name)
+
+
+CONSTANTS = Fields("first:pose", "second:pose", "axes:matrix", "offset:3")
+"""Placements of both ends, the axes in the third frame, offset of the displacement [m]."""
 
 
 @cache
@@ -129,27 +139,26 @@ def frame_constraint(rows: tuple[str, ...], *, prescribed: bool) -> FrameConstra
     Rotations that only have to vanish are written with sines (components of axes on one another), which stay smooth
     when the remaining free rotation turns any number of times. Rotations with a prescribed value are components of the
     rotation vector, valid below pi.
-
-    Constants: placements of both ends (12 each), the axes in the third frame (9), offset of the displacement (3).
     """
     turns = tuple(row for row in rows if row.startswith("r"))
 
     def attached(poses: Any, c: Any) -> list[AttachedVector]:
-        R_a, p_a = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
-        R_b, p_b = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
-        axes = poses[2][0] @ ca.reshape(c[24:33], 3, 3)
+        at = CONSTANTS.read(c)
+        R_a, p_a = se3.compose(poses[0], at.first)
+        R_b, p_b = se3.compose(poses[1], at.second)
+        axes = poses[2][0] @ at.axes
         points = [AttachedVector(0, p_a, True), AttachedVector(1, p_b, True)]
         columns = [(2, axes)] + ([(0, R_a), (1, R_b)] if turns else [])
         return points + [AttachedVector(frame, matrix[:, k], False) for frame, matrix in columns for k in range(3)]
 
     def value(z: Any, c: Any) -> Any:
         axes = ca.horzcat(*z[2:5])
-        displacement = axes.T @ (z[1] - z[0]) - c[33:36]
+        displacement = axes.T @ (z[1] - z[0]) - CONSTANTS.read(c).offset
         rotation = _rotation(axes, z[5:8], z[8:11], turns, prescribed) if turns else {}
         return ca.vertcat(*[rotation[row] if row in rotation else displacement["xyz".index(row)] for row in rows])
 
     name = "frames_" + "_".join(rows) + ("_prescribed" if prescribed else "")
-    return FrameConstraint(name, frames=3, constants=36, size=len(rows), attached=attached, value=value)
+    return FrameConstraint(name, frames=3, constants=CONSTANTS.size, size=len(rows), attached=attached, value=value)
 
 
 def _rotation(axes: Any, first: Any, second: Any, rows: tuple[str, ...], prescribed: bool) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import casadi as ca
 from pydantic import Field
 
-from pliant.contact.law import ContactSurface, contact_force
+from pliant.contact.law import CONSTANTS, ContactSurface, contact_force
 from pliant.contact.points import ContactPoint
 from pliant.geometry import se3
 from pliant.language.base import OneOrList, Problem, positive
@@ -70,17 +70,23 @@ class ContactBase(Placement):
         R, origin = se3.compose(pose, build.placement(self))
         form, axis, radius, half_length = self.surface(build)
         direction = R @ ca.vertcat(*build.direction(axis))
-        constants = [
-            build.value(self.point_radius),
-            *build.entries(origin),
-            *build.entries(direction),
-            radius,
-            half_length,
-            *map(build.value, (self.stiffness, self.damper, self.smoothing, self.friction, self.slip_speed)),
-        ]
+        constants = {
+            "point_radius": build.value(self.point_radius),
+            "origin": build.entries(origin),
+            "axis": build.entries(direction),
+            "radius": radius,
+            "half_length": half_length,
+            "stiffness": build.value(self.stiffness),
+            "damping": build.value(self.damper),
+            "smoothing": build.value(self.smoothing),
+            "friction": build.value(self.friction),
+            "slip_speed": build.value(self.slip_speed),
+        }
         kind = contact_force(form, with_friction=self.friction != 0)
         build.contact_forces[name] = [
-            build.system.frame_force(kind, (point_node, node), [*build.entries(place), *constants], 0, name)
+            build.system.frame_force(
+                kind, (point_node, node), CONSTANTS.write(point=build.entries(place), **constants), 0, name
+            )
             for item in self.points
             for point_node, place in item.found(build, node)
         ]

@@ -11,8 +11,13 @@ import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, one_sided
 from pliant.geometry.se3 import Pose
+from pliant.motion.fields import Fields
 
-CONSTANTS = 17
+CONSTANTS = Fields(
+    "point:3", "point_radius", "origin:3", "axis:3", "radius", "half_length",
+    "stiffness", "damping", "smoothing", "friction", "slip_speed",
+)  # fmt: skip
+"""The point in the first frame and its radius, the surface's origin, axis, radius and half length in the second; the law."""
 TINY_FORCE = 1e-12
 """Keeps a quotient of forces defined where there are none [N]."""
 
@@ -29,47 +34,45 @@ class ContactSurface:
     distance: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 
 
-def contact_law(depth: Any, rate: Any, c: Any) -> tuple[Any, Any, Any]:
+def contact_law(depth: Any, rate: Any, at: Any) -> tuple[Any, Any, Any]:
     """Normal force [N], stored energy [J] and dissipated power [W] at a depth [m] that grows by a rate [m/s].
 
     With the elastic force a and the damper's force b the whole is a + b; on the way out, where b is below zero, a^2/(a - b)
-    instead, which has the same slope at b = 0 and never pulls.
+    instead, which has the same slope at b = 0 and never pulls. `at`: `CONSTANTS` by name.
     """
-    counted, half_square, share = one_sided(depth, 1, c[14])
-    a, b = c[12] * counted, share * c[13] * rate
+    counted, half_square, share = one_sided(depth, 1, at.smoothing)
+    a, b = at.stiffness * counted, share * at.damping * rate
     force = ca.if_else(b >= 0, a + b, a * a / (a - ca.fmin(b, 0) + TINY_FORCE))
-    force = ca.if_else(c[13] == 0, a, force)
-    return force, c[12] * half_square, (force - a) * rate
+    force = ca.if_else(at.damping == 0, a, force)
+    return force, at.stiffness * half_square, (force - a) * rate
 
 
 @cache
 def contact_force(surface: ContactSurface, *, with_friction: bool) -> FrameForce:
-    """Force between a point of the first frame and a surface on the second.
-
-    Constants: the point in the first frame (3), its radius, the surface's origin (3) and axis (3) in the second frame, its
-    radius and half length, stiffness, damping coefficient, smoothing width, coefficient of friction, slip speed.
-    """
+    """Force between a point of the first frame and a surface on the second."""
 
     def effect(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
         (R_point, p_point), (R_surface, p_surface) = poses
-        center = p_point + R_point @ c[0:3]
-        outside, normal = surface.distance(center - p_surface - R_surface @ c[4:7], R_surface @ c[7:10], c[10], c[11])
+        at = CONSTANTS.read(c)
+        center = p_point + R_point @ at.point
+        away = center - p_surface - R_surface @ at.origin
+        outside, normal = surface.distance(away, R_surface @ at.axis, at.radius, at.half_length)
         # both sides act at one place, so that momentum is kept
-        place = center - c[3] * normal
+        place = center - at.point_radius * normal
         velocity = _velocity(twists[0], place) - _velocity(twists[1], place)
         along = ca.dot(normal, velocity)
-        pressing, energy, dissipation = contact_law(c[3] - outside, -along, c)
+        pressing, energy, dissipation = contact_law(at.point_radius - outside, -along, at)
         force = pressing * normal
         if with_friction:
             sliding = velocity - along * normal
-            rubbing = c[15] * pressing / ca.sqrt(ca.dot(sliding, sliding) + c[16] ** 2)
+            rubbing = at.friction * pressing / ca.sqrt(ca.dot(sliding, sliding) + at.slip_speed**2)
             force = force - rubbing * sliding
             dissipation = dissipation + rubbing * ca.dot(sliding, sliding)
         wrench = ca.vertcat(force, ca.cross(place, force))
         return Effect(ca.vertcat(wrench, -wrench), energy, dissipation)
 
     name = f"contact_{surface.name}{'_friction' if with_friction else ''}"
-    return FrameForce(name, frames=2, constants=CONSTANTS, signals=0, effect=effect)
+    return FrameForce(name, frames=2, constants=CONSTANTS.size, signals=0, effect=effect)
 
 
 def _velocity(twist: Any, place: Any) -> Any:

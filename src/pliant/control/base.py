@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, TypeAlias
 
@@ -14,12 +15,27 @@ from pydantic import Field, StrictBool
 from pliant.control.limits import Limits
 from pliant.control.task import Coordinates, FramePosition, Reference, Task
 from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.dimension import LENGTH, TIME, Dimension
 from pliant.language.names import CoordinateName, FrameName, InputName
 from pliant.language.scalar import AnySignal, Scalar, Time, Value
+from pliant.language.words import KeyPath
 from pliant.solve.motion.plant import Plant
 from pliant.solve.motion.sampled_control import Controller
 
 InputNames: TypeAlias = Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
+
+
+Dimensioned: TypeAlias = tuple[KeyPath, Scalar, Dimension | None]
+"""A value whose dimension the model decides: where it stands, what it is, and that dimension (None: unknown)."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Dimensions of a model's inputs, coordinates and outputs by name; those that only a built robot tells are missing."""
+
+    inputs: Mapping[str, Dimension]
+    coordinates: Mapping[str, Dimension]
+    outputs: Mapping[str, Dimension]
 
 
 class InputLimit(Part):
@@ -65,6 +81,14 @@ class ControllerBase(Part):
         if value(self.delay) < 0:
             yield ("delay",), "a delay cannot be negative", "use 0 for none"
 
+    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+        """Values whose dimensions are those of what they are about."""
+        for index, limit in enumerate(self.limits):
+            unit = known.inputs.get(limit.input)
+            for bound, expected in (("lower", unit), ("upper", unit), ("rate", None if unit is None else unit / TIME)):
+                if getattr(limit, bound) is not None:
+                    yield ("limits", index, bound), getattr(limit, bound), expected
+
     @abstractmethod
     def build(self, plant: Plant, name: str) -> Controller:
         """The controller, designed for this plant."""
@@ -109,6 +133,16 @@ class TaskController(ControllerBase):
         if len(self.path) != self.size:
             message = f"the path has {len(self.path)} values for {self.size} components"
             yield ("path",), message, "give one value or expression for each"
+
+    def followers(self, known: Known) -> list[Dimension | None]:
+        """Dimensions of what follows the path."""
+        return [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * len(self.components)
+
+    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+        """As for all controllers; the path is of what follows it."""
+        yield from super().dimensioned(known)
+        for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):
+            yield ("path", index), value, part
 
     def task(self) -> Task:
         """What follows the path."""

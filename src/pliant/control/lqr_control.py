@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.control.base import ControllerBase
+from pliant.control.base import ControllerBase, Dimensioned, Known
 from pliant.control.closed_loop import closed_loop
 from pliant.control.discrete import discretize
 from pliant.control.feedback import StateFeedback
@@ -134,6 +134,14 @@ class HeldPose(Part):
         if any(c not in "xyz" for c in self.components) or len(set(self.components)) != len(self.components):
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
 
+    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+        """Values of inputs and coordinates."""
+        for index, held in enumerate(self.inputs):
+            yield ("inputs", index, "value"), held.value, known.inputs.get(held.input)
+        for field in ("coordinates", "near"):
+            for index, given in enumerate(getattr(self, field)):
+                yield (field, index, "value"), given.value, known.coordinates.get(given.coordinate)
+
     def find(self, plant: Plant, use: tuple[str, ...] | None, limits: Limits) -> Equilibrium:
         """The pose, with its inputs."""
         eqs, number = plant.equations, plant.number
@@ -221,6 +229,17 @@ control:
             yield (), "nothing that the regulator should keep small has a weight", hint
         if self.keep is not None and self.below is not None:
             yield ("below",), "give either `keep` or `below`", "both choose the modes of the design"
+
+    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+        """As for all controllers; noise is of outputs, disturbances of inputs."""
+        yield from super().dimensioned(known)
+        for index, sensor in enumerate(self.sensors):
+            yield ("sensors", index, "noise"), sensor.noise, known.outputs.get(sensor.output)
+        for index, disturbance in enumerate(self.disturbances):
+            yield ("disturbances", index, "deviation"), disturbance.deviation, known.inputs.get(disturbance.input)
+        if isinstance(self.about, HeldPose):
+            for path, value, expected in self.about.dimensioned(known):
+                yield ("about", *path), value, expected
 
     def build(self, plant: Plant, name: str) -> StateFeedback:
         """Linearize, reduce, discretize, design."""

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as la
 from pydantic import Field
 
-from pliant.control.base import TaskController
+from pliant.control.base import Dimensioned, Known, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.quasistatic_control import StaticModel
 from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
@@ -22,6 +22,7 @@ from pliant.control.task import Reference, Task
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import OneOrList, Problem
+from pliant.language.dimension import NUMBER, TIME, TORQUE
 from pliant.language.scalar import Scalar, Value
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
@@ -275,6 +276,17 @@ control:
             for index, gain in enumerate(gains):
                 if value(gain) < 0:
                     yield (field, index), f"`{field}` must not be below zero: errors would grow", "change its sign"
+
+    def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
+        """As for all that follow paths; gains make forces of errors."""
+        yield from super().dimensioned(known)
+        parts = self.followers(known)
+        for field, time in (("proportional", NUMBER), ("derivative", TIME), ("integral", NUMBER / TIME)):
+            gains = getattr(self, field)
+            for index, gain in enumerate(gains):
+                units = set(parts) if len(gains) == 1 else set(parts[index : index + 1])
+                unit = units.pop() if len(units) == 1 else None
+                yield (field, index), gain, None if unit is None else TORQUE / unit / unit * time
 
     def build(self, plant: Plant, name: str) -> PidControl:
         """The controller."""

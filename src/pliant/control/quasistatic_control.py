@@ -411,7 +411,7 @@ sections:
 materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: wire, material: rubber, damping: [0, 0, 0, 1e-5, 1e-5, 1e-5], model: {kind: ebr, elements: 3}}
+  arm: {length: 30 cm, section: wire, material: rubber, damping: [0, 0, 0, 1e-5, 1e-5, 1e-5], model: {kind: pcs, elements: 3}}
 tendons:
   flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
 control:

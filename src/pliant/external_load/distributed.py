@@ -13,6 +13,7 @@ from pliant.language.base import Part
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import RodName
 from pliant.language.scalar import ForcePerLengthSignal, MomentPerLengthSignal, Number
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -59,7 +60,8 @@ loads:
         factors = [build.value(entry) for entry in self.profile]
         kind_of_force = DEAD if self.axes == "world" else FOLLOWING
         for piece in pieces:
-            constants = [*build.pose_entries(piece.placement), piece.length * along(factors, piece.x)]
+            weight = piece.length * along(factors, piece.x)
+            constants = CONSTANTS.write(placement=build.pose_entries(piece.placement), weight=weight)
             build.system.frame_force(kind_of_force, [piece.node], constants, at, name)
 
 
@@ -72,11 +74,17 @@ def along(factors: list[Any], x: float) -> Any:
     return (1 - (place - k)) * factors[k] + (place - k) * factors[k + 1]
 
 
+CONSTANTS = Fields("placement:pose", "weight")
+"""Placement of the piece in its frame, its length [m] times the factor there."""
+
+
 def _wrench(pose: Any, c: Any, signal: Any, *, turning: bool) -> Any:
     R, p = pose
-    axes = R @ ca.reshape(c[0:9], 3, 3) if turning else ca.DM.eye(3)
-    force, moment = c[12] * (axes @ signal[0:3]), c[12] * (axes @ signal[3:6])
-    return ca.vertcat(force, moment + ca.cross(p + R @ c[9:12], force))
+    at = CONSTANTS.read(c)
+    turned, place = at.placement
+    axes = R @ turned if turning else ca.DM.eye(3)
+    force, moment = at.weight * (axes @ signal[0:3]), at.weight * (axes @ signal[3:6])
+    return ca.vertcat(force, moment + ca.cross(p + R @ place, force))
 
 
 def _dead(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
@@ -89,9 +97,7 @@ def _following(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
     return Effect(wrench, supply=ca.dot(wrench, twists[0]))
 
 
-DEAD = FrameForce("distributed_dead", frames=1, constants=13, signals=6, effect=_dead)
-"""Force and moment per length on a piece of rod, in world axes.
-
-Constants: placement of the piece in its frame (12), its length [m] times the factor there."""
-FOLLOWING = FrameForce("distributed_following", frames=1, constants=13, signals=6, effect=_following)
+DEAD = FrameForce("distributed_dead", frames=1, constants=CONSTANTS.size, signals=6, effect=_dead)
+"""Force and moment per length on a piece of rod, in world axes."""
+FOLLOWING = FrameForce("distributed_following", frames=1, constants=CONSTANTS.size, signals=6, effect=_following)
 """The same in the axes of the section."""

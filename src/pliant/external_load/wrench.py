@@ -10,6 +10,7 @@ from pliant.formula.base import Effect, FrameForce
 from pliant.language.base import Part
 from pliant.language.names import FrameName
 from pliant.language.scalar import Count, ForceSignalVector, LengthVector, TorqueSignalVector
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -54,20 +55,22 @@ inputs:
         node, placement = build.frame(self.frame)
         point = placement[1] + placement[0] @ ca.vertcat(*map(build.value, self.position))
         axes_node, axes = build.frame(self.expressed_in)
-        constants = [*build.entries(point), *build.entries(axes[0])]
+        constants = CONSTANTS.write(point=build.entries(point), axes=build.entries(axes[0]))
         build.frame_force(WRENCH, [node, axes_node], constants, [*self.force, *self.moment], name)
+
+
+CONSTANTS = Fields("point:3", "axes:matrix")
+"""The point in the first frame, the axes in the second frame."""
 
 
 def _effect(poses: Any, twists: Any, c: Any, signal: Any) -> Effect:
     (R, p), (R_axes, _) = poses
-    axes = R_axes @ ca.reshape(c[3:12], 3, 3)
-    point = p + R @ c[0:3]
+    at = CONSTANTS.read(c)
+    axes, point = R_axes @ at.axes, p + R @ at.point
     force, moment = axes @ signal[0:3], axes @ signal[3:6]
     wrench = ca.vertcat(force, moment + ca.cross(point, force))
     return Effect(ca.vertcat(wrench, ca.DM.zeros(6)), supply=ca.dot(wrench, twists[0]))
 
 
-WRENCH = FrameForce("wrench", frames=2, constants=12, signals=6, effect=_effect)
-"""Force and moment at a point of the first frame, given in axes of the second.
-
-Constants: the point in the first frame (3), the axes in the second frame (9)."""
+WRENCH = FrameForce("wrench", frames=2, constants=CONSTANTS.size, signals=6, effect=_effect)
+"""Force and moment at a point of the first frame, given in axes of the second."""

@@ -20,25 +20,26 @@ import casadi as ca
 from pliant.formula.base import Effect, FrameForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
+from pliant.motion.fields import Fields
 
 Deformation = Callable[[Any, Any, Any], Any]
 Law = Callable[[Any, Any, Any, Any], Effect]
 
-PLACEMENTS = 24
-"""Constants that come first: placement of the first end in its frame and of the second in its own (12 each)."""
+ENDS = Fields("first:pose", "second:pose")
+"""Constants that come first: placement of the first end in its frame and of the second in its own."""
 
 
 def relative_force(name: str, *, constants: int, signals: int, deformation: Deformation, law: Law) -> FrameForce:
     """A force between two frames that works on a deformation of their relative pose.
 
     `deformation(p, alpha, constants)` are the strains or lengths; `law(deformation, rate, constants, signals)` gives
-    the force conjugate to them. The first `PLACEMENTS` of the `constants` place the ends.
+    the force conjugate to them. The `constants` begin with `ENDS`.
     """
     local = _local_functions(constants, signals, deformation, law)
 
     def state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Any, Any, Any]:
-        first = se3.compose(poses[0], (ca.reshape(c[0:9], 3, 3), c[9:12]))
-        second = se3.compose(poses[1], (ca.reshape(c[12:21], 3, 3), c[21:24]))
+        ends = ENDS.read(c)
+        first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
         R, p = se3.compose(se3.inverse(first), second)
         seen = se3.transform_twist(se3.inverse(first), twists[1])
         relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.identify.recording import Recording, RecordingError, drive, plateaus
+from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.motion.simulate import simulate
@@ -150,9 +151,10 @@ def _compared_times(
 
 
 def _truly(kind: str, eqs: Equations, rod: str) -> str:
-    """`kind:number` with the number of elements that the rod has."""
-    made = eqs.model.rod_elements.get(rod)
-    return kind if made is None else f"{kind.partition(':')[0]}:{made}"
+    """`kind:number` without aliases and with the number of elements that the rod has."""
+    name, _, number = kind.strip().partition(":")
+    made = str(eqs.model.rod_elements.get(rod, number))
+    return canonical(name) + (f":{made}" if made else "")
 
 
 def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: Sequence[float], method: Method) -> _Run:

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from pliant.equations.equations import Equations, Values
-from pliant.equations.outputs import output_function
+from pliant.equations.outputs import output_function, symbolic_outputs
 from pliant.equations.time_loop import TimeLoop
-from pliant.output.outputs import CoordinateOutput, EnergyOutput, FrameOutput
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
@@ -39,13 +38,13 @@ class OutputSensitivity:
 
 def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
-    spec = eqs.model.spec.outputs[output]
     if eqs.model.system.rows or eqs.model.prescribed_accelerations:
         return "the model has constraints"
-    if isinstance(spec, EnergyOutput) or not isinstance(spec, FrameOutput | CoordinateOutput):
-        return f"the output '{output}' is neither the motion of a frame nor of a coordinate"
-    if spec.quantity in ("acceleration", "force"):
-        return f"the output '{output}' depends on accelerations"
+    spec = symbolic_outputs(eqs.model).get(output)
+    if spec is None or not spec.is_of_positions_and_velocities:
+        return (
+            f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
+        )
     return ""
 
 
@@ -164,7 +163,7 @@ class _Tangent:
         """Derivatives of an output, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
         model, bound = self.eqs.model, self.eqs.binding
         function, count = output_function(model), len(time)
-        index = [n for n, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)].index(name)
+        index = list(symbolic_outputs(model)).index(name)
         # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
         inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
         inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(bound.constants[:, None], (1, count))

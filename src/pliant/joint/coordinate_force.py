@@ -10,30 +10,32 @@ import casadi as ca
 from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
 from pliant.geometry import so3
 from pliant.motion.base import Quaternion, Vector
+from pliant.motion.fields import Fields
+
+CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
+"""Of `coordinate_force`: stiffness, rest value, damping coefficient, damping power, direction (0, 1, -1), smoothing width."""
 
 DIRECTION = {"both": 0, "positive": 1, "negative": -1}
 
 
 @cache
 def coordinate_force(*, with_input: bool) -> CoordinateForce:
-    """Spring, damper and input on one plain coordinate.
-
-    Constants: stiffness, rest value, damping coefficient, damping power, direction (0, 1, -1), smoothing width.
-    """
+    """Spring, damper and input on one plain coordinate."""
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        counted, half_square, share = one_sided(q[0] - c[1], c[4], c[5])
-        damping = share * power_law(v[0], c[2], c[3])
+        at = CONSTANTS.read(c)
+        counted, half_square, share = one_sided(q[0] - at.rest, at.direction, at.smoothing)
+        damping = share * power_law(v[0], at.damping, at.power)
         drive = share * signal[0] if with_input else 0.0
         return Effect(
-            force=-c[0] * counted - damping + drive,
-            energy=c[0] * half_square,
+            force=-at.stiffness * counted - damping + drive,
+            energy=at.stiffness * half_square,
             dissipation=damping * v[0],
             supply=drive * v[0],
         )
 
     name = "driven" if with_input else "passive"
-    return CoordinateForce(name, (Vector(1),), 6, int(with_input), effect)
+    return CoordinateForce(name, (Vector(1),), CONSTANTS.size, int(with_input), effect)
 
 
 def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:

@@ -162,27 +162,43 @@ class Choice(ABC):
 
         choices = {f"<{tag}>": handler.generate_schema(member) for tag, member in tags.items()}
         tagged = core_schema.tagged_union_schema(choices, discriminator=tag_of)
+
+        def check(data: Any) -> Any:
+            tag_of(self.canonical(data))
+            return self.canonical(data)
+
         # The discriminator may not raise faults itself, so a validator in front of it does.
-        return core_schema.no_info_before_validator_function(_check_first(tag_of), tagged)
+        return core_schema.no_info_before_validator_function(check, tagged)
 
-
-def _check_first(tag_of: Callable[[Any], str]) -> Callable[[Any], Any]:
-    def check(data: Any) -> Any:
-        tag_of(data)
+    def canonical(self, data: Any) -> Any:
+        """The data without aliases."""
         return data
-
-    return check
 
 
 class ByType(Choice):
     """Choice by the word under one key, as in `joints: {hinge: {type: revolute, ...}}`."""
 
-    def __init__(self, what: str, *, key: str = "type", default: str | None = None) -> None:
+    def __init__(
+        self, what: str, *, key: str = "type", default: str | None = None, aliases: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(what)
-        self.key, self.default = key, default
+        self.key, self.default, self.aliases = key, default, dict(aliases or {})
 
     def tags(self, members: tuple[type[Part], ...]) -> dict[str, type[Part]]:
         return {str(member.model_fields[self.key].default): member for member in members}
+
+    def canonical(self, data: Any) -> Any:
+        """The data with the word itself for an alias of it."""
+        given = data.get(self.key) if isinstance(data, Mapping) else None
+        return {**data, self.key: self.aliases[given]} if isinstance(given, str) and given in self.aliases else data
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        full = handler(schema)
+        for member in full["oneOf"] if self.aliases else ():
+            word = handler.resolve_ref_schema(member)["properties"][self.key]
+            if others := [alias for alias, name in self.aliases.items() if name == word.get("const")]:
+                word["enum"] = [word.pop("const"), *others]
+        return full
 
     def find(self, data: Any, tags: dict[str, type[Part]]) -> str:
         known = ", ".join(tags)
@@ -194,7 +210,8 @@ class ByType(Choice):
             message = f"the {self.what} has no `{self.key}`"
             raise fault("no_type", message, hint=f"add `{self.key}:` with one of {known}")
         if not isinstance(tag, str) or tag not in tags:
-            hint = suggestion(tag, tags, f"known: {known}")
+            match = nearest(tag, (*tags, *self.aliases))
+            hint = f"did you mean '{self.aliases.get(match, match)}'?" if match else f"known: {known}"
             raise fault("unknown_type", f"unknown {self.what} {self.key} {describe(tag)}", hint=hint, key=self.key)
         return tag
 

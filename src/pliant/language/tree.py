@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from pliant.language.aliases import canonical
 from pliant.language.faults import Fault, Place, SpecError
 from pliant.language.words import KeyPath, describe
 
@@ -75,10 +76,15 @@ class Tree:
 def from_plain(data: Any, place: Place | None = None) -> Tree:
     """A tree of data that has no text, such as a model built in Python."""
     if isinstance(data, Mapping):
-        return Tree({key: from_plain(value, place) for key, value in data.items()}, place)
+        return Tree({key: from_plain(_canonical(key, value), place) for key, value in data.items()}, place)
     if isinstance(data, (list, tuple)):
         return Tree([from_plain(value, place) for value in data], place)
     return Tree(data, place)
+
+
+def _canonical(key: Any, value: Any) -> Any:
+    """The value under a key: a `kind` by its one name, so that merging and writing see no aliases."""
+    return canonical(value) if key == "kind" else value
 
 
 def merge(under: Tree, over: Tree, *, whole: bool = False) -> Tree:
@@ -216,7 +222,7 @@ class _Builder:
             parent.key, parent.key_place = tree.value, place
         else:
             # The line of the key is where a person looks for the value.
-            parent.children[parent.key] = Tree(tree.value, parent.key_place)
+            parent.children[parent.key] = Tree(_canonical(parent.key, tree.value), parent.key_place)
             parent.key_place = None
 
 

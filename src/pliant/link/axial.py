@@ -12,15 +12,18 @@ from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Part
 from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Stiffness
 from pliant.link.base import LinkBase
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-REST_AT = 7
-"""Where the rest length stands in the constants of `axial_force` and `rope_force`."""
-WAY_AT = 9
-"""Where the direction stands in the constants of `rope_force`."""
+POINTS = Fields("first:3", "second:3")
+"""Points in the first frame and in the second."""
+AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
+"""Constants of `axial_force`; direction: 0 both, 1 tension, -1 compression."""
+ROPE = POINTS + Fields("stiffness", "rest", "time", "direction", "width")
+"""Constants of `rope_force`; time: of damping [s], direction: 0 for one that does push."""
 
 
 class AxialSpring(Part):
@@ -38,6 +41,8 @@ class AxialSpring(Part):
 
 class Axial(LinkBase):
     """A spring, damper and force along the line between two points; a rope or a soft contact if one-sided."""
+
+    quantities: ClassVar[dict[str, str]] = {"length": "m", "rate": "m/s", "force": "N"}
 
     type: Literal["axial"] = "axial"
     spring: AxialSpring | None = None
@@ -81,16 +86,17 @@ links:
             rest: Any = ca.sqrt(ca.dot(difference, difference))
         else:
             rest = build.value(spring.rest)
-        damper = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
-        constants = [
-            *build.entries(ends[0][1][1]),
-            *build.entries(ends[1][1][1]),
-            build.value(spring.coefficient),
-            build.value(spring.compression) * rest,
-            *map(build.value, damper),
-            {"both": 0, "tension": 1, "compression": -1}[self.direction],
-            build.value(self.smoothing),
-        ]
+        damping, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        constants = AXIAL.write(
+            first=build.entries(ends[0][1][1]),
+            second=build.entries(ends[1][1][1]),
+            stiffness=build.value(spring.coefficient),
+            rest=build.value(spring.compression) * rest,
+            damping=build.value(damping),
+            power=build.value(power),
+            direction={"both": 0, "tension": 1, "compression": -1}[self.direction],
+            smoothing=build.value(self.smoothing),
+        )
         with_input = self.input != 0
         build.frame_force(
             axial_force(with_input=with_input),
@@ -102,35 +108,33 @@ links:
 
 
 def axial_length(poses: Any, c: Any) -> Any:
-    """Distance [m] of the two points; constants as in `axial_force`."""
+    """Distance [m] of the two points; the constants begin with `POINTS`."""
     (R_a, p_a), (R_b, p_b) = poses
-    difference = p_a + R_a @ c[0:3] - p_b - R_b @ c[3:6]
+    points = POINTS.read(c)
+    difference = p_a + R_a @ points.first - p_b - R_b @ points.second
     # the tiny offset keeps the direction defined when both points meet
     return ca.sqrt(ca.dot(difference, difference) + 1e-24)
 
 
 @cache
 def axial_force(*, with_input: bool) -> FrameForce:
-    """Force along the line between two points.
-
-    Constants: point in the first frame (3), point in the second (3), stiffness, rest length, damping coefficient,
-    damping power, direction (0 both, 1 tension, -1 compression), smoothing width.
-    """
+    """Force along the line between two points."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        counted, half_square, share = one_sided(length - c[REST_AT], c[10], c[11])
-        damping = share * power_law(rate, c[8], c[9])
+        at = AXIAL.read(c)
+        counted, half_square, share = one_sided(length - at.rest, at.direction, at.smoothing)
+        damping = share * power_law(rate, at.damping, at.power)
         pull = share * signal[0] if with_input else 0.0
         return Effect(
-            force=-c[6] * counted - damping - pull,
-            energy=c[6] * half_square,
+            force=-at.stiffness * counted - damping - pull,
+            energy=at.stiffness * half_square,
             dissipation=damping * rate,
             supply=-pull * rate,
         )
 
     name = "axial_driven" if with_input else "axial"
     return force_from_deformation(
-        name, frames=2, constants=12, signals=int(with_input), deformation=axial_length, law=law
+        name, frames=2, constants=AXIAL.size, signals=int(with_input), deformation=axial_length, law=law
     )
 
 
@@ -141,19 +145,17 @@ def rope_force() -> FrameForce:
     Spring and damper go slack together, so the tension grows with the length and with its rate everywhere, and Newton's
     method has one state to find however many ropes go slack in a step. From slack the tension rises as a parabola, and
     at twice the width it has its full slope.
-
-    Constants: point in the first frame (3), point in the second (3), stiffness, rest length, damping time, direction (0
-    for one that does push), width.
     """
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        stretch = length - c[REST_AT] - ca.if_else(c[WAY_AT] == 0, 0.0, c[10])
-        still, half_square, _ = one_sided(stretch, c[WAY_AT], c[10])
-        moving, _, _ = one_sided(stretch + c[8] * rate, c[WAY_AT], c[10])
+        at = ROPE.read(c)
+        stretch = length - at.rest - ca.if_else(at.direction == 0, 0.0, at.width)
+        still, half_square, _ = one_sided(stretch, at.direction, at.width)
+        moving, _, _ = one_sided(stretch + at.time * rate, at.direction, at.width)
         return Effect(
-            force=-c[6] * moving,
-            energy=c[6] * half_square,
-            dissipation=c[6] * (moving - still) * rate,
+            force=-at.stiffness * moving,
+            energy=at.stiffness * half_square,
+            dissipation=at.stiffness * (moving - still) * rate,
         )
 
-    return force_from_deformation("rope", frames=2, constants=11, signals=0, deformation=axial_length, law=law)
+    return force_from_deformation("rope", frames=2, constants=ROPE.size, signals=0, deformation=axial_length, law=law)

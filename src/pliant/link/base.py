@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
 from pliant.language.base import Part
 from pliant.language.placement import Attachment
 from pliant.language.scalar import Count
 
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
 
 class LinkBase(Part):
     """Common part of the links: a force element between two frames."""
+
+    quantities: ClassVar[dict[str, str]]
+    """What outputs can ask for, with its unit; empty where the components differ in unit."""
 
     between: tuple[Attachment, Attachment]
     """The two frames, each a reference (`bar.tip`) or a reference with an offset."""
@@ -16,3 +25,11 @@ class LinkBase(Part):
     """Number of instances, where the link is repeated; its references may use `i` (1, 2, ...) and `count`."""
     description: str = ""
     """What a reader should know about it."""
+
+    @abstractmethod
+    def deformation(self, poses: Any, constants: Any) -> Any:
+        """What the link's force works on, for the poses of its two nodes."""
+
+    @abstractmethod
+    def apply(self, build: Build, name: str) -> None:
+        """Add the link's force to the system."""

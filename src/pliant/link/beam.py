@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, one_sided, power_law
-from pliant.formula.relative import relative_force
+from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import se3, so3
 from pliant.language.base import KeyPath, OneOrList, WordOrList
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
@@ -27,6 +27,7 @@ from pliant.language.scalar import (
     Vector,
 )
 from pliant.link.base import LinkBase
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -43,6 +44,8 @@ Rest: TypeAlias = Annotated[Literal["as at start"] | tuple[Length, Length, Lengt
 
 class Beam(LinkBase):
     """Six springs, dampers and inputs between frames: shear-x, shear-y, stretch, bend-x, bend-y, twist."""
+
+    quantities: ClassVar[dict[str, str]] = {"deformation": "", "rate": "", "force": ""}
 
     type: Literal["beam"] = "beam"
     stiffness: tuple[Stiffness, Stiffness, Stiffness, AngularStiffness, AngularStiffness, AngularStiffness] = (0,) * 6
@@ -90,8 +93,8 @@ links:
 
     def deformation(self, poses: Any, constants: Any) -> Any:
         """Deformation in the six components [m, rad], not yet counted from rest."""
-        first = se3.compose(poses[0], (ca.reshape(constants[0:9], 3, 3), constants[9:12]))
-        second = se3.compose(poses[1], (ca.reshape(constants[12:21], 3, 3), constants[21:24]))
+        ends = ENDS.read(constants)
+        first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
         R, p = se3.compose(se3.inverse(first), second)
         return beam_deformation(p, so3.log(R), self.map)
 
@@ -113,15 +116,15 @@ links:
         else:
             rest = [build.value(x) for x in self.rest]
         ways = {"both": 0, "positive": 1, "negative": -1}
-        constants = [
-            *build.pose_entries(end_a),
-            *build.pose_entries(end_b),
-            *[build.value(f) * r for f, r in zip(self.compression, rest, strict=True)],
-            *map(build.value, self.stiffness),
-            *map(build.value, self.damping),
-            *map(build.value, self.damping_power),
-            *[ways[way] for way in self.direction],
-        ]
+        constants = BEAM.write(
+            first=build.pose_entries(end_a),
+            second=build.pose_entries(end_b),
+            rest=[build.value(f) * r for f, r in zip(self.compression, rest, strict=True)],
+            stiffness=[build.value(x) for x in self.stiffness],
+            damping=[build.value(x) for x in self.damping],
+            power=[build.value(x) for x in self.damping_power],
+            direction=[ways[way] for way in self.direction],
+        )
         with_input = any(x != 0 for x in self.input)
         kind = beam_force(map=self.map, with_input=with_input)
         build.frame_force(kind, [node_a, node_b], constants, self.input if with_input else (), name)
@@ -143,22 +146,23 @@ def beam_deformation(p: Any, turn: Any, map: str) -> Any:
     return ca.vertcat(so3.exp(-0.5 * turn) @ p, turn)
 
 
+BEAM = ENDS + Fields("rest:6", "stiffness:6", "damping:6", "power:6", "direction:6")
+"""Constants of `beam_force`."""
+
+
 @cache
 def beam_force(*, map: str, with_input: bool) -> FrameForce:
-    """Six-component force between two frames.
-
-    Constants: placements of both ends (12 each), then six each of rest, stiffness, damping, power, direction.
-    """
+    """Six-component force between two frames."""
 
     def law(e: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        rest, stiffness, damping, power, way = (c[24 + 6 * k : 30 + 6 * k] for k in range(5))
+        at = BEAM.read(c)
         forces, energy, dissipation, supply = [], 0.0, 0.0, 0.0
         for k in range(6):
-            counted, half_square, share = one_sided(e[k] - rest[k], way[k], 0.0)
-            friction = share * power_law(rate[k], damping[k], power[k])
+            counted, half_square, share = one_sided(e[k] - at.rest[k], at.direction[k], 0.0)
+            friction = share * power_law(rate[k], at.damping[k], at.power[k])
             drive = share * signal[k] if with_input else 0.0
-            forces.append(-stiffness[k] * counted - friction + drive)
-            energy += stiffness[k] * half_square
+            forces.append(-at.stiffness[k] * counted - friction + drive)
+            energy += at.stiffness[k] * half_square
             dissipation += friction * rate[k]
             supply += drive * rate[k]
         return Effect(ca.vertcat(*forces), energy, dissipation, supply)
@@ -166,7 +170,7 @@ def beam_force(*, map: str, with_input: bool) -> FrameForce:
     name = f"beam_{map}" + ("_driven" if with_input else "")
     return relative_force(
         name,
-        constants=54,
+        constants=BEAM.size,
         signals=6 if with_input else 0,
         deformation=lambda p, turn, c: beam_deformation(p, turn, map),
         law=law,

@@ -12,7 +12,7 @@ from pliant.geometry.se3 import Pose
 from pliant.language import dimension as dim
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import Number, Quantity, Scalar
-from pliant.link.axial import rope_force
+from pliant.link.axial import ROPE, rope_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
 from pliant.motion import TRANSLATION
 
@@ -97,8 +97,11 @@ outputs:
         ):
             nodes = (frames[a][0], frames[b][0])
             if nodes[0] != nodes[1]:
-                ends = (*points.get(a, at_origin), *points.get(b, at_origin))
-                build.system.frame_force(kind, nodes, [*ends, k, length, time, way, width], 0, name)
+                first, second = points.get(a, at_origin), points.get(b, at_origin)
+                constants = ROPE.write(
+                    first=first, second=second, stiffness=k, rest=length, time=time, direction=way, width=width
+                )
+                build.system.frame_force(kind, nodes, constants, 0, name)
 
     def _edge_stiffness(self, build: Build) -> Any:
         if self.stiffness is not None:

@@ -13,7 +13,7 @@ from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.placement import Axis
 from pliant.language.scalar import Scalar
-from pliant.link.beam import beam_force
+from pliant.link.beam import BEAM, beam_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
 from pliant.motion import FREE
 from pliant.section.base import SectionProperties
@@ -123,7 +123,7 @@ meshes:
             placed.kind_columns(ca.vertcat(placed.lengths, stiffness, damping)),
         )
         kind = beam_force(map="midpoint", with_input=False)
-        tail, origin = [1.0] * 6 + [0.0] * 6, [0.0, 0.0, 0.0]
+        powers, both_ways, origin = [1.0] * 6, [0.0] * 6, [0.0, 0.0, 0.0]
         for a, b, section, values in zip(placed.first.tolist(), placed.second.tolist(), geometry, elastic, strict=True):
             (node_a, pose_a), (node_b, pose_b) = frames[a], frames[b]
             if node_a == node_b:
@@ -132,8 +132,15 @@ meshes:
                 _section_pose(pose, section) if i in placed.held else [*section, *origin]
                 for i, pose in ((a, pose_a), (b, pose_b))
             ]
-            rest = [0.0, 0.0, values[0], 0.0, 0.0, 0.0]
-            constants = [*ends[0], *ends[1], *rest, *values[1:13], *tail]
+            constants = BEAM.write(
+                first=ends[0],
+                second=ends[1],
+                rest=[0.0, 0.0, values[0], 0.0, 0.0, 0.0],
+                stiffness=values[1:7],
+                damping=values[7:13],
+                power=powers,
+                direction=both_ways,
+            )
             build.system.frame_force(kind, (node_a, node_b), constants, 0, name)
 
     def _axes(self, build: Build, placed: PlacedMesh) -> tuple[Any, Any, Any]:

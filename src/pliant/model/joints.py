@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.joint.coordinate_force import DIRECTION, ORIENTATION_FORCE, coordinate_force
+from pliant.joint.coordinate_force import CONSTANTS, DIRECTION, ORIENTATION_FORCE, coordinate_force
 from pliant.language.scalar import AS_AT_START
 from pliant.model.entries import CoordinateEntry, NodePlan
 from pliant.model.inertia import mass_properties
@@ -76,14 +76,15 @@ def _scalar_forces(build: Build, spec: Any, name: str, q_at: int, v_at: int, ini
         at_start = spec.spring.rest == AS_AT_START
         rest = initial if at_start else build.value(spec.spring.rest)
         stiffness, rest = build.value(spec.spring.coefficient), build.value(spec.spring.compression) * rest
-    damper = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
-    constants = [
-        stiffness,
-        rest,
-        *map(build.value, damper),
-        DIRECTION[spec.direction],
-        build.value(spec.smoothing),
-    ]
+    damping, power = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
+    constants = CONSTANTS.write(
+        stiffness=stiffness,
+        rest=rest,
+        damping=build.value(damping),
+        power=build.value(power),
+        direction=DIRECTION[spec.direction],
+        smoothing=build.value(spec.smoothing),
+    )
     driven = spec.input != 0
     signals = [spec.input] if driven else []
     build.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)

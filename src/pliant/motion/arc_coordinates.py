@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import casadi as ca
 
+from pliant.motion.fields import Fields
+
 Option = Literal["bending", "strains", "muscles"]
 
 MUSCLES = (0.0, 2 * math.pi / 3, 4 * math.pi / 3)
@@ -25,7 +27,7 @@ UNITS: dict[Option, tuple[str, str, str]] = {
     "muscles": ("m", "m", "m"),
 }
 
-CONSTANTS = 3
+CONSTANTS = Fields("offset", "undeformed", "muscle_radius")
 """Part of the length that is not in A q, undeformed length, distance of the muscles from the axis [m]."""
 
 
@@ -62,17 +64,19 @@ class ArcCoordinates:
     def constants(self, length: Any, start: Sequence[Any], radius: Any) -> list[Any]:
         """The `CONSTANTS` of an arc of that undeformed length [m] with six strains at the start; muscles at a radius [m]."""
         offset = 0.0 if self.option == "bending" else length
-        return [offset if self.extensible else length * (1 + start[2]), length, radius]
+        return CONSTANTS.write(
+            offset=offset if self.extensible else length * (1 + start[2]), undeformed=length, muscle_radius=radius
+        )
 
     def matrix(self, c: Any) -> Any:
         """A, 3 x size, from the `CONSTANTS`."""
         if self.option == "bending":
             A = ca.SX([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
         elif self.option == "strains":
-            A = c[1] * ca.SX.eye(3)
+            A = CONSTANTS.read(c).undeformed * ca.SX.eye(3)
         else:
             # l = L - L0 - r u.b, turned round; b = (w_y, -w_x)
-            r = c[2]
+            r = CONSTANTS.read(c).muscle_radius
             columns = [ca.vertcat(math.sin(a) / r, -math.cos(a) / r, 0.5) for a in MUSCLES]
             A = ca.horzcat(*columns) * 2 / 3
         return ca.sparsify(A)[:, : self.size]
@@ -80,7 +84,7 @@ class ArcCoordinates:
     def shape(self, q: Any, c: Any) -> tuple[Any, Any]:
         """Bend `(w_x, w_y)` [rad] and length [m] of an arc, from its coordinates and `CONSTANTS`."""
         z = self.matrix(c) @ q
-        return z[0:2], c[0] + z[2]
+        return z[0:2], CONSTANTS.read(c).offset + z[2]
 
     def values(self, length: Any, strains: Sequence[Any], radius: Any) -> list[Any]:
         """Coordinates of an arc with these six strains, of which shear and twist are zero."""

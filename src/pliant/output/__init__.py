@@ -1,1 +1,60 @@
-"""Outputs: named quantities that an analysis records."""
+"""Outputs: named quantities that an analysis records. A new one is one more file and one more name here."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, TypeAlias
+
+from pliant.language.base import ByKey, Part
+from pliant.output.constraint import ConstraintOutput
+from pliant.output.contact import ContactOutput
+from pliant.output.coordinate import CoordinateOutput
+from pliant.output.energy import EnergyOutput
+from pliant.output.frame import FrameOutput
+from pliant.output.link import LinkOutput
+from pliant.output.rod import RodOutput
+from pliant.output.tendon import TendonOutput
+
+Output: TypeAlias = Annotated[
+    FrameOutput
+    | CoordinateOutput
+    | LinkOutput
+    | TendonOutput
+    | RodOutput
+    | ContactOutput
+    | ConstraintOutput
+    | EnergyOutput,
+    ByKey("output"),
+]
+
+
+class Outputs(Part):
+    """Named quantities that an analysis records."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  arm: {mass: 1 kg, center_of_mass: [0.5 m, 0, 0], frames: {tip: {position: [1 m, 0, 0]}}}
+joints:
+  hinge: {type: revolute, child: arm, axis: y}
+links:
+  rope: {type: axial, between: [{frame: world, position: [1 m, 0, 1 m]}, arm.tip], spring: 100 N/m}
+outputs:
+  height: {frame: arm.tip, quantity: position, component: z}
+  swing: {coordinate: hinge, quantity: rate}
+  pull: {link: rope, quantity: force}
+  energy: {energy: total}
+"""
+
+
+__all__ = [
+    "ConstraintOutput",
+    "ContactOutput",
+    "CoordinateOutput",
+    "EnergyOutput",
+    "FrameOutput",
+    "LinkOutput",
+    "Output",
+    "Outputs",
+    "RodOutput",
+    "TendonOutput",
+]

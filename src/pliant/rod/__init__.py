@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from pliant.language.aliases import ALIASES
 from pliant.language.base import ByType
-from pliant.rod.cc import Cc
-from pliant.rod.cog import Cog
-from pliant.rod.eba import Eba
-from pliant.rod.ebr import Ebr
-from pliant.rod.fe import Fe
-from pliant.rod.rom import Rom
-from pliant.rod.srl import Srl
+from pliant.rod.cosserat import Cosserat
+from pliant.rod.finite_element import FiniteElement
+from pliant.rod.pcc import Pcc
+from pliant.rod.pcc_cog import PccCog
+from pliant.rod.pcs import Pcs
+from pliant.rod.polynomial import Polynomial
+from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.timoshenko import Timoshenko
 
-RodModel: TypeAlias = Annotated[Cc | Cog | Ebr | Eba | Fe | Rom | Srl | Timoshenko, ByType("rod model", key="kind")]
+RodModel: TypeAlias = Annotated[
+    Pcc | PccCog | Pcs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
+    ByType("rod model", key="kind", aliases=ALIASES),
+]
 
-__all__ = ["Cc", "Cog", "Eba", "Ebr", "Fe", "RodModel", "Rom", "Srl", "Timoshenko"]
+__all__ = ["Cosserat", "FiniteElement", "Pcc", "PccCog", "Pcs", "Polynomial", "PseudoRigid", "RodModel", "Timoshenko"]

@@ -24,7 +24,8 @@ import casadi as ca
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.motion.arc_coordinates import CONSTANTS as ARC
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Motion, Vector
 
 # Below this value of s the series with so many terms is exact to round-off, with three derivatives.
@@ -132,7 +133,7 @@ def arc_motion(coordinates: ArcCoordinates) -> Motion:
         linear = ca.horzcat(moved + length * so3.hat(p) @ angular, p)
         return ca.vertcat(linear, ca.horzcat(angular, ca.SX(3, 1))) @ coordinates.matrix(c[1:])
 
-    return Motion(f"arc_{coordinates.name}", (Vector(coordinates.size),), 1 + CONSTANTS, pose, subspace)
+    return Motion(f"arc_{coordinates.name}", (Vector(coordinates.size),), 1 + ARC.size, pose, subspace)
 
 
 PLANE = ca.DM([[1, 0], [0, 1], [0, 0]])

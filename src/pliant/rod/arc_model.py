@@ -1,4 +1,4 @@
-"""Rods as circular arcs in a row, whose mass moves with the arc: what `cc` and `cog` have in common."""
+"""Rods as circular arcs in a row, whose mass moves with the arc: what `pcc` and `pcc_cog` have in common."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from pliant.geometry import se3
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
-from pliant.motion.arc_coordinates import CONSTANTS as SHAPE
+from pliant.motion.arc_coordinates import CONSTANTS as ARC
 from pliant.motion.arc_coordinates import ArcCoordinates, Option
 from pliant.motion.base import Vector
+from pliant.motion.fields import Fields
 from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
-from pliant.rod.ebr import frames_on_segment
+from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from pliant.rod.rod import Rod
 
 Values = Annotated[tuple[Value, ...], Field(min_length=1), OneOrList()]
+
+
+ARC_MASS = ARC + Fields("mass", "diameter", "tangent")
+"""Constants of the coordinates, mass [kg], inertia of all slices about a diameter and about the tangent [kg m^2]."""
 
 
 class ArcModel(RodModelBase):
@@ -94,8 +99,7 @@ class ArcModel(RodModelBase):
         return self.sections
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
-        """Kind of the mass of an arc. Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter
-        and about the tangent [kg m^2]."""
+        """Kind of the mass of an arc, with the constants `ARC_MASS`."""
         raise NotImplementedError
 
     def apply(self, build: Build, rod: RodProperties) -> None:
@@ -114,8 +118,8 @@ class ArcModel(RodModelBase):
             element = build.element(node, plans)
             self._name(build, rod, element, arc, k)
             section = rod.section((k + 0.5) / self.sections)
-            turning = [length * x for x in section.rotary]
-            constants = [*arc.constants, length * section.mass, (turning[0] + turning[1]) / 2, turning[2]]
+            x, y, z, _ = (length * i for i in section.rotary)
+            constants = [*arc.constants, length * section.mass, (x + y) / 2, z]
             build.inertia(inertia, [(node, placement)], [element], constants)
             self._add_force(build, rod, element, arc, (k + 0.5) / self.sections)
             for number, frame in zip(element.nodes, frames, strict=False):
@@ -158,39 +162,41 @@ def _is_viscous(rod: RodProperties) -> bool:
 
 def _strain_map(coordinates: ArcCoordinates, c: Any) -> Any:
     """Derivative of the six strains by the coordinates, 6 x size."""
-    A = coordinates.matrix(c) / c[1]
+    A = coordinates.matrix(c) / ARC.read(c).undeformed
     return ca.vertcat(ca.SX(2, coordinates.size), A[2, :], A[0:2, :], ca.SX(1, coordinates.size))
+
+
+LAW = ARC + CONSTANTS
+"""Constants of `arc_force`: those of the coordinates, those of the section law."""
 
 
 @cache
 def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, actuated: bool) -> CoordinateForce:
-    """Section law on the strains of an arc. Constants: those of the coordinates, those of the law."""
+    """Section law on the strains of an arc."""
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        by_q = _strain_map(coordinates, c)
+        by_q, at = _strain_map(coordinates, c), LAW.read(c)
         strain = ca.densify(by_q @ q)
-        strain[2] += c[0] / c[1] - 1
-        answer = section_effect(strain, by_q @ v, c[SHAPE:], signal, law, viscous=viscous)
+        strain[2] += at.offset / at.undeformed - 1
+        answer = section_effect(strain, by_q @ v, at, signal, law, viscous=viscous)
         return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
 
     name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(coordinates.size),), SHAPE + CONSTANTS, 6 if actuated else 0, effect)
+    return CoordinateForce(name, (Vector(coordinates.size),), LAW.size, 6 if actuated else 0, effect)
 
 
 @cache
 def direct_force(coordinates: ArcCoordinates, *, actuated: bool) -> CoordinateForce:
-    """Springs and dampers on the coordinates themselves, and actuation along the strains.
-
-    Constants: those of the coordinates, then rest, stiffness and damping of each.
-    """
+    """Springs and dampers on the coordinates themselves, and actuation along the strains."""
     size = coordinates.size
+    fields = ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        rest, stiffness, damping = (c[SHAPE + k * size : SHAPE + (k + 1) * size] for k in range(3))
-        drive = _strain_map(coordinates, c).T @ (c[1] * signal) if actuated else ca.DM.zeros(size)
-        friction = damping * v
-        energy = ca.dot(stiffness * (q - rest), q - rest) / 2
-        return Effect(drive - stiffness * (q - rest) - friction, energy, ca.dot(friction, v), ca.dot(drive, v))
+        at = fields.read(c)
+        drive = _strain_map(coordinates, c).T @ (at.undeformed * signal) if actuated else ca.DM.zeros(size)
+        friction = at.damping * v
+        energy = ca.dot(at.stiffness * (q - at.rest), q - at.rest) / 2
+        return Effect(drive - at.stiffness * (q - at.rest) - friction, energy, ca.dot(friction, v), ca.dot(drive, v))
 
     name = f"arc_{coordinates.name}_direct" + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(size),), SHAPE + 3 * size, 6 if actuated else 0, effect)
+    return CoordinateForce(name, (Vector(size),), fields.size, 6 if actuated else 0, effect)

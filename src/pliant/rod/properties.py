@@ -12,7 +12,7 @@ import casadi as ca
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.curve import Curve, constant_strain
-from pliant.rod.section_law import Law
+from pliant.rod.section_law import CONSTANTS, Law
 from pliant.section.base import MaterialValues, SectionProperties
 
 if TYPE_CHECKING:
@@ -122,7 +122,14 @@ class RodProperties:
         """
         section = self.section(x)
         rest = started if self.stress_free else self.rest
-        return [length, *section.stiffness, *section.coupling, *rest, *self.damping(x), *self.damping_power]
+        return CONSTANTS.write(
+            length=length,
+            stiffness=section.stiffness,
+            coupling=section.coupling,
+            rest=rest,
+            damping=self.damping(x),
+            power=self.damping_power,
+        )
 
     def _along(self, stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
         """Numbers interpolated between stations."""

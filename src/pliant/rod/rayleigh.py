@@ -10,9 +10,10 @@ import casadi as ca
 from pydantic import Field, model_validator
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import PLACEMENTS, relative_force
+from pliant.formula.relative import ENDS, relative_force
 from pliant.language.base import Part, Problem, fault
 from pliant.language.scalar import Frequency, Number, Scalar, Time
+from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -94,15 +95,11 @@ def add_drag(build: Build, rod: RodProperties) -> None:
 
 @cache
 def relative_drag() -> FrameForce:
-    """Drag of a point against its velocity seen from a frame; the frame feels the opposite wrench.
-
-    Constants: placements of both ends, drag coefficient [N s/m].
-    """
+    """Drag of a point against its velocity seen from a frame; the frame feels the opposite wrench."""
+    fields = ENDS + Fields("drag")
 
     def law(place: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        force = -c[PLACEMENTS] * rate
+        force = -fields.read(c).drag * rate
         return Effect(force, 0.0, -ca.dot(force, rate))
 
-    return relative_force(
-        "relative_drag", constants=PLACEMENTS + 1, signals=0, deformation=lambda p, alpha, c: p, law=law
-    )
+    return relative_force("relative_drag", constants=fields.size, signals=0, deformation=lambda p, alpha, c: p, law=law)

@@ -15,7 +15,7 @@ from pliant.language.placement import Placement
 from pliant.language.scalar import Length, Number, Scalar, Value
 from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
-from pliant.rod.ebr import Ebr
+from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.section_law import Law
@@ -105,7 +105,7 @@ class Rod(Framed, Placement):
     """Pneumatic chambers by name."""
     frames: dict[Name, RodFrame] = Field(default_factory=dict)
     """Named frames along the rod, by name: the arc length of each [m]."""
-    model: RodModel = Ebr()
+    model: RodModel = Pcs()
     """The model that describes it, and how fine."""
     description: str = ""
     """What a reader should know about it."""
@@ -117,7 +117,7 @@ sections:
 materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: ebr, elements: 8}}
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: pcs, elements: 8}}
 bodies:
   camera: {mass: 20 g}
 joints:

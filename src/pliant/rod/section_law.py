@@ -13,29 +13,28 @@ from typing import Any, Literal
 import casadi as ca
 
 from pliant.formula.base import Effect, power_law
+from pliant.motion.fields import Fields
 
 Law = Literal["linear", "neo_hookean", "mean_stretch"]
 
-CONSTANTS = 27
-"""Length [m], six stiffnesses, coupling of the shears and of the bends, then six each of rest strain, damping coefficient,
-damping power."""
+CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6", "power:6")
+"""Length [m]; of the section stiffness, coupling of the shears and of the bends, rest strain, damping coefficient and power."""
 
 
-def section_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, *, viscous: bool = False) -> Effect:
+def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, viscous: bool = False) -> Effect:
     """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
 
-    `c` are the `CONSTANTS`; `signal` holds six forces along the strains from actuators [N, N m], or nothing. `viscous`:
-    damping has the power one whatever `c` says, which saves its logarithms.
+    `at` are the `CONSTANTS` by name; `signal` holds six forces along the strains from actuators [N, N m], or nothing.
+    `viscous`: damping has the power one whatever `at` says, which saves its logarithms.
     """
-    length, stiffness, coupling = c[0], c[1:7], c[7:9]
-    rest, damping, power = c[9:15], c[15:21], c[21:27]
+    length, stiffness, coupling, rest, damping = at.length, at.stiffness, at.coupling, at.rest, at.damping
     x = ca.SX.sym("strain", 6)
     density = _energy(x, rest, stiffness, coupling, law)
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
     if viscous:
         friction = length * damping * rate
     else:
-        friction = length * ca.vertcat(*[power_law(rate[k], damping[k], power[k]) for k in range(6)])
+        friction = length * ca.vertcat(*[power_law(rate[k], damping[k], at.power[k]) for k in range(6)])
     drive = length * signal if signal.numel() else ca.DM.zeros(6)
     updated = 0.0
     if law == "mean_stretch":

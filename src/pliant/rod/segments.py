@@ -1,4 +1,4 @@
-"""Rods as segments in a row, each with its six strains as coordinates: what `ebr` and `srl` have in common."""
+"""Rods as segments in a row, each with its six strains as coordinates: what `pcs` and `pseudo_rigid` have in common."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def section_force(law: Law, *, actuated: bool) -> CoordinateForce:
     """Section law on six strain coordinates, with actuation along them from six signals [N, N m] if asked for."""
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(q, v, c, signal, law)
+        return section_effect(q, v, CONSTANTS.read(c), signal, law)
 
     name = f"section_{law}" + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(6),), CONSTANTS, 6 if actuated else 0, effect)
+    return CoordinateForce(name, (Vector(6),), CONSTANTS.size, 6 if actuated else 0, effect)

@@ -6,7 +6,7 @@ Between nodes 1 and 2, a length L apart, the strains are those of linear shape f
 
 which is one-point (selective reduced) integration of the shear. With the shear stiffness kGA phi / (1 + phi),
 phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at its nodes for loads at its nodes; it is what
-`fe` becomes for small displacements.
+`finite_element` becomes for small displacements.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
+from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
 from pliant.rod.base import RodModelBase
-from pliant.rod.fe import compliance, straight_compliance, strain_friction
+from pliant.rod.finite_element import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
@@ -60,7 +61,7 @@ class Timoshenko(RodModelBase):
     """The linear Timoshenko beam element, for small displacements: teaching, and modes as textbooks have them.
 
     Displacements and rotations are against the rod's base. Large ones are as wrong as in any linear beam program; use
-    `fe` for them.
+    `finite_element` for them.
     """
 
     example: ClassVar[str] = """\
@@ -102,13 +103,13 @@ rods:
         """A straight linear rod, with mass in every coordinate."""
         if rod.law != "linear":
             text = f"a linear beam element cannot follow the law '{rod.law}'"
-            yield ("law",), text, "use the model `fe`, or the linear law"
+            yield ("law",), text, "use the model `finite_element`, or the linear law"
         for field, curved in (("rest", any(value(rest) != 0 for rest in rod.rest)), ("shape", rod.shape is not None)):
             if curved:
                 yield (
                     (field,),
                     "a linear beam element is straight at rest",
-                    f"use the model `fe`, or leave out `{field}`",
+                    f"use the model `finite_element`, or leave out `{field}`",
                 )
         if not self.rotary_inertia and (self.plane is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"
@@ -157,10 +158,12 @@ rods:
                     if node:
                         build.system.mass(node, length / 2 * section.mass, ca.DM.zeros(3), inertia, place)
                 continue
-            constants = [length, stations.arc_lengths[k]]
-            for x, weight in zip(GAUSS_POINTS, GAUSS_WEIGHTS, strict=True):
+            points = {}
+            for i, (x, weight) in enumerate(zip(GAUSS_POINTS, GAUSS_WEIGHTS, strict=True)):
                 section = rod.section(stations.fraction(k, x))
-                constants += [weight * length * i for i in (section.mass, *(turning * j for j in section.rotary))]
+                inertias = (section.mass, *(turning * j for j in section.rotary))
+                points[f"point_{i}"] = [weight * length * inertia for inertia in inertias]
+            constants = MASS.write(length=length, start=stations.arc_lengths[k], **points)
             kind = element_inertia(self.plane, self.mass, self.weight, clamped=k == 0)
             moved = elements[max(k - 1, 0) : k + 1]
             build.inertia(kind, [(rod.node, rod.placement)], moved, constants)
@@ -198,39 +201,41 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated:
         return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        e, rate, B = strain(q, c[0]), strain(v, c[0]), ca.jacobian(strain(q, c[0]), q)
+        at = CONSTANTS.read(c)
+        e, rate, B = strain(q, at.length), strain(v, at.length), ca.jacobian(strain(q, at.length), q)
         if shear == "reduced":
-            answer = section_effect(e, rate, c, signal, "linear")
+            answer = section_effect(e, rate, at, signal, "linear")
             return Effect(B.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
         # the wrench at the middle that equilibrium along the straight element asks for
         actuation = signal if signal.numel() else ca.DM.zeros(6)
-        strained, actuated_strain = e - c[9:15], compliance(c[1:9]) @ actuation
-        # actuation strains the whole element alike; what loads have made is the rest (see `fe`)
+        stiffness = ca.vertcat(at.stiffness, at.coupling)
+        strained, actuated_strain = e - at.rest, compliance(stiffness) @ actuation
+        # actuation strains the whole element alike; what loads have made is the rest (see `finite_element`)
         loaded = strained - actuated_strain
-        wrench = ca.solve(straight_compliance(c[0], c[1:9]), loaded)
-        friction = strain_friction(rate, c[0], c[1:7], c[15:21], c[21:27])
+        wrench = ca.solve(straight_compliance(at.length, stiffness), loaded)
+        friction = strain_friction(rate, at.length, at.stiffness, at.damping, at.power)
         energy = ca.dot(loaded, wrench) / 2 + ca.dot(actuation, strained - actuated_strain / 2)
-        force = -friction - c[0] * wrench
-        return Effect(B.T @ force, c[0] * energy, ca.dot(friction, rate), c[0] * ca.dot(actuation, rate))
+        force = -friction - at.length * wrench
+        return Effect(B.T @ force, at.length * energy, ca.dot(friction, rate), at.length * ca.dot(actuation, rate))
 
     motion = MOTION_OF[plane]
     name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped, *["actuated"] * actuated])
-    return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS, 6 if actuated else 0, effect)
+    return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS.size, 6 if actuated else 0, effect)
+
+
+MASS = Fields("length", "start", *(f"point_{k}:5" for k in range(len(GAUSS_POINTS))))
+"""Length [m], arc length of the first node [m]; per Gauss point mass [kg] and rotary inertia (xx, yy, zz, xy) [kg m^2]."""
 
 
 @cache
 def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clamped: bool) -> Inertia:
-    """Consistent mass of an element that moves with the rod's base frame and its nodes' coordinates.
-
-    Constants: length [m], arc length of the first node [m]; per Gauss point mass [kg] and rotary inertia
-    (xx, yy, zz, xy) [kg m^2].
-    """
+    """Consistent mass of an element that moves with the rod's base frame and its nodes' coordinates."""
 
     def mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
-        length, start = c[0], c[1]
-        rows, weights = [], []
+        constants, rows, weights = MASS.read(c), [], []
+        length, start = constants.length, constants.start
         for k, x in enumerate(GAUSS_POINTS):
-            ends, at = _both_ends(q, plane, clamped=clamped), c[2 + 5 * k : 7 + 5 * k]
+            ends, at = _both_ends(q, plane, clamped=clamped), getattr(constants, f"point_{k}")
             displacement, turn = _interpolated(ends, x, length, shapes)
             carried = displacement if weight == "consistent" else _interpolated(ends, x, length, "linear")[0]
             here = ca.vertcat(0, 0, start + x * length) + carried
@@ -245,7 +250,7 @@ def element_inertia(plane: Plane | None, shapes: Shapes, weight: Weight, *, clam
         return ca.vertcat(*rows), ca.diagcat(*weights)
 
     name = "_".join(["timoshenko", plane or "space", shapes, weight, *["clamped"] * clamped])
-    return Inertia(name, 1, MOTION_OF[plane].parts * (1 if clamped else 2), 2 + 5 * len(GAUSS_POINTS), mass)
+    return Inertia(name, 1, MOTION_OF[plane].parts * (1 if clamped else 2), MASS.size, mass)
 
 
 @cache

@@ -27,7 +27,7 @@ from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_sour
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, map_leaves
 from pliant.language.words import KeyPath, nearest
-from pliant.output.outputs import EnergyOutput
+from pliant.output.base import OutputBase
 from pliant.spec.flat import MAX_THINGS, ONCE, Flat, Instance, Origin, Override
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class _Level:
                     self._attach(name, thing)
                 elif collection == "joints":
                     self._joint(name, thing)
-                elif self.prefix and isinstance(thing, EnergyOutput):
-                    continue  # the energy is that of the whole robot, not of the attached model
+                elif self.prefix and isinstance(thing, OutputBase) and thing.is_of_whole_robot:
+                    continue  # such as the energy, which is not that of the attached model
                 elif collection not in ("parameters", "inputs"):
                     count = getattr(thing, "count", None)
                     number = None if count is None else self._count(count, (collection, name, "count"))

@@ -21,7 +21,7 @@ from pliant.language.parameter import Parameter, World
 from pliant.language.source import Source
 from pliant.link import Link
 from pliant.mesh import Mesh
-from pliant.output.outputs import Output
+from pliant.output import Output
 from pliant.rod.rod import Rod
 from pliant.section.material import Material, Section
 from pliant.spec.analyses import Analysis

@@ -1,4 +1,4 @@
-"""The same robot with another model of one of its rods, from a word such as `eba:10`."""
+"""The same robot with another model of one of its rods, from a word such as `cosserat:10`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import get_args
 
 from pydantic import ValidationError
 
+from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
 from pliant.language.base import nearest
 from pliant.language.schema_errors import read_errors
@@ -21,9 +22,10 @@ KINDS: dict[str, type[RodModelBase]] = {
 
 def parse_rod_model(word: str) -> RodModelBase:
     """The rod model that `KIND` or `KIND:N` stands for; N is its number of elements, or its order."""
-    kind, colon, number = word.strip().partition(":")
+    given, colon, number = word.strip().partition(":")
+    kind = canonical(given)
     if kind not in KINDS:
-        match = nearest(kind, KINDS)
+        match = canonical(nearest(kind, (*KINDS, *ALIASES)))
         hint = f"did you mean '{match}'?" if match else f"known: {', '.join(KINDS)}"
         raise ArgumentError(f"unknown rod model '{kind}'", hint)
     model = KINDS[kind]

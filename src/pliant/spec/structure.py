@@ -18,8 +18,6 @@ from pliant.language.source import FileProblem
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
-from pliant.link.axial import Axial
-from pliant.output.outputs import ConstraintOutput, FrameOutput, LinkOutput, RodOutput
 from pliant.spec.controls import control_problems
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
@@ -294,34 +292,9 @@ def _series_units(checked: Checked, name: str, series: Series) -> Iterator[Findi
 
 def _outputs(checked: Checked) -> Iterator[Finding]:
     """Outputs ask for something that their thing has."""
-    flat = checked.flat
-    for name, output in flat.outputs.items():
-        if isinstance(output, FrameOutput) and output.component is not None:
-            allowed: tuple[str, ...] = (
-                ("w", "x", "y", "z") if output.quantity == "quaternion" else ("x", "y", "z", "norm")
-            )
-            if output.component not in allowed:
-                message = f"the {output.quantity} has no component {output.component}"
-                yield "outputs", name, ("component",), message, f"it has {', '.join(allowed)}"
-        if isinstance(output, LinkOutput) and output.link in flat.links:
-            axial = isinstance(flat.links[output.link], Axial)
-            allowed = ("length", "rate", "force") if axial else ("deformation", "rate", "force")
-            if output.quantity not in allowed:
-                message = f"the link '{output.link}' has no {output.quantity}"
-                yield "outputs", name, ("quantity",), message, f"it has {', '.join(allowed)}"
-        if isinstance(output, RodOutput) and output.rod in flat.rods:
-            arcs = flat.rods[output.rod].model.arcs()
-            if output.section > arcs:
-                message = (
-                    f"the rod '{output.rod}' has {arcs or 'no'} circular arcs, so there is no arc {output.section}"
-                )
-                hint = f"count from 1 to {arcs}" if arcs else "choose one of the rod models cc and cog"
-                yield "outputs", name, ("section",) if arcs else ("rod",), message, hint
-        if isinstance(output, ConstraintOutput) and output.constraint in flat.constraints:
-            constraint = flat.constraints[output.constraint]
-            if output.component is not None and output.component not in constraint.rows:
-                message = f"the constraint '{output.constraint}' does not hold {output.component}"
-                yield "outputs", name, ("component",), message, f"it holds {', '.join(constraint.rows)}"
+    for name, output in checked.flat.outputs.items():
+        for path, message, hint in output.problems_in(checked.flat):
+            yield "outputs", name, path, message, hint
 
 
 def _same_ends(checked: Checked) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from pliant.formula.route import RouteForce
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import AS_AT_START, Force, Length, LengthSignal, RestLength, Scalar, Stiffness
+from pliant.motion.fields import Fields
 from pliant.tendon.base import TendonBase
 
 if TYPE_CHECKING:
@@ -86,8 +87,14 @@ tendons:
         else:
             assert self.axial_stiffness is not None, "checked when the model was read"
             stiffness = build.value(self.axial_stiffness) / rest
-        damper = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
-        constants = [stiffness, rest, *map(build.value, damper), build.value(self.smoothing)]
+        damping, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        constants = CONSTANTS.write(
+            stiffness=stiffness,
+            rest=rest,
+            damping=build.value(damping),
+            power=build.value(power),
+            smoothing=build.value(self.smoothing),
+        )
         wound = self.shortening != 0
         self.add(build, name, elastic_line(wound=wound), constants, [self.shortening] if wound else [])
 
@@ -99,25 +106,27 @@ tendons:
         return total
 
 
+CONSTANTS = Fields("stiffness", "rest", "damping", "power", "smoothing")
+"""Stiffness, rest length, damping coefficient, damping power, smoothing width."""
+
+
 @cache
 def elastic_line(*, wound: bool) -> RouteForce:
-    """Law of an elastic line, with the length wound in as its signal if it has one.
-
-    Constants: stiffness, rest length, damping coefficient, damping power, smoothing width.
-    """
+    """Law of an elastic line, with the length wound in as its signal if it has one."""
 
     def law(length: Any, rate: Any, c: Any, signal: Any, signal_rate: Any) -> Effect:
         wound_in, winding = (signal[0], signal_rate[0]) if wound else (0.0, 0.0)
         elongation_rate = rate + winding
-        counted, half_square, share = one_sided(length - c[1] + wound_in, 1, c[4])
-        elastic = c[0] * counted
+        at = CONSTANTS.read(c)
+        counted, half_square, share = one_sided(length - at.rest + wound_in, 1, at.smoothing)
+        elastic = at.stiffness * counted
         # a damper would push where a stretched line shortens fast: the line goes slack instead
-        tension = ca.fmax(elastic + share * power_law(elongation_rate, c[2], c[3]), 0.0)
+        tension = ca.fmax(elastic + share * power_law(elongation_rate, at.damping, at.power), 0.0)
         return Effect(
             force=tension,
-            energy=c[0] * half_square,
+            energy=at.stiffness * half_square,
             dissipation=(tension - elastic) * elongation_rate,
             supply=tension * winding,
         )
 
-    return RouteForce("elastic_wound" if wound else "elastic", 5, int(wound), coupled=True, law=law)
+    return RouteForce("elastic_wound" if wound else "elastic", CONSTANTS.size, int(wound), coupled=True, law=law)

@@ -34,7 +34,7 @@ sections:
 materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: ebr, elements: 5}}
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: pcs, elements: 5}}
 tendons:
   flexor: {type: tension, through: [{rod: arm, offset: [8 mm, 0]}], tension: =pull}
 outputs:

@@ -11,6 +11,7 @@ from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import SurfaceMark, middle, reached
 
 Pose = tuple[np.ndarray, np.ndarray]
+SolidForm = Literal["rod", "cylinder", "box", "ball", "dot", "none"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Solid:
     """
 
     name: str
-    form: Literal["rod", "cylinder", "box", "ball", "dot", "none"]
+    form: SolidForm
     points: np.ndarray
     radius: float = 0.0
     arms: tuple[tuple[np.ndarray, np.ndarray], ...] = ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.link.axial import REST_AT, WAY_AT, rope_force
+from pliant.link.axial import ROPE, rope_force
 from pliant.view.marks import MeshMark, Pose
 
 if TYPE_CHECKING:
@@ -39,6 +39,6 @@ class Net:
         points = positions[self.nodes] + np.einsum("nij,nj->ni", rotations[self.nodes], theta[self.places])
         ends = points[self.edges[self.roped]]
         lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-        pulls_only = theta[self.ropes + WAY_AT] != 0
-        slack = self.roped[pulls_only & (lengths < (1 - SHORTER) * theta[self.ropes + REST_AT])]
+        pulls_only = theta[self.ropes + ROPE.at["direction"]] != 0
+        slack = self.roped[pulls_only & (lengths < (1 - SHORTER) * theta[self.ropes + ROPE.at["rest"]])]
         return MeshMark(self.name, points, self.edges, self.held, slack)

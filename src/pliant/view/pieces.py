@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, lighter, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Scene, Solid, TendonMark
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, SolidForm, TendonMark
 from pliant.view.rod_curve import RodCurve
-from pliant.view.surfaces import MARGIN, SurfaceMark, axis_ends, middle, sides
+from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, sides
 
 COILS, PER_COIL = 7, 8
 DASHES = 9
@@ -51,30 +53,22 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, cent
 
     Scenes of one robot have the same pieces in the same order, whatever its pose.
     """
-    maker = _Maker(size)
-    colours = group_colours(solid.name for solid in scene.solids)
-    for number, solid in enumerate(scene.solids):
-        maker.solid(solid, _bytes(colours[solid.name]), number)
-    for rod in scene.rods:
-        maker.rod(rod, curvature)
-    for joint in scene.joints:
-        maker.joint(joint)
-    for link in scene.links:
-        maker.link(link)
-    for tendon in scene.tendons:
-        maker.tendon(tendon)
-    for mesh in scene.meshes:
-        maker.mesh(mesh)
-    for ends in scene.constraints:
-        maker.line(ends, 0.003, _bytes(HELD))
-        for end in ends:
-            maker.ball(end, 0.011, _bytes(HELD))
-    for load in scene.loads:
-        maker.load(load, force)
-    for rotation, position in scene.frames.values():
-        maker.triad(rotation, position, 0.06)
-    for surface in scene.surfaces:
-        maker.surface(surface, center)
+    maker = _Maker(size, curvature, force, center, group_colours(solid.name for solid in scene.solids))
+    looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+        (enumerate(scene.solids), maker.solid),
+        (scene.rods, maker.rod),
+        (scene.joints, maker.joint),
+        (scene.links, maker.link),
+        (scene.tendons, maker.tendon),
+        (scene.meshes, maker.mesh),
+        (scene.constraints, maker.constraint),
+        (scene.loads, maker.load),
+        (scene.frames.values(), maker.frame),
+        (scene.surfaces, maker.surface),
+    )
+    for marks, add in looks:
+        for mark in marks:
+            add(mark)
     if len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
         maker.labels(scene)
     return maker.pieces
@@ -83,32 +77,31 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, cent
 class _Maker:
     """Sizes named `share` are in parts of the robot's size."""
 
-    def __init__(self, size: float) -> None:
-        self.size = size
+    def __init__(
+        self, size: float, curvature: float, force: float, center: np.ndarray, colours: dict[str, str]
+    ) -> None:
+        self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
         self.pieces = Pieces()
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
 
-    def solid(self, solid: Solid, colour: Colour, number: int) -> None:
+    def solid(self, numbered: tuple[int, Solid]) -> None:
+        number, solid = numbered
+        colour = _bytes(self.colours[solid.name])
         for arm in solid.arms:
             self.line(np.stack(arm), 0.006, colour)
-        if solid.form == "rod":
-            share = 0.013 + 0.001 * (number % 3)  # neighbours that lie in one line do not flicker
-            self.line(solid.points, share, colour)
-            for end in solid.points:
-                self.ball(end, share, colour)
-        elif solid.form == "cylinder":
-            self.cylinder(solid.points, solid.radius, colour)
-        elif solid.form == "box":
-            self.box(solid.points, colour)
-        elif solid.form == "ball":
-            self._at("ball", solid.center, (solid.radius,) * 3, colour)
-        elif solid.form == "dot":
-            self.ball(solid.center, 0.025, colour)
+        if solid.form in SOLIDS:
+            SOLIDS[solid.form](self, solid, colour, number)
 
-    def rod(self, rod: RodCurve, curvature: float) -> None:
+    def slender(self, ends: np.ndarray, colour: Colour, number: int) -> None:
+        share = 0.013 + 0.001 * (number % 3)  # neighbours that lie in one line do not flicker
+        self.line(ends, share, colour)
+        for end in ends:
+            self.ball(end, share, colour)
+
+    def rod(self, rod: RodCurve) -> None:
         middle = 0.5 * (rod.curvature[1:] + rod.curvature[:-1])
-        colours = scale_colours(middle / curvature if curvature > 1e-9 else np.zeros(len(middle)))
+        colours = scale_colours(middle / self.curvature if self.curvature > 1e-9 else np.zeros(len(middle)))
         sizes = np.maximum(rod.half_sizes, 0.004 * self.size)
         pairs = np.stack([rod.points[:-1], rod.points[1:]], axis=1)
         middles = 0.5 * (sizes[:-1] + sizes[1:])
@@ -122,22 +115,27 @@ class _Maker:
             self.cylinder(np.stack([rod.points[0] - along, rod.points[0]]), 1.5 * float(sizes[0].max()), _bytes(PALE))
 
     def joint(self, joint: JointMark) -> None:
-        ink, pale = _bytes(INK), _bytes(PALE)
-        if joint.kind == "weld":
-            return
-        if joint.kind in ("prismatic", "cylindrical") and joint.axis is not None:
-            if joint.spring:
-                self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
-            else:
-                reach = 0.32 * self.size * joint.axis
-                self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, pale)
-        elif joint.kind in ("revolute", "universal", "planar") and joint.axis is not None:
-            half = 0.032 * self.size * joint.axis
-            self.cylinder(np.stack([joint.child - half, joint.child + half]), 0.013 * self.size, ink)
+        """A ball unless the kind has a look of its own, on a block if the world carries it."""
+        look, on_block = JOINTS.get(joint.kind, (_Maker.knob, True))
+        look(self, joint)
+        if joint.grounded and on_block:
+            self._at("cube", joint.place, (0.05 * self.size,) * 3, _bytes(PALE))
+
+    def knob(self, joint: JointMark) -> None:
+        self.ball(joint.child, 0.02, _bytes(INK))
+
+    def hinge(self, joint: JointMark) -> None:
+        assert joint.axis is not None
+        half = 0.032 * self.size * joint.axis
+        self.cylinder(np.stack([joint.child - half, joint.child + half]), 0.013 * self.size, _bytes(INK))
+
+    def slide(self, joint: JointMark) -> None:
+        assert joint.axis is not None
+        if joint.spring:
+            self.coil(np.stack([self._spring_start(joint), joint.child]), 0.02)
         else:
-            self.ball(joint.child, 0.02, ink)
-        if joint.grounded and joint.kind not in ("prismatic", "cylindrical", "planar"):
-            self._at("cube", joint.place, (0.05 * self.size,) * 3, pale)
+            reach = 0.32 * self.size * joint.axis
+            self.line(np.stack([joint.place - reach, joint.child + reach]), 0.006, _bytes(PALE))
 
     def _spring_start(self, joint: JointMark) -> np.ndarray:
         """At the parent's own place if that lies on the axis, else behind the child."""
@@ -168,50 +166,68 @@ class _Maker:
         self.line(pairs, 0.003, _bytes(PALE if tendon.slack else INK))
 
     def link(self, link: LinkMark) -> None:
-        a, b = link.ends
-        if link.kind == "spring":
-            # a slack spring hangs thin and pale; it keeps its pieces, so that frames can be stacked
-            self.coil(link.ends, 0.008 if link.slack else 0.018, _bytes(PALE if link.slack else INK))
-        elif link.kind == "line":
-            colour = _bytes(PALE if link.slack else INK)
-            starts = np.arange(DASHES)[:, None, None] / DASHES
-            reach = np.array([[0.0], [0.5 if link.slack else 1.0]]) / DASHES
-            self.line(a + (starts + reach) * (b - a), 0.003 if link.slack else 0.005, colour)
-        else:
-            self.line(link.ends, 0.012, _bytes(INK))
+        """A slack link hangs thin and pale; it keeps its pieces, so that frames can be stacked."""
+        LINKS[link.kind](self, link)
         for end in link.ends:
             self.ball(end, 0.009, _bytes(INK))
 
-    def load(self, load: LoadMark, strongest: float) -> None:
+    def spring(self, link: LinkMark) -> None:
+        self.coil(link.ends, 0.008 if link.slack else 0.018, _bytes(PALE if link.slack else INK))
+
+    def dashes(self, link: LinkMark) -> None:
+        a, b = link.ends
+        starts = np.arange(DASHES)[:, None, None] / DASHES
+        reach = np.array([[0.0], [0.5 if link.slack else 1.0]]) / DASHES
+        colour = _bytes(PALE if link.slack else INK)
+        self.line(a + (starts + reach) * (b - a), 0.003 if link.slack else 0.005, colour)
+
+    def beam(self, link: LinkMark) -> None:
+        self.line(link.ends, 0.012, _bytes(INK))
+
+    def constraint(self, ends: np.ndarray) -> None:
+        self.line(ends, 0.003, _bytes(HELD))
+        for end in ends:
+            self.ball(end, 0.011, _bytes(HELD))
+
+    def load(self, load: LoadMark) -> None:
         """An arrow that ends where the load acts."""
         strength = float(np.linalg.norm(load.force))
-        length = 0.25 * self.size * strength / strongest if strongest > 0 else 0.0
+        length = 0.25 * self.size * strength / self.force if self.force > 0 else 0.0
         along = load.force / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
         head = min(0.06 * self.size, 0.5 * length)
         neck = load.point - head * along
         self._between("cylinder", np.stack([load.point - length * along, neck]), 0.15 * head, _bytes(HELD), "loads")
         self._between("cone", np.stack([neck, load.point]), 0.4 * head, _bytes(HELD), "loads")
 
-    def surface(self, surface: SurfaceMark, center: np.ndarray) -> None:
-        """A thin slab below a plane, a cylinder, or a cylinder with balls at its ends."""
-        colour = _bytes(lighter(PALE, 0.3))
-        if surface.form == "plane":
-            u, w = sides(surface.axis)
-            length, thick = 2 * MARGIN * self.size, 0.004 * self.size
-            place = middle(surface, center) - 0.5 * thick * surface.axis
-            turned = np.stack([u, w, surface.axis], axis=1)
-            self._at("cube", place, (length, length, thick), colour, turned, "contacts")
-            return
-        ends = axis_ends(surface, center, self.size)
-        radius = surface.radius + 0.003 * self.size  # a body of the same size does not flicker through
-        self._between("cylinder", ends, radius, colour, "contacts")
-        if surface.form == "capsule":
-            for end in ends:
-                self._at("ball", end, (radius,) * 3, colour, layer="contacts")
+    def surface(self, surface: SurfaceMark) -> None:
+        SURFACES[surface.form](self, surface, _bytes(lighter(PALE, 0.3)))
 
-    def triad(self, rotation: np.ndarray, position: np.ndarray, share: float) -> None:
+    def slab(self, surface: SurfaceMark, colour: Colour) -> None:
+        """A thin slab below a plane."""
+        u, w = sides(surface.axis)
+        length, thick = 2 * MARGIN * self.size, 0.004 * self.size
+        place = middle(surface, self.center) - 0.5 * thick * surface.axis
+        turned = np.stack([u, w, surface.axis], axis=1)
+        self._at("cube", place, (length, length, thick), colour, turned, "contacts")
+
+    def roller(self, surface: SurfaceMark, colour: Colour) -> None:
+        """A cylinder; its ends are left open."""
+        ends = axis_ends(surface, self.center, self.size)
+        self._between("cylinder", ends, self._around(surface), colour, "contacts")
+
+    def capsule(self, surface: SurfaceMark, colour: Colour) -> None:
+        """A cylinder with balls at its ends."""
+        self.roller(surface, colour)
+        for end in axis_ends(surface, self.center, self.size):
+            self._at("ball", end, (self._around(surface),) * 3, colour, layer="contacts")
+
+    def _around(self, surface: SurfaceMark) -> float:
+        return surface.radius + 0.003 * self.size  # a body of the same size does not flicker through
+
+    def frame(self, frame: Pose) -> None:
+        rotation, position = frame
         for axis, colour in zip(rotation.T, AXES, strict=True):
-            ends = np.stack([position, position + share * self.size * axis])
+            ends = np.stack([position, position + 0.06 * self.size * axis])
             self._between("cylinder", ends, 0.004 * self.size, _bytes(colour), "frames")
 
     def labels(self, scene: Scene) -> None:
@@ -292,6 +308,40 @@ class _Maker:
         turned = np.broadcast_to(np.eye(3) if rotations is None else rotations, (count, 3, 3))
         size, colour = (np.broadcast_to(x, (count, 3)) for x in (sizes, colours))
         self.pieces.copies[layer, shape].append(Copies(size, colour, positions=places, rotations=turned))
+
+
+SOLIDS: dict[SolidForm, Callable[[_Maker, Solid, Colour, int], None]] = {
+    "rod": lambda maker, solid, colour, number: maker.slender(solid.points, colour, number),
+    "cylinder": lambda maker, solid, colour, number: maker.cylinder(solid.points, solid.radius, colour),
+    "box": lambda maker, solid, colour, number: maker.box(solid.points, colour),
+    "ball": lambda maker, solid, colour, number: maker._at("ball", solid.center, (solid.radius,) * 3, colour),
+    "dot": lambda maker, solid, colour, number: maker.ball(solid.center, 0.025, colour),
+}
+"""How the forms of solids look, in a colour and with their number."""
+
+JOINTS: dict[str, tuple[Callable[[_Maker, JointMark], None], bool]] = {
+    "weld": (lambda maker, joint: None, False),
+    "revolute": (_Maker.hinge, True),
+    "universal": (_Maker.hinge, True),
+    "planar": (_Maker.hinge, False),
+    "prismatic": (_Maker.slide, False),
+    "cylindrical": (_Maker.slide, False),
+}
+"""How kinds of joints look that are not balls, and whether they stand on a block where the world carries them."""
+
+LINKS: dict[str, Callable[[_Maker, LinkMark], None]] = {
+    "spring": _Maker.spring,
+    "line": _Maker.dashes,
+    "beam": _Maker.beam,
+}
+"""How links look."""
+
+SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
+    "plane": _Maker.slab,
+    "cylinder": _Maker.roller,
+    "capsule": _Maker.capsule,
+}
+"""How surfaces of contacts look, in a colour."""
 
 
 def _mitred(pairs: np.ndarray, radii: np.ndarray) -> np.ndarray:

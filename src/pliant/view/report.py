@@ -17,10 +17,10 @@ from pliant.identify.fit import Fit
 from pliant.language.files import write_whole
 from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
-from pliant.solve.motion.result_builder import versions
 from pliant.solve.result import Result
 from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
+from pliant.solve.versions import versions
 from pliant.spec.writer import dump
 from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip

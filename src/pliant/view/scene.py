@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -15,15 +15,19 @@ from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneCo
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
-from pliant.joint import Cylindrical, Prismatic, Revolute, Universal
-from pliant.language.placement import Attachment, Axis, Placement
-from pliant.link import Axial
-from pliant.link.axial import REST_AT
+from pliant.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
+from pliant.language.placement import (
+    Attachment,
+    Axis,
+    Placement,
+)
+from pliant.link import Axial, Beam
+from pliant.link.axial import AXIAL
 from pliant.model import placing
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SolidForm, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
-from pliant.view.surfaces import SurfaceMark
+from pliant.view.surfaces import SurfaceForm, SurfaceMark
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -81,7 +85,7 @@ class SceneMaker:
         links, constraints = [], []
         for name, link in spec.links.items():
             ends = np.stack([self.attached(end)[1] for end in link.between])
-            links.append(LinkMark(name, _link_kind(link), ends, self.is_slack(name, link, ends)))
+            links.append(LINKS[type(link)](self, name, link, ends))
             for end, point in zip(link.between, ends, strict=True):
                 touched.setdefault(_owner(end.frame), []).append(point)
         for constraint in spec.constraints.values():
@@ -124,13 +128,8 @@ class SceneMaker:
     def joint(self, joint: Any) -> JointMark:
         rotation, place = self.compose(self.pose[joint.parent], joint)
         child = _owner(joint.child)
-        axis = None
-        if isinstance(joint, Revolute | Prismatic | Cylindrical):
-            axis = rotation @ self.direction(joint.axis)
-        elif isinstance(joint, Universal):
-            axis = rotation @ self.direction(joint.axis1)
-        elif joint.type == "planar":
-            axis = rotation[:, 2]
+        own = JOINT_AXES.get(type(joint))
+        axis = None if own is None else rotation @ self.direction(own(joint))
         springs = [c for c in joint.coordinates().values() if getattr(c, "spring", None) not in (None, 0)]
         grounded = joint.parent == "world" or _is_ground(joint.parent)
         held = self.pose[joint.child][1]
@@ -138,26 +137,13 @@ class SceneMaker:
         return JointMark(joint.type, base, place, held, axis, grounded, bool(springs), self.center(child) - held)
 
     def solid(self, name: str, body: Body, touched: Sequence[np.ndarray]) -> Solid:
-        rotation = self.pose[name][0]
         center = self.center(name)
-        shape, value = body.shape, self.value
         arms = tuple((center, point) for point in touched if np.linalg.norm(point - center) > 1e-9)
-        if shape is None:
-            heavy = body.mass is not None and value(body.mass) > 0
+        if body.shape is None:
+            heavy = body.mass is not None and self.value(body.mass) > 0
             return Solid(name, "dot" if heavy else "none", center[None], 0.0, arms, center)
-        if isinstance(shape, SlenderRod | Cylinder | Tube):
-            half = rotation @ UNIT[shape.axis] * value(shape.length) / 2
-            ends = np.stack([center - half, center + half])
-            if isinstance(shape, SlenderRod):
-                return Solid(name, "rod", ends, 0.0, arms, center)
-            radius = value(shape.radius if isinstance(shape, Cylinder) else shape.outer_radius)
-            return Solid(name, "cylinder", ends, radius, arms, center)
-        if isinstance(shape, Box):
-            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-            corners = center + (signs * np.array([value(x) for x in shape.size]) / 2) @ rotation.T
-            return Solid(name, "box", corners, 0.0, arms, center)
-        assert isinstance(shape, Sphere)
-        return Solid(name, "ball", center[None], value(shape.radius), arms, center)
+        form, points, radius = SHAPES[type(body.shape)](body.shape, self.value)
+        return Solid(name, form, center + points @ self.pose[name][0].T, radius, arms, center)
 
     def tendon(self, name: str) -> TendonMark:
         route = self.eqs.model.system.routes[self.eqs.model.routes[name]]
@@ -183,20 +169,8 @@ class SceneMaker:
     def surface(self, name: str, contact: ContactBase) -> SurfaceMark:
         rotation, place = self.compose(self.pose[contact.parent], contact)
         moves = contact.parent != "world" and not _is_ground(contact.parent)
-        if isinstance(contact, PlaneContact):
-            return SurfaceMark(name, "plane", place, rotation @ self.direction(contact.normal), moves=moves)
-        assert isinstance(contact, CylinderContact | CapsuleContact)
-        axis, radius = rotation @ self.direction(contact.axis), self.value(contact.radius)
-        if isinstance(contact, CylinderContact):
-            return SurfaceMark(name, "cylinder", place, axis, radius, moves=moves)
-        return SurfaceMark(name, "capsule", place, axis, radius, self.value(contact.length) / 2, moves)
-
-    def is_slack(self, name: str, link: Any, ends: np.ndarray) -> bool:
-        if not isinstance(link, Axial) or link.direction == "both":
-            return False
-        rest = self.theta[self.eqs.model.system.frame_forces[self.eqs.model.link_forces[name]].constants + REST_AT]
-        longer = float(np.linalg.norm(ends[1] - ends[0])) > rest
-        return longer != (link.direction == "tension")
+        form, axis, radius, half_length = SURFACES[type(contact)](contact, self.value)
+        return SurfaceMark(name, form, place, rotation @ self.direction(axis), radius, half_length, moves)
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -243,12 +217,6 @@ def _is_ground(name: str) -> bool:
     return _owner(name).rpartition("/")[2] == "world"
 
 
-def _link_kind(link: Any) -> Literal["spring", "line", "beam"]:
-    if isinstance(link, Axial):
-        return "line" if link.spring is None else "spring"
-    return "beam"
-
-
 def _behind(mark: JointMark, child: Solid) -> float:
     return 0.0 if mark.axis is None else float(max(0.0, ((mark.child - outline(child)) @ mark.axis).max()))
 
@@ -263,3 +231,64 @@ def _turns(mark: JointMark) -> list[np.ndarray]:
 
 def _slides(mark: JointMark) -> list[np.ndarray]:
     return [mark.axis] if mark.kind in ("prismatic", "cylindrical") and mark.axis is not None else []
+
+
+# -- kinds: what is shown of each ------------------------------------------------------------------------------------------
+
+Value = Callable[[Any], float]
+
+JOINT_AXES: dict[type, Callable[[Any], Axis]] = {
+    Revolute: lambda joint: joint.axis,
+    Prismatic: lambda joint: joint.axis,
+    Cylindrical: lambda joint: joint.axis,
+    Universal: lambda joint: joint.axis1,
+    Planar: lambda joint: "z",
+}
+"""The axis that is shown of a joint, in its own axes; the others have none."""
+
+
+def _between_ends(shape: Any, value: Value) -> np.ndarray:
+    half = UNIT[shape.axis] * value(shape.length) / 2
+    return np.stack([-half, half])
+
+
+def _corners(box: Box, value: Value) -> np.ndarray:
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    return np.asarray(signs * np.array([value(x) for x in box.size]) / 2)
+
+
+SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] = {
+    SlenderRod: lambda shape, value: ("rod", _between_ends(shape, value), 0.0),
+    Cylinder: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.radius)),
+    Tube: lambda shape, value: ("cylinder", _between_ends(shape, value), value(shape.outer_radius)),
+    Box: lambda shape, value: ("box", _corners(shape, value), 0.0),
+    Sphere: lambda shape, value: ("ball", np.zeros((1, 3)), value(shape.radius)),
+}
+"""Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
+
+SURFACES: dict[type, Callable[[Any, Value], tuple[SurfaceForm, Axis, float, float]]] = {
+    PlaneContact: lambda contact, value: ("plane", contact.normal, 0.0, 0.0),
+    CylinderContact: lambda contact, value: ("cylinder", contact.axis, value(contact.radius), 0.0),
+    CapsuleContact: lambda contact, value: (
+        "capsule", contact.axis, value(contact.radius), value(contact.length) / 2,
+    ),
+}  # fmt: skip
+"""Form, axis or normal, radius [m] and half length [m] of a `SurfaceMark`."""
+
+
+def _axial(maker: SceneMaker, name: str, link: Axial, ends: np.ndarray) -> LinkMark:
+    slack = False
+    if link.direction != "both":
+        force = maker.eqs.model.system.frame_forces[maker.eqs.model.link_forces[name]]
+        rest = maker.theta[force.constants + AXIAL.at["rest"]]
+        longer = float(np.linalg.norm(ends[1] - ends[0])) > rest
+        slack = longer != (link.direction == "tension")
+    return LinkMark(name, "line" if link.spring is None else "spring", ends, slack)
+
+
+def _beam(maker: SceneMaker, name: str, link: Beam, ends: np.ndarray) -> LinkMark:
+    return LinkMark(name, "beam", ends)
+
+
+LINKS: dict[type, Callable[[SceneMaker, str, Any, np.ndarray], LinkMark]] = {Axial: _axial, Beam: _beam}
+"""The mark of a link between two points (2 x 3) [m]."""

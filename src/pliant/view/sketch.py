@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Scene, Solid, TendonMark
+from pliant.view.ink import Ink
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, SolidForm, TendonMark
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
-from pliant.view.surfaces import silhouette
+from pliant.view.surfaces import SurfaceMark, silhouette
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -109,7 +110,7 @@ def new_axes(aspect: float) -> Any:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-class Drawing:
+class Drawing(Ink):
     """A scene as symbols from far to near: solids and rods by depth, then joints, then names.
 
     `size` [m] is what symbols are measured by, `center` [m] the middle of what is shown; those of the scene itself by default.
@@ -130,8 +131,10 @@ class Drawing:
         self.crowd = float(np.clip((12 / max(len(scene.joints), len(scene.solids), 1)) ** 0.7, 0.25, 1.0))
         self.unit = self.crowd * self.size
         self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
-        self.todo: list[tuple[float, Any]] = []
+        self.todo = []
         self.colours = group_colours(solid.name for solid in scene.solids)
+        self.strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
+        self._layers()
         self._all_symbols()
 
     def draw(self, ax: Any = None, within: tuple[np.ndarray, np.ndarray] | None = None) -> Any:
@@ -159,80 +162,100 @@ class Drawing:
     # -- what is drawn where -----------------------------------------------------------------------------------------
 
     def _all_symbols(self) -> None:
+        """Every mark by the method of its kind."""
         scene = self.scene
-        things: list[Solid | RodCurve] = [*scene.solids, *scene.rods]
-        depths = [self.camera.depth(np.mean(t.points, axis=0)) for t in things]
-        for surface in scene.surfaces:
-            # between the bodies behind it and those before it; planes behind everything
-            behind = int(np.searchsorted(np.sort(depths), self.camera.depth(surface.place)))
-            layer = 2.0 if surface.form == "plane" else 9.6 + behind
-            flat = silhouette(surface, self.camera, self.center, self.size)
-            self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
-        order = {id(things[k]): 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
-        if self.frames:
-            for rotation, place in scene.frames.values():
-                self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
-        for link in scene.links:
-            self._link(link, self.camera.project(link.ends))
-        for mesh in scene.meshes:
-            self._include(self.camera.project(mesh.nodes))
-            # between the bodies behind it and those before it
-            self.todo += [(9.3 + behind, paint) for behind, paint in net_paints(mesh, self.camera, np.sort(depths))]
-        for tendon in scene.tendons:
-            self._tendon(tendon, self.camera.project(tendon.points))
-        strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
-        for load in scene.loads:
-            self._load(load, strongest)
-        for solid in scene.solids:
-            self._solid(solid, order[id(solid)])
-        for rod in scene.rods:
-            self._rod(rod, order[id(rod)])
-        for joint in scene.joints:
-            self._joint(joint)
-        for ends in scene.constraints:
-            a, b = self.camera.project(ends)
-            if np.linalg.norm(a - b) > 1e-6 * self.size:
-                self._line(np.stack([a, b]), HELD, 1.2, 920, linestyle=(0, (2, 2)))
-            for point in (a, b):
-                self._marker(point, "D", 7.5, 921, HELD)
-        if self.labels and len(things) <= LABELS_UP_TO:
-            for solid in (s for s in scene.solids if s.form != "none"):
-                width = max(solid.radius, 0.016 * self.size)
-                self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
-            for rod in scene.rods:
-                self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
+        symbols: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
+            (scene.surfaces, self._surface),
+            (scene.frames.values() if self.frames else (), self._frame),
+            (scene.links, self._link),
+            (scene.meshes, self._mesh),
+            (scene.tendons, self._tendon),
+            (scene.loads, self._load),
+            (scene.solids, self._solid),
+            (scene.rods, self._rod),
+            (scene.joints, self._joint),
+            (scene.constraints, self._constraint),
+        )
+        for marks, draw in symbols:
+            for mark in marks:
+                draw(mark)
+        if self.labels and len(scene.solids) + len(scene.rods) <= LABELS_UP_TO:
+            self._names()
 
-    def _solid(self, solid: Solid, layer: float) -> None:
-        project, colour = self.camera.project, self.colours[solid.name]
-        thick = 0.016 * self.unit
+    def _layers(self) -> None:
+        """Solids and rods from far to near: their depths, and the layer of each by its name."""
+        things: list[Solid | RodCurve] = [*self.scene.solids, *self.scene.rods]
+        depths = [self.camera.depth(np.mean(thing.points, axis=0)) for thing in things]
+        self.depths = np.sort(depths)
+        self.layer = {things[k].name: 10 + rank for rank, k in enumerate(np.argsort(depths, kind="stable"))}
+
+    def _surface(self, surface: SurfaceMark) -> None:
+        # between the bodies behind it and those before it; planes behind everything
+        behind = int(np.searchsorted(self.depths, self.camera.depth(surface.place)))
+        layer = 2.0 if surface.form == "plane" else 9.6 + behind
+        flat = silhouette(surface, self.camera, self.center, self.size)
+        self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
+
+    def _frame(self, frame: Pose) -> None:
+        rotation, place = frame
+        self._triad(self.camera.project(place), rotation, 0.05 * self.unit, 880)
+
+    def _mesh(self, mesh: MeshMark) -> None:
+        self._include(self.camera.project(mesh.nodes))
+        # between the bodies behind it and those before it
+        self.todo += [(9.3 + behind, paint) for behind, paint in net_paints(mesh, self.camera, self.depths)]
+
+    def _constraint(self, ends: np.ndarray) -> None:
+        a, b = self.camera.project(ends)
+        if np.linalg.norm(a - b) > 1e-6 * self.size:
+            self._line(np.stack([a, b]), HELD, 1.2, 920, linestyle=(0, (2, 2)))
+        for point in (a, b):
+            self._marker(point, "D", 7.5, 921, HELD)
+
+    def _names(self) -> None:
+        for solid in (s for s in self.scene.solids if s.form != "none"):
+            width = max(solid.radius, 0.016 * self.size)
+            self._name(solid.name, self.camera.project(solid.points), width, self.colours[solid.name])
+        for rod in self.scene.rods:
+            self._name(rod.name, self.camera.project(rod.points), float(rod.radii.max()), SOFT)
+
+    def _solid(self, solid: Solid) -> None:
+        colour, layer = self.colours[solid.name], self.layer[solid.name]
         for a, b in solid.arms:
-            self._line(project(np.stack([a, b])), colour, 2.2, layer - 0.5)
-        if solid.form == "rod":
-            start, end = project(solid.points)
-            self._polygon(outlines.capsule(start, end, thick), colour, layer)
-        elif solid.form == "cylinder":
-            axis = solid.points[1] - solid.points[0]
-            axis = axis / np.linalg.norm(axis)
-            ends = [project(outlines.ring(p, axis, solid.radius)) for p in solid.points]
-            self._polygon(outlines.hull(np.concatenate(ends)), colour, layer)
-            front = ends[1] if axis @ self.camera.toward > 0 else ends[0]
-            if abs(axis @ self.camera.toward) > 1e-6:
-                self._polygon(front, lighter(colour, 0.25), layer + 0.1)
-        elif solid.form == "box":
-            for face in outlines.BOX_FACES:
-                corners = solid.points[list(face)]
-                normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
-                facing = normal @ self.camera.toward / np.linalg.norm(normal)
-                if facing > 1e-9:
-                    self._polygon(project(corners), lighter(colour, 0.12 + 0.3 * facing), layer)
-        elif solid.form == "ball":
-            axis = self.camera.toward
-            self._polygon(project(outlines.ring(solid.center, axis, solid.radius)), colour, layer)
-        elif solid.form == "dot":
-            self._marker(project(solid.center), "o", 13.0, layer + 0.2, colour)
+            self._line(self.camera.project(np.stack([a, b])), colour, 2.2, layer - 0.5)
+        if solid.form in SOLIDS:
+            SOLIDS[solid.form](self, solid, colour, layer)
 
-    def _rod(self, rod: RodCurve, layer: float) -> None:
-        points = self.camera.project(rod.points)
+    def _slender(self, solid: Solid, colour: str, layer: float) -> None:
+        start, end = self.camera.project(solid.points)
+        self._polygon(outlines.capsule(start, end, 0.016 * self.unit), colour, layer)
+
+    def _cylinder(self, solid: Solid, colour: str, layer: float) -> None:
+        axis = solid.points[1] - solid.points[0]
+        axis = axis / np.linalg.norm(axis)
+        ends = [self.camera.project(outlines.ring(p, axis, solid.radius)) for p in solid.points]
+        self._polygon(outlines.hull(np.concatenate(ends)), colour, layer)
+        front = ends[1] if axis @ self.camera.toward > 0 else ends[0]
+        if abs(axis @ self.camera.toward) > 1e-6:
+            self._polygon(front, lighter(colour, 0.25), layer + 0.1)
+
+    def _box(self, solid: Solid, colour: str, layer: float) -> None:
+        for face in outlines.BOX_FACES:
+            corners = solid.points[list(face)]
+            normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+            facing = normal @ self.camera.toward / np.linalg.norm(normal)
+            if facing > 1e-9:
+                self._polygon(self.camera.project(corners), lighter(colour, 0.12 + 0.3 * facing), layer)
+
+    def _ball(self, solid: Solid, colour: str, layer: float) -> None:
+        ring = outlines.ring(solid.center, self.camera.toward, solid.radius)
+        self._polygon(self.camera.project(ring), colour, layer)
+
+    def _dot(self, solid: Solid, colour: str, layer: float) -> None:
+        self._marker(self.camera.project(solid.center), "o", 13.0, layer + 0.2, colour)
+
+    def _rod(self, rod: RodCurve) -> None:
+        points, layer = self.camera.project(rod.points), self.layer[rod.name]
         radii = np.maximum(rod.radii, 0.008 * self.size)
         self._polygon(outlines.tube(points, radii), SOFT, layer)
         self._line(points, lighter(SOFT, 0.6), 1.2, layer + 0.1)
@@ -242,16 +265,15 @@ class Drawing:
 
     def _joint(self, joint: JointMark) -> None:
         place, child = self.camera.project(joint.place), self.camera.project(joint.child)
-        apart = np.linalg.norm(place - child) > 1e-9 * self.size
-        if joint.kind in ("prismatic", "cylindrical"):
-            self._slide(joint, place, child)
-            return
+        JOINTS.get(joint.kind, Drawing._turn)(self, joint, place, child)
+
+    def _weld(self, joint: JointMark, place: np.ndarray, child: np.ndarray) -> None:
+        if joint.grounded:
+            self._ground(place, outlines.unit(-self.camera.project(joint.toward)), 0.05 * self.size)
+
+    def _turn(self, joint: JointMark, place: np.ndarray, child: np.ndarray) -> None:
         toward = self.camera.project(joint.toward)
-        if joint.kind == "weld":
-            if joint.grounded:
-                self._ground(place, outlines.unit(-toward), 0.05 * self.size)
-            return
-        if apart:
+        if np.linalg.norm(place - child) > 1e-9 * self.size:
             self._line(np.stack([place, child]), PALE, 1.0, 899, linestyle=(0, (4, 2)))
         if joint.spring:
             self._line(outlines.spiral(child, 0.022 * self.unit, 0.042 * self.unit), INK, 1.1, 905)
@@ -261,8 +283,8 @@ class Drawing:
         if joint.kind == "revolute" and joint.axis is not None:
             self._hinge(joint, child)
         else:
-            marker = {"spherical": "o", "universal": "P", "planar": "s"}.get(joint.kind, "h")
-            self._marker(child, marker, 7.5, 910, INK if joint.kind == "spherical" else "white")
+            marker, colour = TURNS.get(joint.kind, ("h", "white"))
+            self._marker(child, marker, 7.5, 910, colour)
 
     def _hinge(self, joint: JointMark, place: np.ndarray) -> None:
         assert joint.axis is not None
@@ -305,29 +327,36 @@ class Drawing:
             return base
         return child - (joint.behind + 0.25 * self.size) * along
 
-    def _link(self, link: LinkMark, ends: np.ndarray) -> None:
+    def _link(self, link: LinkMark) -> None:
+        ends = self.camera.project(link.ends)
         if link.slack:
             self._line(ends, PALE, 1.0, 600, linestyle=(0, (1.5, 2)))
-        elif link.kind == "spring":
-            self._line(outlines.coil(ends[0], ends[1], 0.018 * self.unit), INK, 1.2, 600)
-        elif link.kind == "line":
-            self._line(ends, INK, 1.2, 600, linestyle=(0, (5, 2)))
         else:
-            self._line(ends, INK, 4.0, 600)
-            self._line(ends, "white", 2.0, 601)
+            LINKS[link.kind](self, ends)
         for end in ends:
             self._marker(end, "o", 3.5, 602, INK)
 
-    def _tendon(self, tendon: TendonMark, points: np.ndarray) -> None:
+    def _spring(self, ends: np.ndarray) -> None:
+        self._line(outlines.coil(ends[0], ends[1], 0.018 * self.unit), INK, 1.2, 600)
+
+    def _dashes(self, ends: np.ndarray) -> None:
+        self._line(ends, INK, 1.2, 600, linestyle=(0, (5, 2)))
+
+    def _beam(self, ends: np.ndarray) -> None:
+        self._line(ends, INK, 4.0, 600)
+        self._line(ends, "white", 2.0, 601)
+
+    def _tendon(self, tendon: TendonMark) -> None:
         """A line with a dot at each point; dotted and without them where it is slack."""
+        points = self.camera.project(tendon.points)
         if tendon.slack:
             self._line(points, INK, 0.9, 604, linestyle=(0, (1, 2)))
             return
         self._line(points, INK, 1.2, 604, marker=".", markersize=4.0 * self.crowd)
 
-    def _load(self, load: LoadMark, strongest: float) -> None:
+    def _load(self, load: LoadMark) -> None:
         """An arrow along the force that ends where it acts; the strongest has a fixed length."""
-        arm = self.camera.project(load.force) * (0.16 * self.size / strongest if strongest > 0 else 0.0)
+        arm = self.camera.project(load.force) * (0.16 * self.size / self.strongest if self.strongest > 0 else 0.0)
         if np.linalg.norm(arm) > 0.01 * self.size:
             point = self.camera.project(load.point)
             self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
@@ -392,54 +421,29 @@ class Drawing:
             fontsize=8, color=PALE, zorder=990,
         )  # fmt: skip
 
-    # -- ink ---------------------------------------------------------------------------------------------------------
 
-    def _include(self, points: np.ndarray) -> None:
-        self.low = np.minimum(self.low, points.min(axis=0))
-        self.high = np.maximum(self.high, points.max(axis=0))
+SOLIDS: dict[SolidForm, Callable[[Drawing, Solid, str, float], None]] = {
+    "rod": Drawing._slender,
+    "cylinder": Drawing._cylinder,
+    "box": Drawing._box,
+    "ball": Drawing._ball,
+    "dot": Drawing._dot,
+}
+"""How the forms of solids are drawn, in a colour and on a layer."""
 
-    def _polygon(self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False) -> None:
-        self._include(points)
-        alpha = 0.5 if see_through else None
+JOINTS: dict[str, Callable[[Drawing, JointMark, np.ndarray, np.ndarray], None]] = {
+    "weld": Drawing._weld,
+    "prismatic": Drawing._slide,
+    "cylindrical": Drawing._slide,
+}
+"""How kinds of joints are drawn that do not turn about a point, with their places in parent and child on the picture."""
 
-        def paint(ax: Any, zorder: float) -> None:
-            ax.fill(
-                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder,
-                alpha=alpha,
-            )  # fmt: skip
+TURNS = {"spherical": ("o", INK), "universal": ("P", "white"), "planar": ("s", "white")}
+"""Marker and colour of joints that turn; the others are hexagons."""
 
-        self.todo.append((layer, paint))
-
-    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, **style: Any) -> None:
-        self._include(points)
-
-        def paint(ax: Any, zorder: float) -> None:
-            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **{"linestyle": "solid", **style})
-
-        self.todo.append((layer, paint))
-
-    def _marker(self, point: np.ndarray, marker: str, points_wide: float, layer: float, colour: str) -> None:
-        self._include(point[None] + 0.02 * self.size * np.array([[-1, -1], [1, 1]]))
-
-        def paint(ax: Any, zorder: float) -> None:
-            ax.plot(
-                *point, marker=marker, markersize=self.crowd * points_wide, markerfacecolor=colour, markeredgecolor=INK,
-                markeredgewidth=0.3 + 0.9 * self.crowd, zorder=zorder,
-            )  # fmt: skip
-
-        self.todo.append((layer, paint))
-
-    def _text(
-        self, words: str, place: np.ndarray, colour: str, size: float, align: str = "center", width: float = 0.02
-    ) -> None:
-        reach = np.array([[-width if align == "center" else 0.0, -0.02 * self.size], [width, 0.02 * self.size]])
-        self._include(place + reach)
-
-        def paint(ax: Any, zorder: float) -> None:
-            from matplotlib.patheffects import withStroke
-
-            # words stay legible where a net is behind them
-            halo = [withStroke(linewidth=2.0, foreground="white")]
-            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder, path_effects=halo)
-
-        self.todo.append((980, paint))
+LINKS: dict[str, Callable[[Drawing, np.ndarray], None]] = {
+    "spring": Drawing._spring,
+    "line": Drawing._dashes,
+    "beam": Drawing._beam,
+}
+"""How links are drawn between two points on the picture."""

@@ -15,6 +15,8 @@ FAR = 10.0
 MARGIN = 0.65
 """Half the length of the piece that is shown of an endless surface, as a share of what it is shown with."""
 
+SurfaceForm = Literal["plane", "cylinder", "capsule"]
+
 
 @dataclass(frozen=True)
 class SurfaceMark:
@@ -30,7 +32,7 @@ class SurfaceMark:
     """
 
     name: str
-    form: Literal["plane", "cylinder", "capsule"]
+    form: SurfaceForm
     place: np.ndarray
     axis: np.ndarray
     radius: float = 0.0

@@ -13,7 +13,7 @@ from pliant.spec.rod_switch import with_rod_model
 BENDING = 1e7 * np.pi / 4 * 0.01**4
 
 
-@pytest.mark.parametrize("word", ["ebr:8", "eba:8"])
+@pytest.mark.parametrize("word", ["pcs:8", "cosserat:8"])
 def test_a_rod_under_a_dead_moment_is_stable_until_it_flutters(word):
     eqs = derive(with_rod_model(load("cantilever"), "rod", word))
     small = equilibrium(eqs, parameters={"tip_moment": 0.05})
@@ -36,7 +36,7 @@ rods:
     section: round
     material: rubber
     stiffness_factors: [1000, 1000, 1000, 1, 1, 1]
-    model: {kind: ebr, elements: 12}
+    model: {kind: pcs, elements: 12}
 loads: {tip: {frame: rod.tip, force: [0, 0, =-push], expressed_in: AXES}}
 """
 
@@ -101,7 +101,7 @@ rods:
     section: round
     material: rubber
     stiffness_factors: [100, 100, 100, 1, 1, 1]
-    model: {kind: fe, elements: 20}
+    model: {kind: finite_element, elements: 20}
 loads: {push: {frame: arm.tip, force: [0, 0, =-load]}}
 """
     eqs = derive(load_text(text))
@@ -123,7 +123,7 @@ loads: {push: {frame: arm.tip, force: [0, 0, =-load]}}
 
 def test_large_robots_are_judged():
     spec = load("cantilever")
-    rest = equilibrium(derive(with_rod_model(spec, "rod", "fe:110")))
+    rest = equilibrium(derive(with_rod_model(spec, "rod", "finite_element:110")))
     assert len(rest.equations.rates) == 660
     assert rest.stable is True
     assert rest.stiffness > 0

@@ -24,7 +24,7 @@ parameters:
 sections: {{wire: {{shape: circle, radius: 2 cm}}}}
 materials: {{rubber: {{density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}}}
 rods:
-  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: ebr}}}}
+  arm: {{length: =length, section: wire, material: rubber, rotation: [{{axis: y, angle: 90 deg}}], model: {{kind: pcs}}}}
 loads:
   tip: {{frame: arm.tip, force: [0, 0, =force]}}
 """
@@ -81,8 +81,8 @@ def test_start_coordinates_move_the_initial_pose():
 
 def test_an_overlay_is_derived_once(eqs):
     overlays = Overlays(eqs.model.spec)
-    robot = overlays.robot("arm", "ebr:2")
-    assert overlays.robot("arm", "ebr:2") is robot
+    robot = overlays.robot("arm", "pcs:2")
+    assert overlays.robot("arm", "pcs:2") is robot
     finer = robot.rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
     own = LiveRobot(eqs).rest(Choice(inputs={"force": 0.2})).scene.rods[0].points[-1]
     assert 0 < np.linalg.norm(finer - own) < 0.05

@@ -194,7 +194,7 @@ def test_prefixes(unit, largest, expected):
 
 
 def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
-    rows = compare(pliant.load("cantilever", set={"tip_force": 0.02}), "rod", ["ebr:2", "ebr:4"], until=0.1)
+    rows = compare(pliant.load("cantilever", set={"tip_force": 0.02}), "rod", ["pcs:2", "pcs:4"], until=0.1)
     assert rows[-1].mean_error_mm == 0
     assert rows[0].mean_error_mm > 0
     assert rows[0].static_mean_error_mm > 0
@@ -212,7 +212,7 @@ def test_models_are_compared_with_the_finest_without_a_recording(tmp_path):
 
 def test_the_command_writes_the_plot_beside_the_rows(tmp_path, capsys):
     file = tmp_path / "compare.pdf"
-    words = ["compare", "cantilever", "--rods", "rod=ebr:2,ebr:4", "--until", "0.05", "--plot", str(file), "--json"]
+    words = ["compare", "cantilever", "--rods", "rod=pcs:2,pcs:4", "--until", "0.05", "--plot", str(file), "--json"]
     assert command(words) == 0
     (first, _) = json.loads(capsys.readouterr().out)["rows"]
     expected = (

@@ -11,10 +11,9 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.outputs import output_function, output_jacobians
+from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
-from pliant.output.outputs import EnergyOutput
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import partition
 from pliant.solve.linear.modal import at_rest
@@ -175,7 +174,7 @@ def _outputs(
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model
-    wanted = {name: spec for name, spec in model.spec.outputs.items() if not isinstance(spec, EnergyOutput)}
+    wanted = symbolic_outputs(model)
     if not wanted:
         names = eqs.rates
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))

@@ -11,9 +11,8 @@ import numpy as np
 
 from pliant.equations.binding import Batch, Binding
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function
+from pliant.equations.outputs import output_function, symbolic_outputs, with_numeric
 from pliant.geometry import quaternion
-from pliant.output.outputs import EnergyOutput
 
 NUMBERS_PER_FRAME = 60
 """Numbers that are held at once for each frame and state while frames are worked out."""
@@ -164,21 +163,10 @@ def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndar
 def _outputs(
     eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch, energies: np.ndarray
 ) -> dict[str, np.ndarray]:
-    specs = eqs.model.spec.outputs
-    if not specs:
-        return {}
-    columns: list[np.ndarray] = []
-    if any(not isinstance(spec, EnergyOutput) for spec in specs.values()):
+    columns: dict[str, np.ndarray] = {}
+    if wanted := symbolic_outputs(eqs.model):
         states = (motion.q, motion.v, motion.a, motion.multipliers, bound.constants, batch.signals, batch.signal_rates)
-        columns = evaluate_rows(output_function(eqs.model), len(motion.time), states)
-    total = energies[:, 0] + energies[:, 1]
-    by_name = {"kinetic": energies[:, 0], "potential": energies[:, 1], "total": total, "dissipated": energies[:, 2]}
-    remaining = iter(columns)
-    out = {}
-    for name, spec in specs.items():
-        if isinstance(spec, EnergyOutput):
-            out[name] = by_name[spec.energy]
-        else:
-            values = next(remaining)
-            out[name] = values[:, 0] if values.shape[1] == 1 else values
-    return out
+        values = evaluate_rows(output_function(eqs.model), len(motion.time), states)
+        columns = {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(wanted, values, strict=True)}
+    kinetic, potential, dissipated = energies[:, :3].T
+    return with_numeric(eqs.model, columns, kinetic, potential, dissipated)

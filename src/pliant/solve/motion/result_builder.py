@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
-import numpy as np
-
-from pliant._version import __version__
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+from pliant.solve.versions import versions
 
 
 def build_result(
@@ -67,13 +63,3 @@ def _unit(eqs: Equations, name: str) -> str:
     """SI unit of an input; "-" of pure numbers, empty where none is known."""
     dimension = eqs.model.environment.dimension(name)
     return "" if dimension is None else "-" if dimension.is_number else dimension.unit
-
-
-def versions() -> dict[str, str]:
-    """Versions of what a run depends on."""
-    return {
-        "pliant": __version__,
-        "casadi": version("casadi"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }

@@ -10,12 +10,12 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_units
-from pliant.solve.motion.result_builder import versions
 from pliant.solve.result import Timing
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import KINDS, Path
 from pliant.solve.status import Status
+from pliant.solve.versions import versions
 
 
 @dataclass

@@ -80,7 +80,10 @@ class LivePage:
         if eqs.model.spec.rods:
             with gui.add_folder("Compare rod models"):
                 for rod in list(self.overlays.spec.rods)[:4]:
-                    choices = [NOTHING, *(f"{kind}:{n}" for kind in KINDS for n in (3, 10) if kind != "rom" or n == 3)]
+                    choices = [
+                        NOTHING,
+                        *(f"{kind}:{n}" for kind in KINDS for n in (3, 10) if kind != "polynomial" or n == 3),
+                    ]
                     hint = "Draws the robot with this model of the rod over the one shown"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))
         with gui.add_folder("Visible"):

@@ -121,7 +121,7 @@ class Overlays:
         return choice in self._known
 
     def robot(self, rod: str, model: str) -> LiveRobot:
-        """The robot with that rod in a model such as `eba:10`."""
+        """The robot with that rod in a model such as `cosserat:10`."""
         if (rod, model) not in self._known:
             self._known[rod, model] = LiveRobot(derive(with_rod_model(self.spec, rod, model)))
         return self._known[rod, model]

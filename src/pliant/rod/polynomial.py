@@ -1,4 +1,4 @@
-"""Rod model `rom`: one polynomial along the whole rod for position and one for orientation (reduced order).
+"""Rod model `polynomial`: one polynomial along the whole rod for position and one for orientation.
 
     p(s) = (0, 0, s) + sum_k phi_k(s) d_k,        Q(s) = polynomial through Q_1 ... Q_n and the clamped base, normalized
 
@@ -23,6 +23,7 @@ from pliant.formula.base import CoordinateForce, Effect
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Quaternion, Vector
+from pliant.motion.fields import Fields
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
@@ -36,12 +37,12 @@ Orientation = Literal["four", "three"]
 THREE_HINT = "use `orientation: four`"
 
 
-class Rom(RodModelBase):
-    """One polynomial along the whole rod: most accurate with few states where the load varies smoothly."""
+class Polynomial(RodModelBase):
+    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads."""
 
     fineness: ClassVar[str] = "order"
 
-    kind: Literal["rom"] = "rom"
+    kind: Literal["polynomial"] = "polynomial"
     order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
     """Order n of the orientation's polynomial; the position's is one higher."""
     map: Literal["complete", "published"] = "complete"
@@ -188,33 +189,35 @@ def _quaternion(turns: Any, values: Any, orientation: Orientation) -> Any:
 @cache
 def polynomial_motion(displacements: int, order: int, orientation: Orientation) -> Motion:
     """A section of the rod. Constants: its arc length [m], the values of all polynomials there."""
+    fields = Fields("arc_length", f"displacements:{displacements}", f"turns:{order + 1}")
+    size = 3 * displacements
 
     def pose(q: Any, c: Any) -> Pose:
-        size = 3 * displacements
-        p = ca.vertcat(0, 0, c[0]) + ca.reshape(q[0:size], 3, -1) @ c[1 : 1 + displacements]
-        Q = _quaternion(q[size:], c[1 + displacements :], orientation)
+        at = fields.read(c)
+        p = ca.vertcat(0, 0, at.arc_length) + ca.reshape(q[0:size], 3, -1) @ at.displacements
+        Q = _quaternion(q[size:], at.turns, orientation)
         if orientation == "four":
             return so3.quaternion_matrix(Q / ca.norm_2(Q)), p
         return so3.quaternion_matrix(ca.vertcat(ca.sqrt(1 - ca.dot(Q, Q)), Q)), p
 
     def subspace(q: Any, c: Any) -> Any:
         # angular velocity in base axes: 2 vec(dQ/dt Q^-1); shorter than what differentiating the matrix gives
-        size, R_p = 3 * displacements, pose(q, c)
-        Q = _quaternion(q[size:], c[1 + displacements :], orientation)
+        at, R_p = fields.read(c), pose(q, c)
+        Q = _quaternion(q[size:], at.turns, orientation)
         rates = Motion("turns", parts[1:], 0, pose).rate_matrix(q[size:])
-        per_rate = ca.kron(c[2 + displacements :].T, ca.DM.eye(Q.numel())) @ rates
+        per_rate = ca.kron(at.turns[1:].T, ca.DM.eye(Q.numel())) @ rates
         if orientation == "three":
             w = ca.sqrt(1 - ca.dot(Q, Q))
             Q, per_rate = ca.vertcat(w, Q), ca.vertcat(-(Q.T @ per_rate) / w, per_rate)
         angular = 4 * so3.quaternion_rate_matrix(so3.quaternion_conjugate(Q)).T @ _conjugate_rows(per_rate)
         angular = -angular / ca.dot(Q, Q)
-        moved = ca.kron(c[1 : 1 + displacements].T, ca.DM.eye(3))
+        moved = ca.kron(at.displacements.T, ca.DM.eye(3))
         linear = so3.hat(R_p[1]) @ angular
         return ca.blockcat([[moved, linear], [ca.SX(3, size), angular]])
 
     parts = coordinate_parts(displacements, order, orientation)
     name = f"polynomial_{displacements}_{order}_{orientation}"
-    return Motion(name, parts, 2 + displacements + order, pose, subspace)
+    return Motion(name, parts, fields.size, pose, subspace)
 
 
 def _conjugate_rows(quaternions: Any) -> Any:
@@ -226,38 +229,38 @@ def _conjugate_rows(quaternions: Any) -> Any:
 def strain_force(
     displacements: int, order: int, orientation: Orientation, law: Law, *, actuated: bool
 ) -> CoordinateForce:
-    """Section law on the strains at one Gauss point.
-
-    Constants: the rod's length; values of the orientation's polynomials (base first); slopes by s / length of all
-    polynomials; those of the section law.
-    """
+    """Section law on the strains at one Gauss point; constants are those of its shape and of the law."""
+    fields = _shape(displacements, order) + CONSTANTS
     parts = coordinate_parts(displacements, order, orientation)
     carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
-    turns = order + 1
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        tangent, Q, Q_slope = _local_state(q, c[:-CONSTANTS], displacements, order, orientation)
+        tangent, Q, Q_slope = _local_state(q, c, displacements, order, orientation)
         # differentiate in the few local quantities, then by the chain rule: the kernel stays small
         u, actual = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
         strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
         strain, by_u = ca.substitute([strain, ca.jacobian(strain, u)], [u], [actual])
         to_rates = ca.jacobian(actual, q) @ carrier.rate_matrix(q)
-        answer = section_effect(strain, by_u @ (to_rates @ v), c[-CONSTANTS:], signal, law)
+        answer = section_effect(strain, by_u @ (to_rates @ v), fields.read(c), signal, law)
         return Effect(to_rates.T @ (by_u.T @ answer.force), answer.energy, answer.dissipation, answer.supply)
 
     name = f"polynomial_{displacements}_{order}_{orientation}_{law}" + ("_actuated" if actuated else "")
-    constants = 1 + turns + displacements + turns + CONSTANTS
-    return CoordinateForce(name, parts, constants, 6 if actuated else 0, effect)
+    return CoordinateForce(name, parts, fields.size, 6 if actuated else 0, effect)
+
+
+def _shape(displacements: int, order: int) -> Fields:
+    """The rod's length; at a point values of the orientation's polynomials (base first), slopes by s / length of all."""
+    return Fields(
+        "rod_length", f"turns:{order + 1}", f"displacement_slopes:{displacements}", f"turn_slopes:{order + 1}"
+    )
 
 
 def _local_state(q: Any, c: Any, displacements: int, order: int, orientation: Orientation) -> tuple[Any, Any, Any]:
-    """p', the quaternion and its slope at a point, from the constants of `strain_force` without those of the law."""
-    size, turns = 3 * displacements, order + 1
-    length, values = c[0], c[1 : 1 + turns]
-    d_slopes, q_slopes = c[1 + turns : 1 + turns + displacements], c[1 + turns + displacements :]
-    tangent = ca.vertcat(0, 0, 1) + ca.reshape(q[0:size], 3, -1) @ d_slopes / length
-    Q = _quaternion(q[size:], values, orientation)
-    return tangent, Q, _quaternion(q[size:], q_slopes, orientation) / length
+    """p', the quaternion and its slope at a point, from constants that begin with `_shape`."""
+    size, at = 3 * displacements, _shape(displacements, order).read(c)
+    tangent = ca.vertcat(0, 0, 1) + ca.reshape(q[0:size], 3, -1) @ at.displacement_slopes / at.rod_length
+    Q = _quaternion(q[size:], at.turns, orientation)
+    return tangent, Q, _quaternion(q[size:], at.turn_slopes, orientation) / at.rod_length
 
 
 def _entries(vector: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Rod model `cog`: circular arcs in a row, the mass of each lumped at its centre of gravity.
+"""Rod model `pcc_cog`: piecewise constant curvature with the mass of each arc lumped at its centre of gravity.
 
 Where the exact energy of an arc has the integral of a product, this model has a constant times the product of means: of
 positions `int p dx`, and of the columns of `int R dx` for the turning of the slices. With V and w the velocity and angular
@@ -7,8 +7,8 @@ velocity of the base, and the dot the change by the arc's own coordinates,
     T = m/2 (|V|^2 + 2 V.(w x p + p') + k1 |w x p|^2 + 2 k2 (w x p).p' + k3 |p'|^2)
         + I/2 sum_i (k4 |w x r_i|^2 + 2 k5 (w x r_i).r_i' + k6 |r_i'|^2),      i = 1, 2.
 
-The six constants serve all arms. `tools/fit_cog_constants.py` finds them; they are kept in `cog_constants.json`. Terms that are
-linear in a mean need none, so gravity is exact.
+The six constants serve all arms. `tools/fit_pcc_cog_constants.py` finds them; they are kept in `pcc_cog_constants.json`.
+Terms that are linear in a mean need none, so gravity is exact.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import casadi as ca
 
 from pliant.formula.inertia import Inertia
 from pliant.geometry import so3
-from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import PLANE, ArcIntegrals, arc_integrals, in_plane, mean_position
-from pliant.rod.arc_model import ArcModel
+from pliant.rod.arc_model import ARC_MASS, ArcModel
 
-CONSTANTS_FILE = Path(__file__).with_name("cog_constants.json")
+CONSTANTS_FILE = Path(__file__).with_name("pcc_cog_constants.json")
 
 
-class Cog(ArcModel):
-    """Circular arcs in a row with their mass lumped at the centre of gravity of each: a published approximation of `cc`,
-    for comparison. It costs as much as the exact mass in closed form does here."""
+class PccCog(ArcModel):
+    """Piecewise constant curvature with the mass of each arc lumped at its centre of gravity: a published approximation
+    of `pcc`, for comparison. It costs as much as the exact mass in closed form does here."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -48,10 +48,10 @@ rods:
     material: silicone
     chambers:
       first: {force: 1 N, positions: [[10 mm, 0]]}
-    model: {kind: cog, coordinates: muscles, muscle_radius: 10 mm, names: [l11, l12, l13]}
+    model: {kind: pcc_cog, coordinates: muscles, muscle_radius: 10 mm, names: [l11, l12, l13]}
 """
 
-    kind: Literal["cog"] = "cog"
+    kind: Literal["pcc_cog"] = "pcc_cog"
 
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
         """Lumped mass of an arc."""
@@ -66,13 +66,14 @@ def energy_constants() -> tuple[float, ...]:
 
 @cache
 def lumped_inertia(coordinates: ArcCoordinates) -> Inertia:
-    """Mass of an arc on its base and coordinates; constants as those of `cc.arc_inertia`."""
+    """Mass of an arc on its base and coordinates; the constants are `ARC_MASS`."""
 
     def mass(pose: Any, z: Any, c: Any) -> Any:
-        return lumped_factors(z[0:2], c[0] + z[2], c[CONSTANTS], c[CONSTANTS + 1], energy_constants())
+        at = ARC_MASS.read(c)
+        return lumped_factors(z[0:2], at.offset + z[2], at.mass, at.diameter, energy_constants())
 
     name = f"lumped_arc_{coordinates.name}"
-    return Inertia(name, 1, (Vector(coordinates.size),), CONSTANTS + 3, mass, coordinates.matrix)
+    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)
 
 
 def lumped_factors(w: Any, length: Any, mass: Any, rotary: Any, k: Sequence[float]) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Rod model `eba`: sections with absolute poses, and between neighbours an elastic element (Euler-Bernoulli, absolute).
+"""Rod model `cosserat`: a discrete Cosserat rod, sections with absolute poses and elastic elements between neighbours.
 
 Every section is a free frame of its own, so the equations are sparse and cost grows linearly; strains follow from the
 relative pose of neighbours, equation (2) of the reference or better.
@@ -15,7 +15,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import PLACEMENTS, relative_force
+from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.rod.absolute import free_sections, mesh, name_frames
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Map = Literal["logarithm", "midpoint", "published"]
 
 
-class Eba(RodModelBase):
-    """Sections with absolute poses joined by elastic elements: cheapest where many are needed."""
+class Cosserat(RodModelBase):
+    """Discrete Cosserat rod: sections with absolute poses joined by elastic elements, cheapest where many are needed."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -40,10 +40,10 @@ sections:
 materials:
   rubber: {density: 1100 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: eba, elements: 20}}
+  arm: {length: 30 cm, section: wire, material: rubber, model: {kind: cosserat, elements: 20}}
 """
 
-    kind: Literal["eba"] = "eba"
+    kind: Literal["cosserat"] = "cosserat"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
     there are more elements than asked for only where there are more frames."""
@@ -76,24 +76,22 @@ rods:
         return moved[0], moved[1], moved[2] - 1, moved[3], moved[4], moved[5]
 
 
+ELEMENT = ENDS + CONSTANTS
+"""Constants of `element_force`: placements of both ends, those of the section law."""
+
+
 @cache
 def element_force(map: Map, law: Law, *, actuated: bool) -> FrameForce:
-    """Section law on the strains of an element between two sections.
-
-    Constants: placements of both ends, then those of the section law.
-    """
+    """Section law on the strains of an element between two sections."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        length = c[PLACEMENTS]
-        return ca.vertcat(*_deformation(p, alpha, map)) / length - ca.DM([0, 0, 1, 0, 0, 0])
+        return ca.vertcat(*_deformation(p, alpha, map)) / ELEMENT.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(strain, rate, c[PLACEMENTS:], signal, law)
+        return section_effect(strain, rate, ELEMENT.read(c), signal, law)
 
     name = f"rod_{map}_{law}" + ("_actuated" if actuated else "")
-    return relative_force(
-        name, constants=PLACEMENTS + CONSTANTS, signals=6 if actuated else 0, deformation=strain, law=answer
-    )
+    return relative_force(name, constants=ELEMENT.size, signals=6 if actuated else 0, deformation=strain, law=answer)
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ AREA, I_X, I_Y = WIDTH * HEIGHT, WIDTH * HEIGHT**3 / 12, HEIGHT * WIDTH**3 / 12
 @pytest.fixture(scope="module")
 def patch():
     """Four elements of different lengths."""
-    return arm("fe:1", PATCH)
+    return arm("finite_element:1", PATCH)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_actuation_alone_strains_the_rod_alike():
     text = PATCH.replace(
         "frames: {a", "chambers: {one: {pressure: 80 kPa, radius: 4 mm, positions: [[8 mm, 0]]}}, frames: {a"
     )
-    eqs = arm("fe:1", text)
+    eqs = arm("finite_element:1", text)
     q = static(eqs, {}, {})
     pull = 8e4 * np.pi * 0.004**2
     stretch, bend = pull / (E * AREA), pull * 0.008 / (E * I_Y)
@@ -71,7 +71,7 @@ def test_small_displacements_are_exact_at_the_nodes(height):
     text = PATCH.replace("height: 20 mm", f"height: {height} m").replace(
         ", frames: {a: 0.05 m, b: 0.22 m, c: 0.3 m}", ""
     )
-    eqs = arm("fe:1", text)
+    eqs = arm("finite_element:1", text)
     inertia, nu = WIDTH * height**3 / 12, 0.4
     shear = 10 * (1 + nu) / (12 + 11 * nu) * G * WIDTH * height
     force = 1e-6 * E * inertia / 0.4**2
@@ -93,7 +93,7 @@ rods: {arm: {parent: end, length: 0.4 m, section: strip, material: rubber}}
 
 @pytest.fixture(scope="module")
 def flying():
-    return derive(with_rod_model(load_text(FLYING), "arm", "fe:4"))
+    return derive(with_rod_model(load_text(FLYING), "arm", "finite_element:4"))
 
 
 def frames_of(eqs, q):
@@ -185,7 +185,7 @@ def settle(eqs, q, parameters):
 
 @pytest.mark.parametrize(("plane", "across"), [(None, 0.4), ("xz", 0.0)])
 def test_deformation_does_not_remember_turns(plane, across):
-    eqs = arm("fe:4", TURNED, plane=plane)
+    eqs = arm("finite_element:4", TURNED, plane=plane)
     loads = {"force": 0.6, "across": across, "moment": 0.3}
     q = static(eqs, {}, loads)
     R, p = (lambda f: (f.rotation, f.position))(eqs.frame("arm.tip", q, parameters=loads))
@@ -213,7 +213,7 @@ def test_the_end_does_not_depend_on_the_way(patch):
 
 def test_a_plane_is_a_restriction_of_space(patch):
     loads = {"fx": 0.4, "my": 0.06}
-    inside = arm("fe:1", PATCH, plane="xz")
+    inside = arm("finite_element:1", PATCH, plane="xz")
     assert len(inside.rates) * 2 == len(patch.rates)
     q, q_plane = static(patch, {}, loads), static(inside, {}, loads)
     for frame in ("arm.a", "arm.tip"):
@@ -230,13 +230,16 @@ def test_a_plane_is_a_restriction_of_space(patch):
 def test_what_leads_out_of_a_plane_is_refused():
     text = FLYING.replace("type: free", "type: JOINT")
     for joint in ("revolute, axis: y", "prismatic, axis: x"):
-        arm("fe:2", text.replace("JOINT", joint), plane="xz")
+        arm("finite_element:2", text.replace("JOINT", joint), plane="xz")
     for joint in ("revolute, axis: x", "prismatic, axis: y", "spherical", "free"):
         with pytest.raises(SpecError, match=r"rods.arm.model.plane.*can leave that plane"):
-            arm("fe:2", text.replace("JOINT", joint), plane="xz")
+            arm("finite_element:2", text.replace("JOINT", joint), plane="xz")
     for extra, message in (
-        ("rest: [0, 0, 0, 1, 0, 0], model: {kind: fe, plane: xz}", "bend_x is 1, which leads out of the xz plane"),
-        ("stiffness_factors: [1, 1, 1, 1, 1, 0], model: {kind: fe}", "factor of twist is 0"),
+        (
+            "rest: [0, 0, 0, 1, 0, 0], model: {kind: finite_element, plane: xz}",
+            "bend_x is 1, which leads out of the xz plane",
+        ),
+        ("stiffness_factors: [1, 1, 1, 1, 1, 0], model: {kind: finite_element}", "factor of twist is 0"),
     ):
         with pytest.raises(SpecError, match=message):
             load_text(PATCH.replace("material: rubber,", f"material: rubber, {extra},"))

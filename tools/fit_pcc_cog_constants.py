@@ -1,6 +1,6 @@
-"""Finds the six constants of the rod model `cog` from random arcs, and writes them to `cog_constants.json`.
+"""Finds the six constants of the rod model `pcc_cog` from random arcs, and writes them to `pcc_cog_constants.json`.
 
-    python tools/fit_cog_constants.py
+    python tools/fit_pcc_cog_constants.py
 
 Each constant is the least-squares ratio of one term of the exact energy of an arc to the same term of the lumped model,
 over shapes and motions drawn as in the method's publication: radius over length from 1/20 to 1/2, length changes of the
@@ -21,7 +21,7 @@ import numpy as np
 from pliant.language.files import write_whole
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.rod.arc import arc_mass
-from pliant.rod.cog import CONSTANTS_FILE, lumped_factors
+from pliant.rod.pcc_cog import CONSTANTS_FILE, lumped_factors
 
 SEED = 20
 SAMPLES = 200_000

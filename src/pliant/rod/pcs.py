@@ -1,4 +1,4 @@
-"""Rod model `ebr`: segments of constant strain in a row (Euler-Bernoulli, relative states).
+"""Rod model `pcs`: piecewise constant strain, a row of segments each of which has the same strains all along.
 
 Each segment's six coordinates are its strains; its end follows by the exponential map, exact for constant strain.
 """
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Ebr(RodModelBase):
-    """Constant-strain segments in a row: few states, exact for tip moments, cost linear in the number of segments."""
+class Pcs(RodModelBase):
+    """Piecewise constant strain: segments in a row, few states, exact for tip moments, cost linear in the number of segments."""
 
-    kind: Literal["ebr"] = "ebr"
+    kind: Literal["pcs"] = "pcs"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 5
     """Number of segments."""
     map: Literal["exponential", "published"] = "exponential"

@@ -1,4 +1,4 @@
-"""Rod model `fe`: geometrically exact two-node finite elements of fourth order.
+"""Rod model `finite_element`: geometrically exact two-node finite elements of fourth order.
 
 Sections have absolute poses. Between two of them, strains vary as equilibrium asks for: with `e` the mean strain of the
 helix through both ends (the logarithm of their relative pose over the length h) and no load inside the element, the
@@ -34,13 +34,14 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce, power_law
-from pliant.formula.relative import PLACEMENTS, relative_force
+from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.motion.fields import Fields
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.base import RodModelBase
-from pliant.rod.fe_mass import add_consistent_masses
+from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
@@ -59,7 +60,7 @@ SHEAR_WITH_BEND = ((0, 4, -1), (1, 3, 1))
 """Each shear, the bend in the same plane, and the sign of the bend's slope under a positive shear force."""
 
 
-class Fe(RodModelBase):
+class FiniteElement(RodModelBase):
     """Geometrically exact finite elements, two nodes each, of fourth order: most accurate per element, cost linear in
     their number."""
 
@@ -70,10 +71,10 @@ sections:
 materials:
   steel: {density: 7800 kg/m^3, youngs_modulus: 210 GPa, poissons_ratio: 0.3}
 rods:
-  spring: {length: 30 cm, section: strip, material: steel, model: {kind: fe, elements: 6}}
+  spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
 
-    kind: Literal["fe"] = "fe"
+    kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
     there are more frames."""
@@ -115,7 +116,7 @@ rods:
             begin, end = stations.arc_lengths[k : k + 2]
             law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
-            constants = [*ends, *law, *second.stiffness, *second.coupling]
+            constants = [*ends, *law, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling))]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
         if self.mass == "lumped":
             add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
@@ -124,34 +125,37 @@ rods:
         name_frames(build, rod, places, stations.frames)
 
 
+FAR = Fields("far_stiffness:8")
+ELEMENT = ENDS + CONSTANTS + FAR
+"""Placements of both ends, the section law at the first Gauss point, stiffness (6) and coupling (2) at the second."""
+
+
 @cache
 def element_force(law: Law, *, actuated: bool) -> FrameForce:
-    """The element between two sections.
-
-    Constants: placements of both ends, those of the section law at the first Gauss point, stiffness and coupling at the
-    second.
-    """
+    """The element between two sections."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
-        return helix / c[PLACEMENTS] - STRAIGHT
+        return helix / ELEMENT.read(c).length - STRAIGHT
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return element_effect(strain, rate, c[PLACEMENTS:], signal, law)
+        return element_effect(strain, rate, c, signal, law)
 
     name = f"rod_fe_{law}" + ("_actuated" if actuated else "")
     signals = 6 if actuated else 0
-    return relative_force(name, constants=PLACEMENTS + CONSTANTS + 8, signals=signals, deformation=strain, law=answer)
+    return relative_force(name, constants=ELEMENT.size, signals=signals, deformation=strain, law=answer)
 
 
 def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
-    """The element's answer to its mean strain (6): force conjugate to it, energy and powers."""
-    length, stiffness = c[0], (c[1:9], c[CONSTANTS : CONSTANTS + 8])
+    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c` are those of `ELEMENT`."""
+    at = ELEMENT.read(c)
+    length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
     mean = (stiffness[0] + stiffness[1]) / 2
-    section = ca.vertcat(1, mean, c[9:15], ca.DM.zeros(6), ca.DM.ones(6))
+    # of unit length and without damping
+    section = ca.vertcat(1, mean, at.rest, ca.DM.zeros(6), ca.DM.ones(6))
     none = ca.DM(0, 1)
     x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
-    uniform = section_effect(x, ca.DM.zeros(6), section, none, law)
+    uniform = section_effect(x, ca.DM.zeros(6), CONSTANTS.read(section), none, law)
     # the section's wrench and its derivative, transposed, along a direction
     answer = ca.Function("section", [x, way, c], [uniform.force, ca.jtimes(uniform.force, x, way, True)])
     actuation = signal if signal.numel() else ca.SX.zeros(6)
@@ -162,8 +166,8 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Eff
     correction = -answer(strain, compliance(mean) @ varied - y, c)[1]
     force = -length * (wrench + correction - turned)
     energy = length * (energy - ca.dot(y, wrench) / 2)
-    exact = section_effect(strain, rate, ca.vertcat(length, section[1:]), none, law)
-    friction = strain_friction(rate, length, mean, c[15:21], c[21:27])
+    exact = section_effect(strain, rate, CONSTANTS.read(ca.vertcat(length, section[1:])), none, law)
+    friction = strain_friction(rate, length, mean, at.damping, at.power)
     supply = length * ca.dot(actuation, rate) + exact.supply
     return Effect(force - friction, exact.energy + energy, ca.dot(friction, rate), supply)
 

@@ -21,8 +21,10 @@ import numpy as np
 
 from pliant.formula.base import Effect, FrameForce
 from pliant.formula.inertia import Inertia
+from pliant.formula.relative import ENDS
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
+from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, Place
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
@@ -36,9 +38,15 @@ POINTS, WEIGHTS = (0.5 * (x + y) for x, y in zip(np.polynomial.legendre.leggauss
 TURNING = ca.DM([[5, 1], [1, 5]]) / 12
 
 
+MASS = Fields("length", "tangent:3", "mass:3", "rotary:4")
+"""Length [m], tangent at the start in the section's axes, mass at each Gauss point [kg], rotary inertia of the element about
+x, y, z and its xy entry [kg m^2]."""
+
+
 def _mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
     (R, _), zero = pose, ca.SX(3, 3)
-    length, tangent = c[0], so3.hat(c[1:4])
+    at = MASS.read(c)
+    length, tangent = at.length, so3.hat(at.tangent)
     # velocities of both ends and rates of both tangents in the first end's axes, then both angular velocities
     rates = ca.blockcat(
         [
@@ -50,44 +58,42 @@ def _mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
             [zero, zero, zero, ca.SX.eye(3)],
         ]
     )
-    rotary = ca.blockcat([[c[7], c[10], 0], [c[10], c[8], 0], [0, 0, c[9]]])
+    x, y, z, xy = (at.rotary[k] for k in range(4))
+    rotary = ca.blockcat([[x, xy, 0], [xy, y, 0], [0, 0, z]])
     along = ca.SX(4, 4)
     for k, x in enumerate(POINTS):
         bubble = length * x * (1 - x) / 2
         shape = ca.vertcat(1 - x, x, bubble, -bubble)
-        along += c[4 + k] * shape @ shape.T
+        along += at.mass[k] * shape @ shape.T
     return rates, ca.diagcat(ca.kron(along, ca.DM.eye(3)), ca.kron(TURNING, rotary))
 
 
-ELEMENT = Inertia("rod_fe", 2, (), 11, _mass)
-"""Constants: length [m], tangent at the start in the section's axes (3), mass at each Gauss point [kg], rotary inertia of
-the element about x, y, z and its xy entry [kg m^2]."""
+ELEMENT = Inertia("rod_fe", 2, (), MASS.size, _mass)
+
+DRAGGED = ENDS + Fields("length", "tangent:3", "drag:3")
+"""Placements of both ends, length [m], tangent, drag coefficient at each Gauss point [N s/m]."""
 
 
 def _drag(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
-    near, far = (
-        se3.compose(pose, (ca.reshape(c[12 * i : 12 * i + 9], 3, 3), c[12 * i + 9 : 12 * i + 12]))
-        for i, pose in enumerate(poses[1:])
-    )
-    length, tangent = c[24], c[25:28]
-    t_near, t_far = near[0] @ tangent, far[0] @ tangent
+    at = DRAGGED.read(c)
+    near, far = se3.compose(poses[1], at.first), se3.compose(poses[2], at.second)
+    t_near, t_far = near[0] @ at.tangent, far[0] @ at.tangent
     wrenches, dissipation = [ca.SX.zeros(6) for _ in poses], 0
     for k, x in enumerate(POINTS):
-        bubble = length * x * (1 - x) / 2
+        bubble = at.length * x * (1 - x) / 2
         arms = ((1 - x) * near[1] + bubble * t_near, x * far[1] - bubble * t_far)
         # what each frame's twist (v, w) moves the point by: share v + w x arm; the base's is taken away
         moved = ((-arms[0] - arms[1], -1), (arms[0], 1 - x), (arms[1], x))
         velocity = sum(share * V[0:3] + ca.cross(V[3:6], arm) for (arm, share), V in zip(moved, twists, strict=True))
-        force = -c[28 + k] * velocity
+        force = -at.drag[k] * velocity
         dissipation += -ca.dot(force, velocity)
         for i, (arm, share) in enumerate(moved):
             wrenches[i] += ca.vertcat(share * force, ca.cross(arm, force))
     return Effect(ca.vertcat(*wrenches), 0.0, dissipation)
 
 
-DRAG = FrameForce("rod_fe_drag", 3, 31, 0, _drag)
-"""Drag of the element's mass against velocities seen from the rod's base section, the first frame. Constants: placements
-of both ends, length, tangent (3), drag coefficient at each Gauss point [N s/m]."""
+DRAG = FrameForce("rod_fe_drag", 3, DRAGGED.size, 0, _drag)
+"""Drag of the element's mass against velocities seen from the rod's base section, the first frame."""
 
 
 def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, places: Sequence[Place]) -> None:
@@ -101,11 +107,17 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         ]
         rotary = [length * x for x in rod.section(stations.fraction(k, 0.5)).rotary]
         tangent = (started[0], started[1], 1 + started[2])
-        build.inertia(ELEMENT, places[k : k + 2], (), [length, *tangent, *masses, *rotary])
+        constants = MASS.write(length=length, tangent=tangent, mass=masses, rotary=rotary)
+        build.inertia(ELEMENT, places[k : k + 2], (), constants)
         if rod.has_drag:
             (near, near_end), (far, far_end) = places[k : k + 2]
-            constants = [*build.pose_entries(near_end), *build.pose_entries(far_end), length, *tangent]
-            constants += [rod.mass_damping * mass for mass in masses]
+            constants = DRAGGED.write(
+                first=build.pose_entries(near_end),
+                second=build.pose_entries(far_end),
+                length=length,
+                tangent=tangent,
+                drag=[rod.mass_damping * mass for mass in masses],
+            )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # loads that are spread along the rod act at the nodes
     for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):

@@ -1,4 +1,4 @@
-"""Rod model `cc`: circular arcs in a row with their exact mass, integrated along each arc in closed form."""
+"""Rod model `pcc`: piecewise constant curvature. Arcs in a row with their exact mass, integrated in closed form."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import StrictBool
 
 from pliant.formula.inertia import Inertia
-from pliant.motion.arc_coordinates import CONSTANTS, ArcCoordinates
+from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Vector
 from pliant.rod.arc import arc_mass
-from pliant.rod.arc_model import ArcModel
+from pliant.rod.arc_model import ARC_MASS, ArcModel
 
 
-class Cc(ArcModel):
-    """Circular arcs in a row (constant curvature): two or three coordinates each, exact mass, for arms in controllers."""
+class Pcc(ArcModel):
+    """Piecewise constant curvature: circular arcs in a row, two or three coordinates each, exact mass, for controllers."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -24,12 +24,12 @@ sections:
 materials:
   silicone: {density: 1100 kg/m^3, youngs_modulus: 200 kPa, poissons_ratio: 0.48}
 rods:
-  arm: {length: 30 cm, section: tube, material: silicone, model: {kind: cc, sections: 2}}
+  arm: {length: 30 cm, section: tube, material: silicone, model: {kind: pcc, sections: 2}}
 outputs:
   angle: {rod: arm, section: 2, quantity: angle}
 """
 
-    kind: Literal["cc"] = "cc"
+    kind: Literal["pcc"] = "pcc"
     rotary_inertia: StrictBool = True
     """Whether the turning of slices counts, besides the motion of their centres. The two diameters of a slice that is not
     round count with their mean."""
@@ -41,14 +41,12 @@ outputs:
 
 @cache
 def arc_inertia(coordinates: ArcCoordinates, *, rotary: bool) -> Inertia:
-    """Mass of an arc on its base and coordinates.
-
-    Constants: those of the coordinates, mass [kg], inertia of all slices about a diameter and about the tangent [kg m^2].
-    """
+    """Mass of an arc on its base and coordinates, with the constants `ARC_MASS`."""
 
     def mass(pose: Any, z: Any, c: Any) -> Any:
-        m, *slices = (c[CONSTANTS + k] for k in range(3))
-        return arc_mass(z[0:2], c[0] + z[2], m, *(slices if rotary else (0, 0)))
+        at = ARC_MASS.read(c)
+        slices = (at.diameter, at.tangent) if rotary else (0, 0)
+        return arc_mass(z[0:2], at.offset + z[2], at.mass, *slices)
 
     name = f"arc_{coordinates.name}" + ("" if rotary else "_points")
-    return Inertia(name, 1, (Vector(coordinates.size),), CONSTANTS + 3, mass, coordinates.matrix)
+    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)

@@ -1,4 +1,4 @@
-"""Rod model `srl`: rigid links in series, each joint three slides and then three turns about single axes.
+"""Rod model `pseudo_rigid`: rigid links in series, each joint three slides and then three turns about single axes.
 
 Turns about x, y and z in this order do not commute, so bending about both axes at once converges at first order;
 bending in a plane, twist and stretch at second order with the default map.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class Srl(RodModelBase):
-    """Rigid links in series with springs in the joints. No turn of a joint may reach a right angle."""
+class PseudoRigid(RodModelBase):
+    """Pseudo-rigid bodies: rigid links in series with springs in the joints. No turn of a joint may reach a right angle."""
 
-    kind: Literal["srl"] = "srl"
+    kind: Literal["pseudo_rigid"] = "pseudo_rigid"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of segments, each a joint of six coordinates."""
     map: Literal["midpoint", "published"] = "midpoint"

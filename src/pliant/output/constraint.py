@@ -1,0 +1,44 @@
+"""Force of a constraint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pliant.language.base import Problem
+from pliant.language.names import ConstraintName
+from pliant.output.base import SymbolicOutput, Symbols
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+
+class ConstraintOutput(SymbolicOutput):
+    """Force of a constraint: `{constraint: pin, component: x}`."""
+
+    constraint: ConstraintName
+    """The constraint."""
+    component: Literal["x", "y", "z", "rx", "ry", "rz"] | None = None
+    """One of its components; otherwise all [N or N m]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        rows: tuple[str, ...] = (self.component,) if self.component else ()
+        if not rows and self.constraint in robot.constraints:
+            rows = robot.constraints[self.constraint].rows
+        units = {"N m" if row.startswith("r") else "N" for row in rows}
+        return units.pop() if len(units) == 1 else ""
+
+    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+        if self.constraint in robot.constraints and self.component is not None:
+            rows = robot.constraints[self.constraint].rows
+            if self.component not in rows:
+                message = f"the constraint '{self.constraint}' does not hold {self.component}"
+                yield ("component",), message, f"it holds {', '.join(rows)}"
+
+    def value(self, at: Symbols) -> Any:
+        first, rows = at.model.constraint_rows[self.constraint], at.model.spec.constraints[self.constraint].rows
+        if self.component is None:
+            return at.multipliers[first : first + len(rows)]
+        return at.multipliers[first + rows.index(self.component)]

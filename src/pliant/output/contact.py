@@ -1,0 +1,38 @@
+"""Force of a contact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import casadi as ca
+
+from pliant.language.names import ContactName
+from pliant.output.base import SymbolicOutput, Symbols, component
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+    from pliant.spec.robot import RobotSpec
+
+
+class ContactOutput(SymbolicOutput):
+    """Force of a contact: `{contact: ground, component: z}`."""
+
+    contact: ContactName
+    """The contact."""
+    component: Literal["x", "y", "z", "norm"] | None = None
+    """One component in world axes, or `norm` for the length of the vector; otherwise all, on all points together [N]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        return "N"
+
+    def nodes(self, model: Model) -> set[int]:
+        return {n for k in model.contact_forces[self.contact] for n in model.system.frame_forces[k].nodes}
+
+    def value(self, at: Symbols) -> Any:
+        total = ca.SX.zeros(3)
+        for index in at.model.contact_forces[self.contact]:
+            total += at.wrench(at.model.system.frame_forces[index])[0:3]
+        return component(total, self.component)

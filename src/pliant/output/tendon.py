@@ -1,0 +1,35 @@
+"""State of a tendon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pliant.language.names import TendonName
+from pliant.output.base import SymbolicOutput, Symbols
+
+if TYPE_CHECKING:
+    from pliant.model.model import Model
+    from pliant.spec.robot import RobotSpec
+
+UNITS = {"length": "m", "rate": "m/s", "tension": "N"}
+
+
+class TendonOutput(SymbolicOutput):
+    """State of a tendon: `{tendon: pull, quantity: length}`."""
+
+    tendon: TendonName
+    """The tendon."""
+    quantity: Literal["length", "rate", "tension"] = "tension"
+    """What is recorded: its length, the rate of it, or the tension that acts [m, m/s, N]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        return UNITS[self.quantity]
+
+    def nodes(self, model: Model) -> set[int]:
+        return set(model.system.routes[model.routes[self.tendon]].nodes)
+
+    def value(self, at: Symbols) -> Any:
+        return at.line(self.tendon)[list(UNITS).index(self.quantity)]

@@ -1,0 +1,72 @@
+"""Polygons, lines, markers and words of a flat picture, kept in layers until they are painted on matplotlib axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.view.colours import INK, darker
+
+
+class Ink:
+    """What a drawing is made of; `low` and `high` are the corners of all of it [m].
+
+    size: what symbols are measured by [m]. crowd: share of it that is left where there are many.
+    """
+
+    size: float
+    crowd: float
+    low: np.ndarray
+    high: np.ndarray
+    todo: list[tuple[float, Any]]
+
+    def _include(self, points: np.ndarray) -> None:
+        self.low = np.minimum(self.low, points.min(axis=0))
+        self.high = np.maximum(self.high, points.max(axis=0))
+
+    def _polygon(self, points: np.ndarray, colour: str, layer: float, *, see_through: bool = False) -> None:
+        self._include(points)
+        alpha = 0.5 if see_through else None
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.fill(
+                *points.T, facecolor=colour, edgecolor=darker(colour), linewidth=0.9, joinstyle="round", zorder=zorder,
+                alpha=alpha,
+            )  # fmt: skip
+
+        self.todo.append((layer, paint))
+
+    def _line(self, points: np.ndarray, colour: str, width: float, layer: float, **style: Any) -> None:
+        self._include(points)
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(*points.T, color=colour, linewidth=width, zorder=zorder, **{"linestyle": "solid", **style})
+
+        self.todo.append((layer, paint))
+
+    def _marker(self, point: np.ndarray, marker: str, points_wide: float, layer: float, colour: str) -> None:
+        self._include(point[None] + 0.02 * self.size * np.array([[-1, -1], [1, 1]]))
+
+        def paint(ax: Any, zorder: float) -> None:
+            ax.plot(
+                *point, marker=marker, markersize=self.crowd * points_wide, markerfacecolor=colour, markeredgecolor=INK,
+                markeredgewidth=0.3 + 0.9 * self.crowd, zorder=zorder,
+            )  # fmt: skip
+
+        self.todo.append((layer, paint))
+
+    def _text(
+        self, words: str, place: np.ndarray, colour: str, size: float, align: str = "center", width: float = 0.02
+    ) -> None:
+        reach = np.array([[-width if align == "center" else 0.0, -0.02 * self.size], [width, 0.02 * self.size]])
+        self._include(place + reach)
+
+        def paint(ax: Any, zorder: float) -> None:
+            from matplotlib.patheffects import withStroke
+
+            # words stay legible where a net is behind them
+            halo = [withStroke(linewidth=2.0, foreground="white")]
+            ax.text(*place, words, color=colour, fontsize=size, ha=align, va="center", zorder=zorder, path_effects=halo)
+
+        self.todo.append((980, paint))
