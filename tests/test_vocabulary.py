@@ -123,7 +123,7 @@ def test_former_names_are_refused_on_the_command_line(capsys, name, former):
 
 
 def test_unknown_names_are_refused_with_the_nearest(slider):
-    with pytest.raises(pliant.ArgumentError, match="no argument 'save_evry'.*did you mean 'save_every'"):
+    with pytest.raises(pliant.ArgumentError, match=r"no argument 'save_evry'.*did you mean 'save_every'"):
         pliant.simulate(slider, 1.0, save_evry=0.1)
 
 
@@ -143,7 +143,7 @@ def test_former_names_of_the_package_say_what_replaces_them(name, words):
 
 
 def test_former_words_and_truth_values_are_refused(slider, capsys):
-    with pytest.raises(pliant.ArgumentError, match="unknown state 'start'.*write initial"):
+    with pytest.raises(pliant.ArgumentError, match=r"unknown state 'start'.*write initial"):
         pliant.modes(slider, at="start")
     with pytest.raises(ValidationError) as caught:
         ModesOptions.model_validate({"at": "start"})
@@ -155,11 +155,11 @@ def test_former_words_and_truth_values_are_refused(slider, capsys):
         assert cli.run(arguments) == 2
         assert "write initial" in capsys.readouterr().err
     with pytest.raises(ValidationError) as caught:
-        SimulateOptions.model_validate({"controllers": "off"})
+        SimulateOptions.model_validate({"until": 1, "controllers": "off"})
     assert [x[1:] for x in read_errors(caught.value)] == [("expected true or false, got 'off'", "write false")]
     assert cli.run(["export", "pendulum", "--c", "x", "--dt", "1"]) == 2
     assert "write --step" in capsys.readouterr().err
-    with pytest.raises(pliant.ArgumentError, match="no argument 'centre'.*write center"):
+    with pytest.raises(pliant.ArgumentError, match=r"no argument 'centre'.*write center"):
         control.Sphere(centre=[0, 0, 0], radius=1.0, frames=())
     with pytest.raises(AttributeError, match="write state"):
         slider.position_vector({"slide": 1.0})
@@ -169,7 +169,7 @@ def test_former_words_and_truth_values_are_refused(slider, capsys):
 
 
 def test_model_files_and_python_do_the_same(slider):
-    text = "{until: 0.5 s, begin: 100 ms, start: {slide: 0.3, d(slide)/dt: 1}, method: explicit, step: 1 ms, save_at: [0.2, 500 ms]}"
+    text = "{until: 0.5 s, begin: 100 ms, start: {slide: 0.3, d(slide)/dt: 1}, method: explicit, step: 1 ms, save_at: [0.2, 0.5]}"
     spec = pliant.load_text(OSCILLATOR + f"analyses: [simulate: {text}]\n")
     (analysis,) = spec.analyses
     written = pliant.simulate(slider, **analysis.options.keywords(slider.model.environment.value))
@@ -233,7 +233,7 @@ def test_a_state_is_told_by_names(slider, stone):
         pliant.simulate(slider, 0.1, start={"slied": 0.2})
     with pytest.raises(pliant.ArgumentError, match="is a free rotation, not one number"):
         stone.state({"flight.orientation": 0.2})
-    with pytest.raises(pliant.ArgumentError, match="part of a quaternion.*give all of"):
+    with pytest.raises(pliant.ArgumentError, match=r"part of a quaternion.*give all of"):
         stone.state({"flight.orientation.qx": 0.2})
     parts = dict(zip(("qw", "qx", "qy", "qz"), (0.5, 0.5, 0.5, 0.5), strict=True))
     turned = stone.state({f"flight.orientation.{k}": x for k, x in parts.items()})
@@ -312,9 +312,7 @@ def test_everything_over_time_is_a_track(slider, stone, tmp_path):
     assert slide[-1] == slide.values[-1]
     assert np.max(slide) == slide.values.max()
     assert np.any(slide > 0.1)
-    with pytest.raises(
-        AttributeError, match=r"the coordinate 'slide' has time, values, unit, rate, acceleration, but no 'position'"
-    ):
+    with pytest.raises(AttributeError, match="'slide' has time, values, unit, rate, acceleration, but no 'position'"):
         slide.position  # noqa: B018
     with pytest.raises(AttributeError, match="no 'value'; did you mean 'values'"):
         slide.value  # noqa: B018
