@@ -155,7 +155,7 @@ def test_former_words_and_truth_values_are_refused(slider, capsys):
         assert cli.run(arguments) == 2
         assert "write initial" in capsys.readouterr().err
     with pytest.raises(ValidationError) as caught:
-        SimulateOptions.model_validate({"controllers": "off"})
+        SimulateOptions.model_validate({"until": 1, "controllers": "off"})
     assert [x[1:] for x in read_errors(caught.value)] == [("expected true or false, got 'off'", "write false")]
     assert cli.run(["export", "pendulum", "--c", "x", "--dt", "1"]) == 2
     assert "write --step" in capsys.readouterr().err
@@ -313,9 +313,7 @@ def test_everything_over_time_is_a_track(slider, stone, tmp_path):
     assert slide[-1] == slide.values[-1]
     assert np.max(slide) == slide.values.max()
     assert np.any(slide > 0.1)
-    with pytest.raises(
-        AttributeError, match=r"the coordinate 'slide' has time, values, unit, rate, acceleration, but no 'position'"
-    ):
+    with pytest.raises(AttributeError, match="'slide' has time, values, unit, rate, acceleration, but no 'position'"):
         slide.position  # noqa: B018
     with pytest.raises(AttributeError, match="no 'value'; did you mean 'values'"):
         slide.value  # noqa: B018

@@ -198,7 +198,7 @@ def robots(draw: st.DrawFn) -> dict[str, Any]:
     )
     analyses = st.one_of(
         st.just({"equilibrium": {}}),
-        st.fixed_dictionaries({"modes": some(count=st.integers(1, 9), at=st.sampled_from(["start", "equilibrium"]))}),
+        st.fixed_dictionaries({"modes": some(count=st.integers(1, 9), at=st.sampled_from(["initial", "equilibrium"]))}),
         st.fixed_dictionaries({"simulate": st.fixed_dictionaries({"until": quantity("s", values=positive)})}),
     )
 

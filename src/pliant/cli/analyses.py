@@ -180,7 +180,7 @@ def linearize(
     return 0
 
 
-@with_options(SimulateOptions)
+@with_options(SimulateOptions, until=1.0)
 def simulate(
     model: Model,
     options: dict[str, Any],

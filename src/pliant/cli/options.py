@@ -26,13 +26,16 @@ def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
     return decorate
 
 
-def with_options(schema: type[Options]) -> Callable[[Any], Any]:
-    """Decorator of a command: it gets the options of an analysis, and is called with what was given, as `options`."""
+def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
+    """Decorator of a command: it gets the options of an analysis, and is called with what was given, as `options`.
+
+    defaults: of options that the schema requires.
+    """
 
     def decorate(command: Any) -> Any:
         own = get_type_hints(command, include_extras=True)
         model, *others = [x for name, x in inspect.signature(command).parameters.items() if name != "options"]
-        made = [_option(schema, name, hint) for name, hint in field_hints(schema)]
+        made = [_option(schema, name, hint, defaults.get(name)) for name, hint in field_hints(schema)]
         every = [x.replace(annotation=own[x.name], kind=x.KEYWORD_ONLY) for x in (model, *others)]
         every[1:1] = made
 
@@ -54,7 +57,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _option(schema: type[Options], name: str, hint: Hint) -> inspect.Parameter:
+def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspect.Parameter:
     """The option of a field: the same name, its documentation as help."""
     field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
     words = " ".join((field.description or "").replace("`", "").split())
@@ -64,8 +67,9 @@ def _option(schema: type[Options], name: str, hint: Hint) -> inspect.Parameter:
         return named.replace(default=False, annotation=Annotated[bool, typer.Option(flag, help=words)])
     kind, least = _kind(schema, name, hint)
     option = typer.Option(_flag(name), help=words, min=least, metavar="NAME=VALUE" if kind == list[str] else None)
-    default = None if kind == list[str] else field.default
-    if field.is_required():
+    if default is None and not field.is_required() and kind != list[str]:
+        default = field.default
+    if default is None and field.is_required():
         return named.replace(annotation=Annotated[kind, option])
     return named.replace(default=default, annotation=Annotated[kind if default is not None else kind | None, option])
 

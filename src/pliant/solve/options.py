@@ -97,7 +97,7 @@ class SimulateOptions(Options):
     }
     flags: ClassVar[Mapping[str, str]] = {"controllers": "--no-control"}
 
-    until: Time = 1
+    until: Time
     """End of the simulation [s]."""
     begin: Time = 0
     """Time at which it begins [s]."""

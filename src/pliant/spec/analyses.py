@@ -51,7 +51,7 @@ class SimulateAnalysis(AnalysisBase):
     """Motion in time: `{simulate: {until: 5 s}}`."""
 
     simulate: SimulateOptions
-    """Its options; `{}` for none."""
+    """Its options."""
 
 
 class PathAnalysis(AnalysisBase):
