@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,9 @@ class JointBase(Placement):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if isinstance(value, (Coordinate, Orientation))}
 
+    @abstractmethod
     def steps(self, build: Build) -> tuple[list[Step], Pose]:
         """The elementary motions from the joint frame on, and the fixed placement after the last of them."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it moves")
 
 
 def turn(build: Build, label: str, axis: Axis) -> Step:

@@ -21,7 +21,7 @@ from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
 from pliant.mesh.drawing import Lattice, MeshDrawing
 from pliant.mesh.sets import NodeSet
-from pliant.section.base import MaterialValues, SectionProperties
+from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -272,9 +272,10 @@ def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -
 def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
     """Stiffness and inertia per length of the edges. What a material lacks and a mesh of this kind does not need is one."""
     assert mesh.section is not None, "checked when the model was read"
-    value = build.value
+    value, section = build.value, build.robot.sections[mesh.section]
+    assert isinstance(section, OneSection), "no table: checked when the model was read"
     if mesh.material is None:  # its stiffness is given
-        return build.robot.sections[mesh.section].properties(value, None)
+        return section.properties(value, None)
     material = build.robot.materials[mesh.material]
     E = 1.0 if material.youngs_modulus is None else value(material.youngs_modulus)
     if material.shear_modulus is not None:
@@ -282,7 +283,7 @@ def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
     else:
         G = E / (2 * (1 + value(0 if material.poissons_ratio is None else material.poissons_ratio)))
     density = 1.0 if material.density is None else value(material.density)
-    return build.robot.sections[mesh.section].properties(value, MaterialValues(E, G, density))
+    return section.properties(value, MaterialValues(E, G, density))
 
 
 def columns(matrix: Any) -> list[list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -98,9 +99,9 @@ class ArcModel(RodModelBase):
         """Every section is an arc."""
         return self.sections
 
+    @abstractmethod
     def inertia(self, coordinates: ArcCoordinates) -> Inertia:
         """Kind of the mass of an arc, with the constants `ARC_MASS`."""
-        raise NotImplementedError
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the arcs to the system."""

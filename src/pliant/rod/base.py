@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,6 +34,6 @@ class RodModelBase(Part):
         """Number of circular arcs that the rod is made of; 0 for models without."""
         return 0
 
+    @abstractmethod
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the rod to the system: elements, masses, section forces, and all of its frames by name."""
-        raise NotImplementedError

@@ -13,7 +13,7 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.section_law import CONSTANTS, Law
-from pliant.section.base import MaterialValues, SectionProperties
+from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -183,6 +183,7 @@ def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]
 
     def maker(name: str) -> Callable[[MaterialValues | None], SectionProperties]:
         section = build.robot.sections[name]
+        assert isinstance(section, OneSection), "a table holds no other table: checked when the model was read"
         return lambda material: section.properties(build.value, material)
 
     first = build.robot.sections[rod.section[0]]

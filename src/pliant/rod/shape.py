@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -32,9 +33,9 @@ TOLERANCE = 1e-3
 class ShapeBase(Part):
     """A shape of a rod."""
 
+    @abstractmethod
     def curve(self, build: Build, length: Any) -> tuple[Pose, Curve]:
         """Pose of the base section where the rod is placed, and the curve from there, of that length [m]."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its curve")
 
     def length_problems(self, value: Value, length: float, *, stress_free: bool) -> Iterator[Problem]:
         """What does not fit a rod of that length [m]."""

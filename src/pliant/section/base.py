@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -66,44 +67,48 @@ class SectionProperties:
 
 
 class SectionBase(Part):
-    """A cross-section of a rod."""
+    """A cross-section of a rod, or several along it."""
 
     needs_material: ClassVar[bool] = True
     """Whether a rod with this section needs a material."""
     is_round: ClassVar[bool] = False
     """Whether it is drawn round."""
 
-    def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
-        """Stiffness and inertia per length, as numbers or expressions (`value` evaluates a field)."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its properties")
-
     def stations_by_arc_length(self) -> tuple[tuple[Scalar, str], ...]:
         """Arc length and section name of each station, where the section is a table; otherwise nothing."""
         return ()
 
+
+class OneSection(SectionBase):
+    """A cross-section by itself."""
+
+    @abstractmethod
+    def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
+        """Stiffness and inertia per length, as numbers or expressions (`value` evaluates a field)."""
+
+    @abstractmethod
     def half_sizes(self, value: Evaluate) -> tuple[float, float]:
         """How it is drawn: half its extent along x and along y [m]."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its size")
 
 
-class GeometricSection(SectionBase):
+class GeometricSection(OneSection):
     """A section that is known by its areas and moments; the material gives the rest."""
 
+    @abstractmethod
     def total_area(self, value: Evaluate) -> Any:
         """Area of the material [m^2]."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its area")
 
+    @abstractmethod
     def moments(self, value: Evaluate) -> tuple[Any, Any, Any]:
         """Integrals of y^2, x^2 (second moments about x and y) and x y over the section [m^4]."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its second moments")
 
+    @abstractmethod
     def torsion(self, value: Evaluate) -> Any:
         """Torsion constant [m^4]: torque = shear modulus * torsion constant * twist per length."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its torsion constant")
 
+    @abstractmethod
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
         """Shares of the area that carry shear along x, along y, and between them [-]."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its shear factors")
 
     def properties(self, value: Evaluate, material: MaterialValues | None) -> SectionProperties:
         """Stiffness and inertia per length of the section in a material."""
@@ -133,53 +138,19 @@ class Holes(Part):
         return [(value(x), value(y), value(self.radius)) for x, y in self.positions]
 
 
-class SectionShape(GeometricSection):
-    """An outline with round holes."""
+class HoledSection(GeometricSection):
+    """A section with round holes."""
 
     holes: tuple[Holes, ...] = ()
     """Holes along the rod. Except in a polygon they must leave the section's centre where it is."""
 
-    def full_area(self, value: Evaluate) -> Any:
-        """Area inside the outline [m^2], holes not subtracted."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its area")
-
-    def full_second_moments(self, value: Evaluate) -> tuple[Any, Any]:
-        """Second moments about the section's x and y axes [m^4], holes not subtracted."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its second moments")
-
-    def full_torsion(self, value: Evaluate) -> Any:
-        """Torsion constant [m^4], holes not subtracted; the polar moment for round shapes."""
-        return sum(self.full_second_moments(value))
-
+    @abstractmethod
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
         """Whether a circle lies inside the material's outline."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its outline")
 
     def circles(self, value: Evaluate) -> list[tuple[Any, Any, Any]]:
         """Centre x, centre y and radius of every hole [m]."""
         return [circle for holes in self.holes for circle in holes.circles(value)]
-
-    def total_area(self, value: Evaluate) -> Any:
-        """Area of the material [m^2]."""
-        return self.full_area(value) - sum(math.pi * r**2 for _, _, r in self.circles(value))
-
-    def moments(self, value: Evaluate) -> tuple[Any, Any, Any]:
-        """Integrals of y^2, x^2 and x y over the material [m^4]."""
-        about_x, about_y = self.full_second_moments(value)
-        product: Any = 0.0
-        for x, y, r in self.circles(value):
-            about_x = about_x - math.pi * r**2 * (r**2 / 4 + y**2)
-            about_y = about_y - math.pi * r**2 * (r**2 / 4 + x**2)
-            product = product - math.pi * r**2 * x * y
-        return about_x, about_y, product
-
-    def torsion(self, value: Evaluate) -> Any:
-        """Torsion constant [m^4]: torque = shear modulus * torsion constant * twist per length.
-
-        Holes take away their polar moment, which is exact for a central hole in a round section and otherwise an estimate.
-        """
-        lost = sum(math.pi * r**2 * (r**2 / 2 + x**2 + y**2) for x, y, r in self.circles(value))
-        return self.full_torsion(value) - lost
 
     def hole_problems(self, value: Evaluate) -> Iterator[Problem]:
         """Holes lie inside, apart from each other, and balanced about the centre."""
@@ -209,9 +180,47 @@ class SectionShape(GeometricSection):
                 text = "the holes move the centre of the section off the rod's axis"
                 yield ("holes",), text, "place them evenly around the centre"
 
+
+class SectionShape(HoledSection):
+    """An outline from whose areas and moments those of the holes are taken away."""
+
+    @abstractmethod
+    def full_area(self, value: Evaluate) -> Any:
+        """Area inside the outline [m^2], holes not subtracted."""
+
+    @abstractmethod
+    def full_second_moments(self, value: Evaluate) -> tuple[Any, Any]:
+        """Second moments about the section's x and y axes [m^4], holes not subtracted."""
+
+    def full_torsion(self, value: Evaluate) -> Any:
+        """Torsion constant [m^4], holes not subtracted; the polar moment for round shapes."""
+        return sum(self.full_second_moments(value))
+
+    def total_area(self, value: Evaluate) -> Any:
+        """Area of the material [m^2]."""
+        return self.full_area(value) - sum(math.pi * r**2 for _, _, r in self.circles(value))
+
+    def moments(self, value: Evaluate) -> tuple[Any, Any, Any]:
+        """Integrals of y^2, x^2 and x y over the material [m^4]."""
+        about_x, about_y = self.full_second_moments(value)
+        product: Any = 0.0
+        for x, y, r in self.circles(value):
+            about_x = about_x - math.pi * r**2 * (r**2 / 4 + y**2)
+            about_y = about_y - math.pi * r**2 * (r**2 / 4 + x**2)
+            product = product - math.pi * r**2 * x * y
+        return about_x, about_y, product
+
+    def torsion(self, value: Evaluate) -> Any:
+        """Torsion constant [m^4]: torque = shear modulus * torsion constant * twist per length.
+
+        Holes take away their polar moment, which is exact for a central hole in a round section and otherwise an estimate.
+        """
+        lost = sum(math.pi * r**2 * (r**2 / 2 + x**2 + y**2) for x, y, r in self.circles(value))
+        return self.full_torsion(value) - lost
+
+    @abstractmethod
     def shear_factor(self, value: Evaluate, poissons_ratio: Any) -> Any:
         """Share of the area that carries shear [-], after Cowper (1966) where he gives it."""
-        raise NotImplementedError(f"{type(self).__name__} does not know its shear factor")
 
     def shear(self, value: Evaluate, poissons_ratio: Any) -> tuple[Any, Any, Any]:
         """The same along both axes."""

@@ -15,7 +15,7 @@ from pliant.language.scalar import (
     RotaryPerLength,
     SecondMoment,
 )
-from pliant.section.base import Evaluate, GeometricSection, MaterialValues, SectionBase, SectionProperties
+from pliant.section.base import Evaluate, GeometricSection, MaterialValues, OneSection, SectionProperties
 
 SixStiffnesses = tuple[
     AxialStiffness, AxialStiffness, AxialStiffness, BendingStiffness, BendingStiffness, BendingStiffness
@@ -79,7 +79,7 @@ def share_problems(factors: tuple[Any, ...], value: Evaluate) -> Iterator[Proble
             yield ("shear_factors", index), text, "solid sections have 0.8 to 0.9"
 
 
-class GivenStiffness(SectionBase):
+class GivenStiffness(OneSection):
     """A section by its stiffness and inertia per length, as measured or computed elsewhere; it needs no material."""
 
     needs_material: ClassVar[bool] = False

@@ -12,14 +12,14 @@ from pliant.language.base import Problem, positive
 from pliant.language.environment import to_node
 from pliant.language.scalar import Length, Number, SecondMoment
 from pliant.language.syntax import symbols
-from pliant.section.base import Evaluate, SectionShape
+from pliant.section.base import Evaluate, HoledSection
 from pliant.section.given import share_problems
 from pliant.section.warping import Warping, warping
 
 Point = tuple[Any, Any]
 
 
-class Polygon(SectionShape):
+class Polygon(HoledSection):
     """A polygon. The rod's axis runs through its centre of area (holes taken out), wherever its vertices are given.
 
     Area and second moments are exact; bending about axes that are not principal ones is coupled. Torsion constant and

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,6 @@ class TendonBase(Part):
         """Add the line to the system with its law."""
         build.route(kind, self.passes(build), constants, signals, name)
 
+    @abstractmethod
     def apply(self, build: Build, name: str) -> None:
         """Add the tendon to the system."""
-        raise NotImplementedError

@@ -6,6 +6,7 @@ know nothing of tendons.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -65,17 +66,17 @@ class Stretch(Part):
     rod: RodName
     """The rod. Eyelets turn with its sections and may lie outside of them, as on discs."""
 
+    @abstractmethod
     def count(self) -> int:
         """Number of eyelets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stations(self, value: Value, length: Any) -> list[Station]:
         """The eyelets on a rod of that length [m]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ends(self) -> Mapping[tuple[str | int, ...], Scalar | None]:
         """Arc lengths that the file gives, by their path in this part; None for the rod's own end."""
-        raise NotImplementedError
 
     def reserve(self, build: Build) -> None:
         """Ask the rod for the eyelets' frames."""
@@ -118,9 +119,9 @@ class EvenStretch(Stretch):
         """Arc lengths that the file gives."""
         return {("start",): self.start, ("end",): self.end}
 
+    @abstractmethod
     def place(self, share: Fraction, value: Value) -> tuple[Any, Any]:
         """Place in the section [m] at that share of the way from first to last."""
-        raise NotImplementedError
 
     def stations(self, value: Value, length: Any) -> list[Station]:
         """The eyelets on a rod of that length [m]."""

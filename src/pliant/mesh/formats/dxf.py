@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +14,6 @@ UNITS = {1: "inch", 2: "ft", 3: "mile", 4: "mm", 5: "cm", 6: "m", 7: "km", 8: "u
          13: "um", 14: "dm"}  # fmt: skip
 """Unit flags `$INSUNITS`; others say nothing of lengths used here."""
 
-FLAT = ("LWPOLYLINE", "POLYLINE", "SOLID", "TRACE")
-"""Drawn in axes of their own, which follow from the direction that their plane is square to."""
 CLOSED, IN_SPACE, MESHES = 1, 8, 16 | 64
 """Flags of polylines: closed, with corners in space, and not a line but a mesh of faces."""
 
@@ -26,66 +25,147 @@ def read_dxf(text: str, what: str) -> Drawing:
     if text.startswith("AutoCAD Binary DXF"):
         raise MeshProblem(f"{what} is a binary DXF file", "save it as text (ASCII) DXF")
     groups = list(_groups(text, what))
-    chains: list[np.ndarray] = []
-    loose: list[np.ndarray] = []
-    ignored: dict[str, int] = {}
-    polyline: list[list[float]] | None = None
-    closed = False
-    layers: list[str] = []
-    layer = ""
-    axes = np.eye(3)
-
-    def leave_out(thing: str) -> None:
-        ignored[thing] = ignored.get(thing, 0) + 1
-
-    for kind, data in _entities(groups, what):
-        if any(code == 67 and value == "1" for code, value in data):
-            leave_out(f"{kind} on paper")
-            continue
-        if kind not in ("VERTEX", "SEQEND"):
-            layer = next((value for code, value in data if code == 8), "0")
-            axes = _axes(data, what) if kind in FLAT else np.eye(3)
-        if kind in ("VERTEX", "LWPOLYLINE") and any(code == 42 and _number(value, what) for code, value in data):
-            leave_out("arc of a polyline, read as straight")
-        if kind == "VERTEX" and polyline is not None:
-            polyline.append(_point(data, 0, what))
-        elif kind in ("VERTEX", "SEQEND") and polyline is None:
-            pass  # of a mesh that is left out
-        elif kind == "SEQEND" and polyline is not None:
-            chains.append(_closed(np.reshape(polyline, (-1, 3)) @ axes, closed))
-            polyline = None
-        elif kind == "POLYLINE":
-            flags = _integer(data, 70)
-            polyline, closed = [], bool(flags & CLOSED)
-            if flags & MESHES:
-                polyline = None
-                leave_out("POLYLINE of faces")
-            if flags & IN_SPACE:
-                axes = np.eye(3)
-        elif kind == "LINE":
-            chains.append(np.array([_point(data, 0, what), _point(data, 1, what)]))
-        elif kind == "LWPOLYLINE":
-            chains.append(_closed(_light_polyline(data, what) @ axes, bool(_integer(data, 70) & CLOSED)))
-        elif kind in ("3DFACE", "SOLID", "TRACE"):
-            corners = np.array([_point(data, k, what) for k in range(4)])
-            chains.append(_closed(corners if kind == "3DFACE" else corners[[0, 1, 3, 2]] @ axes, True))
-        elif kind == "POINT":
-            loose.append(np.array(_point(data, 0, what)))
-        else:
-            leave_out(kind)
-        layers += [layer] * (len(chains) - len(layers))
-    layers = [name for name, chain in zip(layers, chains, strict=True) if len(chain) > 1]
-    chains = [chain for chain in chains if len(chain) > 1]
+    found = _Lines()
+    for entity in _entities(groups, what):
+        found.take(entity)
+    kept = [(layer, chain) for layer, chain in found.chains if len(chain) > 1]
+    chains = [chain for _, chain in kept]
     starts = np.cumsum([0] + [len(chain) for chain in chains])
     lines = [np.column_stack([np.arange(a, b - 1), np.arange(a + 1, b)]) for a, b in pairwise(starts)]
     return Drawing(
         np.concatenate(chains) if chains else np.zeros((0, 3)),
         np.concatenate(lines) if lines else np.zeros((0, 2), dtype=int),
-        np.reshape(loose, (-1, 3)),
+        np.reshape(found.loose, (-1, 3)),
         UNITS.get(_header_unit(groups), ""),
-        ignored,
-        _members(layers, starts),
+        found.ignored,
+        _members([layer for layer, _ in kept], starts),
     )
+
+
+@dataclass(frozen=True)
+class _Entity:
+    """Something drawn: its kind, and its groups in a file."""
+
+    kind: str
+    data: list[Group]
+    what: str
+
+    def text(self, code: int, default: str) -> str:
+        """The first value of a group."""
+        return next((value for found, value in self.data if found == code), default)
+
+    def numbers(self, code: int) -> list[float]:
+        """All values of a group."""
+        return [self._number(value) for found, value in self.data if found == code]
+
+    def flags(self) -> int:
+        """Its flags; none where they cannot be read."""
+        try:
+            return int(self.text(70, "0"))
+        except ValueError:
+            return 0
+
+    def point(self, index: int) -> list[float]:
+        """Point number `index`: groups 10 + index, 20 + index, 30 + index."""
+        return [self._number(self.text(code + index, "0")) for code in (10, 20, 30)]
+
+    def axes(self) -> np.ndarray:
+        """Axes, as rows, that a flat thing is drawn in: z is given, and x follows from it by the rule of the format."""
+        z = np.array([self._number(self.text(code, default)) for code, default in ((210, "0"), (220, "0"), (230, "1"))])
+        length = float(np.linalg.norm(z))
+        if not 0 < length < float("inf"):
+            return np.eye(3)
+        z = z / length
+        x = np.cross([0, 1, 0] if max(abs(z[0]), abs(z[1])) < 1 / 64 else [0, 0, 1], z)
+        x = x / np.linalg.norm(x)
+        return np.array([x, np.cross(z, x), z])
+
+    def _number(self, value: str) -> float:
+        try:
+            return float(value)
+        except ValueError:
+            raise MeshProblem(f"{self.what} has '{value[:30]}' where a number is needed") from None
+
+
+class _Lines:
+    """What has been read: chains of points with their layers, single points, and how often what was left out."""
+
+    def __init__(self) -> None:
+        self.chains: list[tuple[str, np.ndarray]] = []
+        self.loose: list[np.ndarray] = []
+        self.ignored: dict[str, int] = {}
+        self.polyline: _Entity | None = None
+        self.corners: list[list[float]] = []
+
+    def take(self, entity: _Entity) -> None:
+        """Read an entity by its kind."""
+        if (67, "1") in entity.data:
+            self.leave_out(f"{entity.kind} on paper")
+            return
+        if entity.kind in ("VERTEX", "LWPOLYLINE") and any(entity.numbers(42)):
+            self.leave_out("arc of a polyline, read as straight")
+        READERS.get(entity.kind, _Lines.unknown)(self, entity)
+
+    def leave_out(self, thing: str) -> None:
+        self.ignored[thing] = self.ignored.get(thing, 0) + 1
+
+    def unknown(self, entity: _Entity) -> None:
+        self.leave_out(entity.kind)
+
+    def add(self, entity: _Entity, chain: np.ndarray, *, closed: bool = False) -> None:
+        self.chains.append((entity.text(8, "0"), _closed(chain, closed)))
+
+    def line(self, entity: _Entity) -> None:
+        self.add(entity, np.array([entity.point(0), entity.point(1)]))
+
+    def point(self, entity: _Entity) -> None:
+        self.loose.append(np.array(entity.point(0)))
+
+    def face(self, entity: _Entity) -> None:
+        self.add(entity, np.array([entity.point(k) for k in range(4)]), closed=True)
+
+    def solid(self, entity: _Entity) -> None:
+        """The third and fourth corner of these are exchanged."""
+        self.add(entity, np.array([entity.point(k) for k in (0, 1, 3, 2)]) @ entity.axes(), closed=True)
+
+    def light_polyline(self, entity: _Entity) -> None:
+        x, y = entity.numbers(10), entity.numbers(20)
+        if len(x) != len(y):
+            raise MeshProblem(f"a polyline of {entity.what} is incomplete")
+        elevation = next(iter(entity.numbers(38)), 0.0)
+        corners = np.column_stack([x, y, np.full(len(x), elevation)])
+        self.add(entity, corners @ entity.axes(), closed=bool(entity.flags() & CLOSED))
+
+    def begin_polyline(self, entity: _Entity) -> None:
+        """Its corners follow as entities of their own."""
+        self.polyline, self.corners = entity, []
+        if entity.flags() & MESHES:
+            self.polyline = None
+            self.leave_out("POLYLINE of faces")
+
+    def corner(self, entity: _Entity) -> None:
+        if self.polyline is not None:
+            self.corners.append(entity.point(0))
+
+    def end_polyline(self, entity: _Entity) -> None:
+        begun, self.polyline = self.polyline, None
+        if begun is not None:
+            axes = np.eye(3) if begun.flags() & IN_SPACE else begun.axes()
+            self.add(begun, np.reshape(self.corners, (-1, 3)) @ axes, closed=bool(begun.flags() & CLOSED))
+
+
+READERS: dict[str, Callable[[_Lines, _Entity], None]] = {
+    "LINE": _Lines.line,
+    "POINT": _Lines.point,
+    "3DFACE": _Lines.face,
+    "SOLID": _Lines.solid,
+    "TRACE": _Lines.solid,
+    "LWPOLYLINE": _Lines.light_polyline,
+    "POLYLINE": _Lines.begin_polyline,
+    "VERTEX": _Lines.corner,
+    "SEQEND": _Lines.end_polyline,
+}
+"""How kinds of entities are read."""
 
 
 def _members(layers: list[str], starts: np.ndarray) -> dict[str, np.ndarray]:
@@ -106,14 +186,14 @@ def _groups(text: str, what: str) -> Iterator[Group]:
             raise MeshProblem(f"{what} is not a DXF file: line {k + 1} is no group code") from None
 
 
-def _entities(groups: list[Group], what: str) -> Iterator[tuple[str, list[Group]]]:
-    """Kind and groups of everything in the section ENTITIES."""
+def _entities(groups: list[Group], what: str) -> Iterator[_Entity]:
+    """Everything in the section ENTITIES."""
     inside, kind, data = False, "", list[Group]()
     found = False
     for k, (code, value) in enumerate(groups):
         if code == 0:
             if inside and kind:
-                yield kind, data
+                yield _Entity(kind, data, what)
             kind, data = value, []
             if value == "ENDSEC":
                 inside, kind = False, ""
@@ -124,51 +204,9 @@ def _entities(groups: list[Group], what: str) -> Iterator[tuple[str, list[Group]
         elif inside:
             data.append((code, value))
     if inside and kind:
-        yield kind, data
+        yield _Entity(kind, data, what)
     if not found:
         raise MeshProblem(f"{what} is not a DXF drawing: it has no section ENTITIES")
-
-
-def _number(value: str, what: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise MeshProblem(f"{what} has '{value[:30]}' where a number is needed") from None
-
-
-def _point(data: list[Group], index: int, what: str) -> list[float]:
-    """Point number `index` of an entity: groups 10 + index, 20 + index, 30 + index."""
-    found = dict(reversed(data))
-    return [_number(found.get(code + index, "0"), what) for code in (10, 20, 30)]
-
-
-def _axes(data: list[Group], what: str) -> np.ndarray:
-    """Axes, as rows, that a flat thing is drawn in: z is given, and x follows from it by the rule of the format."""
-    found = dict(reversed(data))
-    z = np.array([_number(found.get(code, default), what) for code, default in ((210, "0"), (220, "0"), (230, "1"))])
-    length = float(np.linalg.norm(z))
-    if not 0 < length < float("inf"):
-        return np.eye(3)
-    z = z / length
-    x = np.cross([0, 1, 0] if max(abs(z[0]), abs(z[1])) < 1 / 64 else [0, 0, 1], z)
-    x = x / np.linalg.norm(x)
-    return np.array([x, np.cross(z, x), z])
-
-
-def _integer(data: list[Group], code: int) -> int:
-    try:
-        return int(dict(reversed(data)).get(code, "0"))
-    except ValueError:
-        return 0
-
-
-def _light_polyline(data: list[Group], what: str) -> np.ndarray:
-    x = [_number(value, what) for code, value in data if code == 10]
-    y = [_number(value, what) for code, value in data if code == 20]
-    if len(x) != len(y):
-        raise MeshProblem(f"a polyline of {what} is incomplete")
-    elevation = next((_number(value, what) for code, value in data if code == 38), 0.0)
-    return np.column_stack([x, y, np.full(len(x), elevation)])
 
 
 def _closed(chain: np.ndarray, closed: bool) -> np.ndarray:
