@@ -37,8 +37,8 @@ from pliant.control import (
 )
 from pliant.model import model as models
 from pliant.model.inputs import TimeSeries, interpolated
-from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.linear.modal import Modes
+from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.statics.equilibrium import Equilibrium
 

@@ -8,8 +8,8 @@ import casadi as ca
 import mpmath
 import numpy as np
 import pytest
-from fit_pcc_cog_constants import fit
 
+from fit_pcc_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.equations.binding import Binding
 from pliant.equations.program import Program
