@@ -29,11 +29,7 @@ from pliant.spec.rod_switch import with_rod_model
 RECORDED = ("cosserat:3", "pcs:3", "polynomial:3", "pseudo_rigid:3", "finite_element:3")
 REALTIME = tuple(
     f"{kind}:{n}" for kind in ("pcs", "cosserat", "pseudo_rigid", "finite_element") for n in (3, 5, 10)
-) + (
-    "polynomial:1",
-    "polynomial:3",
-    "polynomial:5",
-)
+) + ("polynomial:1", "polynomial:3", "polynomial:5")
 PREPARED = (3, 10, 100)
 GROWTH = (10, 20, 50, 100, 200, 500)
 PARTS = ("recording", "realtime", "preparation", "growth", "undamped")

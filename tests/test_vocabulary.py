@@ -26,10 +26,7 @@ VERBS = {
 }
 """Function, schema, and what only Python can give."""
 
-ONLY_COMMANDS = {
-    "equilibrium": {"starts", "seed"},
-    "path": {"point", "axes", "plot"},
-}
+ONLY_COMMANDS = {"equilibrium": {"starts", "seed"}, "path": {"point", "axes", "plot"}}
 COMMON = {"model", "set", "rod", "variant", "folder", "out", "report", "json"}
 
 OSCILLATOR = """
@@ -129,12 +126,7 @@ def test_unknown_names_are_refused_with_the_nearest(slider):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("At", "save_at"),
-        ("Every", "save_every"),
-        ("Branch", "branch=1"),
-        ("inverse_dynamics", "required_inputs"),
-    ],
+    [("At", "save_at"), ("Every", "save_every"), ("Branch", "branch=1"), ("inverse_dynamics", "required_inputs")],
 )
 def test_former_names_of_the_package_say_what_replaces_them(name, words):
     with pytest.raises(AttributeError, match=words):

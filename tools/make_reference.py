@@ -98,22 +98,13 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (
         "Points of a tendon",
-        (
-            through.FramePoint,
-            through.ParallelStretch,
-            through.HelicalStretch,
-            through.PointStretch,
-            through.RodPoint,
-        ),
+        (through.FramePoint, through.ParallelStretch, through.HelicalStretch, through.PointStretch, through.RodPoint),
     ),
     ("Contacts", tuple(kinds(RobotSpec, "contacts")[1].values())),
     ("Points of a contact", (points.FrameContactPoint, points.MeshContactPoints)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
-    (
-        "Inputs",
-        (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series),
-    ),
+    ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
     (
         "Outputs",
         (

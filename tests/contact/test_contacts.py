@@ -87,9 +87,7 @@ def momenta(eqs: pliant.Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         frame = eqs.frame(name, q, v)
         inertia = mass / 12 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
         spin = frame.rotation @ inertia @ frame.rotation.T @ frame.angular_velocity
-        total += np.concatenate(
-            [mass * frame.velocity, spin + mass * np.cross(frame.position, frame.velocity)],
-        )
+        total += np.concatenate([mass * frame.velocity, spin + mass * np.cross(frame.position, frame.velocity)])
     return total
 
 

@@ -26,12 +26,7 @@ from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION
 
-MOTIONS = {
-    "translation": TRANSLATION,
-    "rotation": ROTATION,
-    "rotation_vector": ROTATION_VECTOR,
-    "free": FREE,
-}
+MOTIONS = {"translation": TRANSLATION, "rotation": ROTATION, "rotation_vector": ROTATION_VECTOR, "free": FREE}
 
 
 @dataclass

@@ -26,9 +26,7 @@ fast = settings(max_examples=60, deadline=None)
 def rotation_vectors(largest: float) -> st.SearchStrategy[np.ndarray]:
     """Rotation vectors whose length covers all magnitudes up to `largest`, zero included."""
     length = st.one_of(
-        st.floats(0, largest),
-        st.floats(-18, 0).map(lambda x: largest * 10**x),
-        st.sampled_from([0.0, largest]),
+        st.floats(0, largest), st.floats(-18, 0).map(lambda x: largest * 10**x), st.sampled_from([0.0, largest])
     )
     return st.builds(lambda d, r: np.array(d) / np.linalg.norm(d) * r, direction, length)
 

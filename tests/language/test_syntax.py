@@ -115,9 +115,7 @@ def quantity(text: str) -> Number:
 
 
 leaves = st.one_of(
-    st.floats(0, 1e6).map(lambda value: Number(float(value))),
-    names.map(Symbol),
-    quantities.map(quantity),
+    st.floats(0, 1e6).map(lambda value: Number(float(value))), names.map(Symbol), quantities.map(quantity)
 )
 
 

@@ -39,11 +39,9 @@ def constants(motion: Motion, rng: np.random.Generator) -> np.ndarray:
     if motion.name == "screw":
         axis = rng.normal(size=3)
         axis /= np.linalg.norm(axis)
-        return [
-            np.concatenate([0 * axis, axis]),
-            np.concatenate([axis, 0 * axis]),
-            np.concatenate([0.3 * axis, axis]),
-        ][rng.integers(3)]
+        return [np.concatenate([0 * axis, axis]), np.concatenate([axis, 0 * axis]), np.concatenate([0.3 * axis, axis])][
+            rng.integers(3)
+        ]
     return rng.uniform(0.2, 0.6, size=motion.constants)
 
 

@@ -122,10 +122,7 @@ def test_python_gets_the_same_faults_as_text() -> None:
     with pytest.raises(SpecError) as from_text:
         load_text(text)
     with pytest.raises(SpecError) as from_python:
-        RobotSpec(
-            bodies={"rod": {"mass": "5 mm", "mas": 1}},
-            joints={"hinge": Revolute(child="rd")},
-        )
+        RobotSpec(bodies={"rod": {"mass": "5 mm", "mas": 1}}, joints={"hinge": Revolute(child="rd")})
     in_text = [(fault.path, fault.message, fault.hint) for fault in from_text.value.faults]
     in_python = [(fault.path, fault.message, fault.hint) for fault in from_python.value.faults]
     assert in_text == in_python

@@ -146,10 +146,7 @@ def _ours(joints: list[Joint], seed: int) -> tuple[Binding, list[int], list[int]
         i = ready[rng.integers(len(ready))]
         waiting.remove(i)
         joint = joints[i]
-        base, placement = (
-            node[joint.parent],
-            (ca.DM(joint.placement.rotation), ca.DM(joint.placement.translation)),
-        )
+        base, placement = (node[joint.parent], (ca.DM(joint.placement.rotation), ca.DM(joint.placement.translation)))
         q_at[i], first = builder.q_size, builder.v_size
         for motion, constants in joint.steps():
             builder.element(base, [(motion, placement, constants)])
@@ -389,16 +386,7 @@ def test_derivatives_of_forward_dynamics(pair: Pair) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_forward_derivatives_are_pinocchios(seed: int) -> None:
     """Trees whose rates are the same in both engines need no map: the matrices themselves agree."""
-    kinds = [
-        "rotation",
-        "revolute",
-        "prismatic",
-        "translation",
-        "universal",
-        "helical",
-        "cylindrical",
-        "planar",
-    ]
+    kinds = ["rotation", "revolute", "prismatic", "translation", "universal", "helical", "cylindrical", "planar"]
     pair = Pair(kinds, seed)
     pin.computeABADerivatives(pair.model, pair.data, pair.q_pin, pair.v_pin, np.zeros(pair.ours.nv))
     _, da_dq, da_dv = pair.ours.forward_derivatives(0.0, pair.q, pair.v)

@@ -141,11 +141,7 @@ class Box(Part):
         """Sizes are above zero."""
         for index, entry in enumerate(self.size):
             if value(entry) <= 0:
-                yield (
-                    ("size", index),
-                    f"a box needs three edges above zero, but one is {value(entry):g} m",
-                    "",
-                )
+                yield (("size", index), f"a box needs three edges above zero, but one is {value(entry):g} m", "")
 
 
 class Sphere(Part):
@@ -238,11 +234,7 @@ joints:
             matrix = [[value(entry) for entry in row] for row in self.inertia.matrix]
             scale = max(abs(entry) for row in matrix for entry in row)
             if any(abs(matrix[i][j] - matrix[j][i]) > 1e-9 * scale for i, j in ((0, 1), (0, 2), (1, 2))):
-                yield (
-                    ("inertia", "matrix"),
-                    "the inertia matrix is not symmetric",
-                    "mirror it at the diagonal",
-                )
+                yield (("inertia", "matrix"), "the inertia matrix is not symmetric", "mirror it at the diagonal")
             else:
                 yield from _inertia_problems(_eigenvalues(matrix), ("matrix",))
 

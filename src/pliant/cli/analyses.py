@@ -8,14 +8,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from pliant.cli.answers import (
-    answering,
-    equilibrium_json,
-    print_equilibrium,
-    print_result,
-    result_json,
-    write_json,
-)
+from pliant.cli.answers import answering, equilibrium_json, print_equilibrium, print_result, result_json, write_json
 from pliant.cli.common import (
     FAULT,
     CommandError,
@@ -81,12 +74,7 @@ def equilibrium(
         best, others = found[0], found[1:]
     else:
         best, others = answering(lambda: solver.equilibrium(eqs, **options)), []
-    answer = {
-        "model": model,
-        "status": best.status,
-        "message": best.message,
-        **equilibrium_json(best),
-    }
+    answer = {"model": model, "status": best.status, "message": best.message, **equilibrium_json(best)}
     if others:
         answer["others"] = [equilibrium_json(other) for other in others]
     write_json(out, answer)

@@ -25,17 +25,14 @@ Model: TypeAlias = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file, or the name of a bundled robot; MODEL@VARIANT.")
 ]
 Set: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help='Value of a parameter, such as "length=30 cm".'),
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help='Value of a parameter, such as "length=30 cm".')
 ]
 Variant: TypeAlias = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="Variant of the model.")]
 Rod: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=cosserat:10."),
+    list[str] | None, typer.Option("--rod", metavar="NAME=KIND:N", help="Model of a rod, such as arm=cosserat:10.")
 ]
 Folder: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from."),
+    list[str] | None, typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -104,13 +101,7 @@ def report(failure: Failure, arguments: Sequence[str]) -> None:
         status = "faults" if failure.faults else "error"
         message = failure.message or str(failure.faults[0].message)
         faults = [fault.as_dict() for fault in failure.faults]
-        answer = {
-            "model": model,
-            "status": status,
-            "message": message,
-            "hint": failure.hint,
-            "faults": faults,
-        }
+        answer = {"model": model, "status": status, "message": message, "hint": failure.hint, "faults": faults}
         print_json(answer)
     if failure.faults:
         print_faults(failure.faults, failure.model or model or "the model")

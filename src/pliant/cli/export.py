@@ -32,8 +32,7 @@ def export(
         str, typer.Argument(metavar="MODEL|RESULT", help="A model; for --gltf also a saved result (.nc), which moves.")
     ],
     c: Annotated[
-        str | None,
-        typer.Option("--c", metavar="DIR", help="Write standalone C into this new or empty folder."),
+        str | None, typer.Option("--c", metavar="DIR", help="Write standalone C into this new or empty folder.")
     ] = None,
     gltf: Annotated[
         str | None, typer.Option("--gltf", metavar="FILE", help="Write shapes and motion into this file (.glb).")

@@ -55,14 +55,7 @@ def run_analyses(model: str, eqs: Equations, out: str | None, json: bool, report
     save_report(page, eqs, findings)
     if json:
         status = "stopped" if interrupted else "failed" if code else "ok"
-        print_json(
-            {
-                "model": model,
-                "status": status,
-                "analyses": answers,
-                "report": page,
-            }
-        )
+        print_json({"model": model, "status": status, "analyses": answers, "report": page})
     if interrupted:
         raise Interrupted
     return code

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path
-from pliant.cli.common import (
-    CommandError,
-    Folder,
-    Json,
-    Model,
-    Rod,
-    Set,
-    Variant,
-    print_json,
-    say,
-)
+from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json, say
 from pliant.cli.options import with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model

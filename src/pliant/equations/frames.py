@@ -36,12 +36,7 @@ class FrameMotion:
 
 
 def frame_motion(
-    model: Model,
-    bound: Binding,
-    q: np.ndarray,
-    v: np.ndarray | None,
-    a: np.ndarray | None,
-    names: tuple[str, ...],
+    model: Model, bound: Binding, q: np.ndarray, v: np.ndarray | None, a: np.ndarray | None, names: tuple[str, ...]
 ) -> dict[str, FrameMotion]:
     """Motions of the named frames."""
     rotations, positions = bound.node_poses(q)

@@ -118,10 +118,7 @@ class BlockPositions:
 
 
 def saddle_pattern(
-    system: System,
-    pattern: sp.csc_matrix,
-    jacobian: tuple[list[int], list[int]],
-    integers: dict[str, Any],
+    system: System, pattern: sp.csc_matrix, jacobian: tuple[list[int], list[int]], integers: dict[str, Any]
 ) -> sp.csc_matrix:
     """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
     n, m = system.v_size, system.rows

@@ -25,13 +25,7 @@ from pliant.equations.kernel import (
     route_kernels,
 )
 from pliant.equations.layout import INTEGERS
-from pliant.equations.pattern import (
-    DENSE_FROM_FILL,
-    DENSE_UP_TO,
-    BlockPositions,
-    saddle_pattern,
-    system_pattern,
-)
+from pliant.equations.pattern import DENSE_FROM_FILL, DENSE_UP_TO, BlockPositions, saddle_pattern, system_pattern
 from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
 from pliant.model.inputs import InputPlan

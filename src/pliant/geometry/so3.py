@@ -170,15 +170,7 @@ def inverse_left_jacobian(w: Any) -> Any:
         return (1 - 0.5 * x * ca.sin(x) / (1 - ca.cos(x))) / y
 
     # Bernoulli numbers give (1 - (x/2) cot(x/2))/x^2 = 1/12 + x^2/720 + ...
-    coefficients = [
-        1 / 12,
-        1 / 720,
-        1 / 30240,
-        1 / 1209600,
-        1 / 47900160,
-        691 / 1307674368000,
-        1 / 74724249600,
-    ]
+    coefficients = [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
     series: Any = 0.0
     for c in reversed(coefficients):
         series = c + x2 * series

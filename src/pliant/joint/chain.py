@@ -101,8 +101,7 @@ class AxisAngleTurn(Part):
 
 
 Turn: TypeAlias = Annotated[
-    AxisTurn | VectorTurn | QuaternionTurn | QuaternionVectorTurn | AxisAngleTurn,
-    ByKey("rotation of a chain"),
+    AxisTurn | VectorTurn | QuaternionTurn | QuaternionVectorTurn | AxisAngleTurn, ByKey("rotation of a chain")
 ]
 
 

@@ -17,17 +17,7 @@ import numpy as np
 
 from pliant.language import dimension as dim
 from pliant.language.dimension import Dimension
-from pliant.language.syntax import (
-    COMPARISONS,
-    Binary,
-    Call,
-    ExpressionError,
-    Negative,
-    Node,
-    Number,
-    Symbol,
-    to_text,
-)
+from pliant.language.syntax import COMPARISONS, Binary, Call, ExpressionError, Negative, Node, Number, Symbol, to_text
 from pliant.language.words import suggestion, with_article
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
@@ -119,21 +109,7 @@ def _functions(value: Any) -> Mapping[str, Callable[..., Any]]:
     return _array_functions()
 
 
-_SAME_NAME = (
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "log",
-    "log10",
-    "sqrt",
-)
+_SAME_NAME = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log10", "sqrt")
 
 _NUMBERS: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in _SAME_NAME},

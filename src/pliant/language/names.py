@@ -72,9 +72,7 @@ class Reference:
     def _read(self, value: Any) -> str:
         if not isinstance(value, str) or not self.pattern.fullmatch(value) or len(value) > 4 * MAX_NAME:
             raise fault(
-                "bad_reference",
-                f"{describe(value)} is not a reference to {with_article(self.kind)}",
-                hint=self.hint,
+                "bad_reference", f"{describe(value)} is not a reference to {with_article(self.kind)}", hint=self.hint
             )
         return value
 

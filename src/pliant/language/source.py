@@ -123,11 +123,7 @@ def read_file(path: FilePath, *, shown: str | None = None) -> Tree:
 
 
 def read_source(
-    path: FilePath,
-    *,
-    shown: str | None = None,
-    roots: tuple[FilePath, ...] = (),
-    parents: tuple[FilePath, ...] = (),
+    path: FilePath, *, shown: str | None = None, roots: tuple[FilePath, ...] = (), parents: tuple[FilePath, ...] = ()
 ) -> Source:
     """A model file with its includes merged in."""
     source = Source(shown or str(path), None, path.parent, roots, (*parents, path.resolve()))

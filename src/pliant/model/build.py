@@ -15,12 +15,7 @@ from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
-from pliant.language.placement import (
-    Attachment,
-    Axis,
-    Placement,
-    Rotation,
-)
+from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.model import placing
 from pliant.model.entries import ArcEntry, CoordinateEntry, NodePlan, RodPiece, TurnLimit
@@ -158,11 +153,7 @@ class Build:
         self.link_forces[source] = self.system.frame_force(kind, nodes, constants, at, source)
 
     def inertia(
-        self,
-        kind: Inertia,
-        frames: Sequence[tuple[int, Pose]],
-        elements: Sequence[Element],
-        constants: Sequence[Any],
+        self, kind: Inertia, frames: Sequence[tuple[int, Pose]], elements: Sequence[Element], constants: Sequence[Any]
     ) -> None:
         """Add inertia that is not rigid to frames (node and placement each) and to the coordinates of elements."""
         self.system.inertia(kind, frames, elements, constants)

@@ -318,11 +318,7 @@ class SystemBuilder:
         self._masses[node] = values
 
     def inertia(
-        self,
-        kind: Inertia,
-        frames: Sequence[tuple[int, Pose]],
-        elements: Sequence[Element],
-        constants: Sequence[Any],
+        self, kind: Inertia, frames: Sequence[tuple[int, Pose]], elements: Sequence[Element], constants: Sequence[Any]
     ) -> None:
         """Add inertia that is not rigid to frames, each a node and a placement on it, and to elements' coordinates."""
         parts = tuple(part for element in elements for part in element.parts)
@@ -349,12 +345,7 @@ class SystemBuilder:
         return len(self._applied) - 1
 
     def route(
-        self,
-        kind: RouteForce,
-        points: Sequence[tuple[int, Any]],
-        constants: Sequence[Any],
-        signals: int,
-        source: str,
+        self, kind: RouteForce, points: Sequence[tuple[int, Any]], constants: Sequence[Any], signals: int, source: str
     ) -> int:
         """Add a line through (node, place on it) pairs; returns its index."""
         places = [entry for _, place in points for entry in _entries(place)]
@@ -383,12 +374,7 @@ class SystemBuilder:
         return row
 
     def linear_constraint(
-        self,
-        coordinates: Sequence[tuple[int, int]],
-        coefficients: Sequence[Any],
-        offset: Any,
-        signal: int,
-        name: str,
+        self, coordinates: Sequence[tuple[int, int]], coefficients: Sequence[Any], offset: Any, signal: int, name: str
     ) -> int:
         """Add sum(coefficient * q) = offset + signal over (q index, v index) pairs; returns its row."""
         row = self.rows

@@ -73,11 +73,7 @@ class ArcModel(RodModelBase):
             if not self.extensible:
                 hint = "remove `extensible`, or choose coordinates `bending`"
                 yield (here, "extensible"), "three muscle lengths describe an arc that can change its length", hint
-        for key, allowed in (
-            ("stiffness", (1, size)),
-            ("damping", (1, size)),
-            ("names", (size * self.sections,)),
-        ):
+        for key, allowed in (("stiffness", (1, size)), ("damping", (1, size)), ("names", (size * self.sections,))):
             given = getattr(self, key)
             if given is not None and len(given) not in allowed:
                 wanted = " or ".join(map(str, dict.fromkeys(allowed)))

@@ -141,12 +141,7 @@ rods:
             build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
 
     def _add_mass(
-        self,
-        build: Build,
-        rod: RodProperties,
-        stations: Mesh,
-        elements: list[Element],
-        places: list[tuple[int, Pose]],
+        self, build: Build, rod: RodProperties, stations: Mesh, elements: list[Element], places: list[tuple[int, Pose]]
     ) -> None:
         turning = 1.0 if self.rotary_inertia else 0.0
         for k in range(len(elements)):

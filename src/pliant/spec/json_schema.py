@@ -14,10 +14,7 @@ def json_schema() -> dict[str, Any]:
     are not missed, and references, dimensions and values are left to `pliant check`.
     """
     schema = _loosened(RobotSpec.model_json_schema())
-    head = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Pliant robot model, version 1",
-    }
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Pliant robot model, version 1"}
     return {**head, **{key: value for key, value in schema.items() if key not in head}}
 
 

@@ -107,12 +107,7 @@ class Checked:
         if not is_finite(self.numbers[name]):
             yield ("value",), f"the value of '{name}' is not a finite number", ""
         yield from bounds_problems(
-            name,
-            parameter,
-            self.numbers[name],
-            self.dimensions.get(name, UNKNOWN),
-            self.dimensions,
-            self.number,
+            name, parameter, self.numbers[name], self.dimensions.get(name, UNKNOWN), self.dimensions, self.number
         )
 
     # Values
@@ -202,11 +197,7 @@ class Checked:
         """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
-        for word, where in (
-            ("i", "in repeated things"),
-            ("count", "in repeated things"),
-            (TIME, "in signals"),
-        ):
+        for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
             if error.name == word:
                 return f"`{word}` is known only {where}", ""
         return str(error), error.hint

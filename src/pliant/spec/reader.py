@@ -9,14 +9,7 @@ from pathlib import Path as FilePath
 
 from pliant.language.faults import Fault, SpecError
 from pliant.language.settings import with_parameters
-from pliant.language.source import (
-    MODEL_FOLDER,
-    Source,
-    bundled,
-    locate,
-    read_source,
-    with_variant,
-)
+from pliant.language.source import MODEL_FOLDER, Source, bundled, locate, read_source, with_variant
 from pliant.language.tree import parse_yaml
 from pliant.language.words import describe
 from pliant.spec.building import sorted_faults

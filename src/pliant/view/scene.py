@@ -16,11 +16,7 @@ from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
 from pliant.joint import Cylindrical, Planar, Prismatic, Revolute, Universal
-from pliant.language.placement import (
-    Attachment,
-    Axis,
-    Placement,
-)
+from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
 from pliant.model import placing

@@ -166,13 +166,7 @@ class Job:
     prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
 
-    def run(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        watcher: EventMonitor,
-        loop: SampledLoop,
-    ) -> Result:
+    def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
         run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:

@@ -80,16 +80,7 @@ class Equilibrium:
         """The model's outputs by name."""
         bound = self.equations.binding
         zero = np.zeros(bound.nv)
-        return evaluate_outputs(
-            self.equations.model,
-            bound,
-            self.time,
-            self.q,
-            zero,
-            zero,
-            self.multipliers,
-            0.0,
-        )
+        return evaluate_outputs(self.equations.model, bound, self.time, self.q, zero, zero, self.multipliers, 0.0)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in list(self.coordinates.items())[:8])

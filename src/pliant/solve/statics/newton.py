@@ -108,12 +108,7 @@ class NewtonStatics:
             q_new, multipliers_new, share = self._search(q, multipliers, step, force, phi, again)
             if share == 0.0:
                 if damping > 1e12:
-                    return (
-                        q,
-                        multipliers,
-                        iteration,
-                        norm <= 1e3 * self.tolerance * scale,
-                    )
+                    return (q, multipliers, iteration, norm <= 1e3 * self.tolerance * scale)
                 damping = max(10 * damping, 1e-3)
                 continue
             slow = slow + 1 if share < 0.1 else 0
@@ -153,19 +148,11 @@ class NewtonStatics:
         return bool(self.bound.energies(self.t, q, np.ones(self.bound.nv))[3] == 0.0)
 
     def _step(
-        self,
-        q: np.ndarray,
-        at: Linearized,
-        force: np.ndarray,
-        phi: np.ndarray,
-        damping: float,
+        self, q: np.ndarray, at: Linearized, force: np.ndarray, phi: np.ndarray, damping: float
     ) -> tuple[tuple[np.ndarray, np.ndarray], Again | None] | None:
         """A step, and the function that gives Newton's next one with the same stiffness from another imbalance."""
         bound = self.bound
-        stiffness, mass = (
-            np.abs(at.stiffness.data).max(initial=1.0),
-            np.abs(at.mass.data).max(initial=1e-300),
-        )
+        stiffness, mass = (np.abs(at.stiffness.data).max(initial=1.0), np.abs(at.mass.data).max(initial=1e-300))
         if bound.nv <= DENSE_UP_TO and not self._free and (bound.m or self._has_potential(q)):
             downhill = self._downhill(at, force, phi, damping * stiffness / mass)
             if downhill is not None:

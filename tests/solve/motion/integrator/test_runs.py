@@ -8,13 +8,7 @@ from integrator_systems import complete, prepare, setup
 from reference import EXPONENTS, Reference, assert_newmark_steps
 
 from pliant.equations.layout import RuntimeStatus
-from pliant.solve.motion.integrator import (
-    ExplicitRungeKutta,
-    GeneralizedAlpha,
-    Newmark,
-    Rosenbrock,
-    SemiImplicit,
-)
+from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
 
 RECORDS = ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work")
 METHODS = {
