@@ -169,8 +169,13 @@ joints:
 """)
     )
     linear = pliant.linearize(free, at=np.zeros(2))
-    loop = closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})))
-    assert loop.largest == pytest.approx(1.0, abs=1e-6)
-    assert "(mostly rail) does not decay" in loop.warning
-    assert "Give what it moves a weight" in loop.warning
+    try:
+        design = lqr(discretize(linear, SAMPLE), states={"hinge": 50.0})
+    except ValueError as reason:  # round-off in the Riccati solver decides whether it solves the limiting case
+        assert "put some weight on every mode that does not decay by itself" in str(reason)
+    else:
+        loop = closed_loop(StateFeedback(free, design))
+        assert loop.largest == pytest.approx(1.0, abs=1e-6)
+        assert "(mostly rail) does not decay" in loop.warning
+        assert "Give what it moves a weight" in loop.warning
     assert not closed_loop(StateFeedback(free, lqr(discretize(linear, SAMPLE), states={"rail": 1.0}))).warning
