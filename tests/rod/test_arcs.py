@@ -8,9 +8,9 @@ import casadi as ca
 import mpmath
 import numpy as np
 import pytest
-from fit_cog_constants import fit
 from pliant.equations.compiled import CompiledEngine
 
+from fit_pcc_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.geometry import se3
 from pliant.language.faults import SpecError
