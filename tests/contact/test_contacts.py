@@ -48,7 +48,7 @@ def test_engines_agree_and_tangents_are_derivatives(which: str, friction: float)
     """Pressed in and on the way in, pressed in and on the way out, and where the contact fades in."""
     spec = load_text(colliding(which, friction))
     eqs, other = (pliant.derive(spec, engine=engine) for engine in ("compiled", "interpreted"))
-    engine, (q, v) = eqs.bind(), eqs.initial_state()
+    engine, (_, v) = eqs.bind(), eqs.initial_state()
     rng = np.random.default_rng(1)
     v = v + 0.1 * rng.normal(size=len(v))
     a, none, h = rng.normal(size=len(v)), np.zeros(0), 1e-6

@@ -236,9 +236,7 @@ def test_a_path_goes_on_from_any_point_and_back(column, tmp_path):
     assert on.value[0] == pytest.approx(whole.value[middle], rel=1e-9)
     back = continuation(column, parameter="load", to=2.0, start=saved.point(middle), reverse=True)
     assert back.status == "completed"
-    other = continuation(
-        column, parameter="load", to=15.0, start=saved.point(saved.special[0].index), branch=-1
-    )
+    other = continuation(column, parameter="load", to=15.0, start=saved.point(saved.special[0].index), branch=-1)
     np.testing.assert_allclose(other["side"][-1], -whole["side"][-1], rtol=1e-9)
     with pytest.raises(IndexError, match="none of number"):
         saved.point(len(saved))

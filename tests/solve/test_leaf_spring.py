@@ -30,9 +30,7 @@ def test_the_elastica_here_is_that_of_the_reference():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_path_from_straight_through_buckling_to_the_elastica(strip, sign):
-    path = pliant.continuation(
-        strip, parameter="end_distance", to=0.407922, branch=sign, by="mid_deflection"
-    )
+    path = pliant.continuation(strip, parameter="end_distance", to=0.407922, branch=sign, by="mid_deflection")
     assert path.status == "completed"
     first = path.special[0]
     assert first.kind == "bifurcation"

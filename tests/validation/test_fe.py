@@ -7,9 +7,9 @@ import scipy.sparse.linalg as spla
 from rod_cases import arm, static
 
 from pliant import ExplicitRungeKutta, derive, load_text, modes, simulate
+from pliant.equations.state import State
 from pliant.geometry import se3, so3
 from pliant.language.faults import SpecError
-from pliant.equations.state import State
 from pliant.spec.rod_switch import with_rod_model
 
 PATCH = """
