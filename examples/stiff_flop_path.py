@@ -75,8 +75,9 @@ def follow(reference: RecordedRun, *, stiffness: float = 1.0) -> Followed:
     module = {"youngs_modulus": stiffness * eqs.parameters["youngs_modulus"]}
     run = pliant.simulate(
         eqs,
-        (begin, end),
-        start=pliant.equilibrium(eqs, parameters=module).state,
+        end,
+        begin=begin,
+        start="equilibrium",
         parameters=module,
         controllers=controller,
         save_at=reference.time,

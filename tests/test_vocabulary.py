@@ -303,7 +303,7 @@ def test_everything_over_time_is_a_track(slider, stone, tmp_path):
     np.testing.assert_array_equal(slide.acceleration, run["d(slide)/dt"].acceleration)
     np.testing.assert_array_equal(2 * slide - run["place"], slide.values)
     assert slide[-1] == slide.values[-1]
-    assert np.max(slide) == slide.values.max()
+    assert np.max(slide) == slide.max() == slide.values.max()
     assert np.any(slide > 0.1)
     with pytest.raises(AttributeError, match="'slide' has time, values, unit, rate, acceleration, but no 'position'"):
         slide.position  # noqa: B018

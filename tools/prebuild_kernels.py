@@ -56,7 +56,7 @@ def main() -> None:
         raise SystemExit("prebuilding kernels needs a C compiler")
     wanted = {}
     for kind in kernels():
-        for level in dict.fromkeys(map(compiling.kernel_level, compiling.levels())):
+        for level in compiling.levels():
             source = kernel_library_source(kind, level)
             wanted[source.file_name()] = source
     PREBUILT_KERNELS.mkdir(parents=True, exist_ok=True)

@@ -373,7 +373,7 @@ def test_never_compiled_and_unknown_modes(folder: Path, monkeypatch: pytest.Monk
 
 def test_prebuilt_kernels_need_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = small_kernels()
-    made = kernel_library_source(kind, compiling.kernel_level(libraries.processor_level()))
+    made = kernel_library_source(kind, libraries.processor_level())
     compiler = find_compiler()
     assert compiler is not None
     libraries.PREBUILT_KERNELS.mkdir()

@@ -99,12 +99,7 @@ def _is_zig(compiler: Sequence[str]) -> bool:
 def levels() -> tuple[str, ...]:
     """Levels of the instruction set that code is compiled for on this platform, the lowest first ("" is the only one)."""
     is_x86 = platform.machine().lower() in ("x86_64", "amd64") and sys.maxsize > 2**32
-    return ("x86-64", "x86-64-v3", "x86-64-v4") if is_x86 else ("",)
-
-
-def kernel_level(level: str) -> str:
-    """The level kernels are compiled for on a processor of this level: the highest has nothing for straight-line code."""
-    return "x86-64-v3" if level == "x86-64-v4" else level
+    return ("x86-64", "x86-64-v3") if is_x86 else ("",)
 
 
 def _level_flags(compiler: Sequence[str], level: str) -> list[str]:
@@ -379,7 +374,7 @@ def processor_source() -> Source:
 def ask_level(library: Path) -> str:
     """This processor's level, from the compiled `processor.c`."""
     level = ctypes.CDLL(str(library)).pl_processor_level()
-    return {1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}.get(level, "")
+    return {1: "x86-64", 3: "x86-64-v3"}.get(level, "")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,6 @@ from pliant.equations.compiling import (
     Source,
     find_compiler,
     is_sound,
-    kernel_level,
     levels,
     processor_source,
     refusal,
@@ -385,7 +384,7 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     With PLIANT_COMPILE=wait all is compiled before this returns, if there is a compiler. Raises CompileError when it then
     refuses the code or cannot write.
     """
-    level, mode = kernel_level(processor_level()), compile_mode()
+    level, mode = processor_level(), compile_mode()
     runtime_library()
     with _registry_lock:
         libraries = [_library(k, level) for k in kernels]

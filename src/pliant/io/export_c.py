@@ -30,14 +30,7 @@ from pliant.io.controller_c import controller_files
 from pliant.language.files import write_whole
 from pliant.model.inputs import SERIES, InputPlan, TimeSeries
 from pliant.model.model import Model
-from pliant.solve.motion.integrator import (
-    ExplicitRungeKutta,
-    GeneralizedAlpha,
-    Method,
-    Newmark,
-    Rosenbrock,
-    SemiImplicit,
-)
+from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
 
 RUNTIME = "runtime"
@@ -54,12 +47,6 @@ STATUSES = (
     RuntimeStatus.OUT_OF_MEMORY,
 )
 """What exported functions may return."""
-
-
-METHODS: Mapping[str, type[Method]] = {
-    kind.name: kind for kind in (SemiImplicit, GeneralizedAlpha, Newmark, ExplicitRungeKutta, Rosenbrock)
-}
-"""Methods that a robot can be exported with."""
 
 
 def export_c(

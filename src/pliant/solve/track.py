@@ -15,7 +15,7 @@ RENAMED = {"value": "values"}
 
 
 class Track(NDArrayOperatorsMixin):
-    """A coordinate, rate, frame, output or input of a result over time; NumPy takes it as the array of its values.
+    """A coordinate, rate, frame, output or input of a result over time; it works as the array of its values.
 
     A coordinate also has `rate` and `acceleration` (not the parts of a quaternion), a rate `acceleration`. The values of a frame
     are its `position` [m]; it also has `quaternion` [w, x, y, z], `rotation` (3 x 3, frame to world), `velocity` [m/s] and
@@ -40,10 +40,12 @@ class Track(NDArrayOperatorsMixin):
         w, *xyz = self.quaternion.T
         return np.asarray(Rotation.from_quat(np.stack([*xyz, w], axis=-1)).as_matrix())
 
-    def __getattr__(self, name: str) -> np.ndarray:
+    def __getattr__(self, name: str) -> Any:
         parts = self.__dict__.get("_parts", {})
         if name in parts:
             return np.asarray(parts[name])
+        if "values" in self.__dict__ and not name.startswith("_") and hasattr(np.ndarray, name):
+            return getattr(self.values, name)
         known = ("time", "values", "unit", *parts, *(("rotation",) if "quaternion" in parts else ()))
         hint = suggestion(RENAMED.get(name, name), known)
         raise AttributeError(

@@ -289,7 +289,7 @@ def test_faults_are_said_clearly(truss, column):
         continuation(truss, parameter="load", to=0.0)
     with pytest.raises(ValueError, match="finite"):
         continuation(truss, parameter="load", to=np.inf)
-    with pytest.raises(ValueError, match="the side 1 or -1"):
+    with pytest.raises(ValueError, match=r"the side \+1 or -1"):
         continuation(truss, parameter="load", to=1.0, branch=0)
     with pytest.raises(UnknownName, match="output or coordinate"):
         continuation(truss, parameter="load", to=1.0, stop={"heigth": 0.1})

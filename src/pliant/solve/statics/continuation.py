@@ -98,10 +98,10 @@ def continuation(
 
 def _branch(branch: Any, mode: int, by: str | None) -> Branch | None:
     if branch is None and (by is not None or mode != 1):
-        raise ArgumentError("mode and by say which branch to take", "give branch as well: 1 or -1")
+        raise ArgumentError("mode and by say which branch to take", "give branch as well: +1 or -1")
     if branch is not None and branch not in (1, -1):
         raise ArgumentError(
-            f"branch must be the side 1 or -1, not {describe(branch)}", "beside it, write mode=1, by='output'"
+            f"branch must be the side +1 or -1, not {describe(branch)}", "beside it, write mode=1, by='output'"
         )
     return None if branch is None else Branch(mode, branch, by)
 
