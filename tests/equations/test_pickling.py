@@ -160,7 +160,7 @@ def test_a_structural_parameter_stays_structural(way: Callable[[Any], Any]) -> N
 
 def numbers(found: Any) -> list[np.ndarray]:
     """What a result says, as numbers."""
-    if isinstance(found, pliant.Result | pliant.Reference):
+    if isinstance(found, pliant.Result | pliant.Path):
         data = found.dataset
         return [data[name].values for name in sorted(map(str, data.data_vars)) if data[name].dtype.kind == "f"]
     if isinstance(found, Equilibrium):
@@ -205,7 +205,7 @@ def test_what_analyses_return(eqs: pliant.Equations, analysis: str, way: Callabl
         runs = [pliant.simulate(eqs, 0.02, start=x) for x in (found, other)]
         np.testing.assert_array_equal(runs[1].q, runs[0].q)
     elif analysis == "result":
-        runs = [pliant.simulate(eqs, (0.05, 0.06), start=x) for x in (found, other)]
+        runs = [pliant.simulate(eqs, 0.06, begin=0.05, start=x) for x in (found, other)]
         np.testing.assert_array_equal(runs[1].q, runs[0].q)
         np.testing.assert_array_equal(other.energy["total"].values, found.energy["total"].values)
     elif analysis == "path":
@@ -335,7 +335,7 @@ def test_a_controller_that_was_used(closed: Any, way: Callable[[Any], Any]) -> N
 def test_an_extended_kalman_filter_goes_on(way: Callable[[Any], Any]) -> None:
     eqs = pliant.derive("double_pendulum")
     output = next(name for name, x in pliant.equilibrium(eqs).outputs.items() if np.size(x) == 3)
-    truth = pliant.simulate(eqs, 0.4, save=pliant.Every(SAMPLE))
+    truth = pliant.simulate(eqs, 0.4, save_every=SAMPLE)
     wrong = pliant.State(truth.q[0] + [0.2, -0.2], truth.v[0])
     first = ExtendedKalman(eqs, (output,), wrong, SAMPLE, deviation=[0.3, 0.3, 1, 1], process=1e-6, noise=1e-6)
     for k in range(10):
