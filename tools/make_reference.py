@@ -212,7 +212,7 @@ def _table(part: type[Part], *, without: type[Part] | None = None) -> list[str]:
         hint: Any = field.annotation
         for extra in field.metadata:
             hint = Annotated[hint, extra]
-        text = " ".join((field.description or "").split()).replace("|", "\\|")
+        text = " ".join(part.field_texts().get(name, "").split()).replace("|", "\\|")
         if tells_kind(name, field):
             short = [f"`{alias}`" for alias, word in ALIASES.items() if name == "kind" and word == field.default]
             text = "Says which kind it is" + "".join(f"; {word} is an alias" for word in short) + "."

@@ -60,7 +60,7 @@ def _flag(name: str) -> str:
 def _option(schema: type[Options], name: str, hint: Hint, default: Any) -> inspect.Parameter:
     """The option of a field: the same name, its documentation as help."""
     field, named = schema.model_fields[name], inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
-    words = " ".join((field.description or "").replace("`", "").split())
+    words = " ".join(schema.field_texts().get(name, "").replace("`", "").split())
     if field.annotation is bool:  # a flag that changes what holds without it
         flag = schema.flags.get(name, f"--no-{name}" if field.default else _flag(name))
         words = f"Do not {words[0].lower()}{words[1:]}" if field.default else words

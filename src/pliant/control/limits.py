@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations
@@ -135,7 +135,7 @@ def allocate(
             bounds = (lower[~fixed], upper[~fixed])
             best = np.linalg.lstsq(rows[:, ~fixed], rest, rcond=None)[0]
             if np.any(best < bounds[0]) or np.any(best > bounds[1]):
-                best = lsq_linear(rows[:, ~fixed], rest, bounds, method="bvls", tol=1e-14).x
+                best = scipy.optimize.lsq_linear(rows[:, ~fixed], rest, bounds, method="bvls", tol=1e-14).x
             u[~fixed] = best
     size = float(np.linalg.norm(wanted))
     # which way each input would have to go to come nearer

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import lsq_linear
+import scipy
 
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
@@ -179,7 +179,7 @@ class Predictive:
         M, b = np.vstack(rows), np.concatenate(targets)
         free = asked = np.linalg.lstsq(M, b, rcond=None)[0]
         if np.any(free < low) or np.any(free > high):
-            free = lsq_linear(M, b, (low, high), method="bvls", tol=1e-10, max_iter=200).x
+            free = scipy.optimize.lsq_linear(M, b, (low, high), method="bvls", tol=1e-10, max_iter=200).x
         self._beyond = asked[:m] - free[:m]
         room = 1e-9 * (1 + np.abs(u0 + free[:m]))
         at_limit = (free[:m] <= low[:m] + room) | (free[:m] >= high[:m] - room)

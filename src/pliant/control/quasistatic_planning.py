@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import BSpline, CubicSpline
-from scipy.optimize import minimize
+import scipy
 
 from pliant.control.limits import Limits, actuator_limits
 from pliant.control.quasistatic_control import StaticModel
@@ -111,7 +110,7 @@ class _Search:
 
     def _basis(self, s: np.ndarray) -> np.ndarray:
         """Weights of the coefficients at places s along the path, n x (knots + 1)."""
-        return np.asarray(BSpline.design_matrix(s, self.breaks, self.degree).toarray())
+        return np.asarray(scipy.interpolate.BSpline.design_matrix(s, self.breaks, self.degree).toarray())
 
     def begin(self, start: Values, guess: Trajectory | None) -> None:
         """First poses: along a guess, or straight towards the goal."""
@@ -164,7 +163,7 @@ class _Search:
         bounds = list(
             zip(np.tile(self.lower / self.scale, self.knots), np.tile(self.upper / self.scale, self.knots), strict=True)
         )
-        found = minimize(
+        found = scipy.optimize.minimize(
             cost, (self.guess / self.scale).ravel(), jac=True, method="SLSQP", bounds=bounds,
             constraints=[goal, clear] if self.obstacles else [goal], options={"maxiter": iterations, "ftol": 1e-6},
         )  # fmt: skip
@@ -215,7 +214,7 @@ class _Search:
         model = self.model
         model.q, model.multipliers, model.values = self.first
         q = np.array([self._settled(u) for u in inputs])
-        curve = CubicSpline(time, q, bc_type="clamped")
+        curve = scipy.interpolate.CubicSpline(time, q, bc_type="clamped")
         v, a = curve(time, 1), curve(time, 2)
         cost = float(np.sum((np.diff(inputs, axis=0) / self.scale) ** 2) * intervals / duration)
         status = Status.FAILED if message else Status.CONVERGED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
@@ -43,7 +43,9 @@ class Reference:
     @classmethod
     def through(cls, time: Sequence[float], values: Sequence[Sequence[float]]) -> Reference:
         """A smooth path through values (n x k) at times [s], at rest before and after."""
-        spline = CubicSpline(np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped")
+        spline = scipy.interpolate.CubicSpline(
+            np.asarray(time, dtype=float), np.asarray(values, dtype=float), bc_type="clamped"
+        )
         return cls(*(partial(_on_spline, spline, derivative) for derivative in range(3)))
 
     def __call__(self, t: float) -> np.ndarray:
@@ -89,7 +91,7 @@ def _on_ellipse(w: float, centre: np.ndarray, a: np.ndarray, b: np.ndarray, t: f
     return np.asarray(centre + a * np.cos(w * t) + b * np.sin(w * t))
 
 
-def _on_spline(spline: CubicSpline, derivative: int, t: float) -> np.ndarray:
+def _on_spline(spline: scipy.interpolate.CubicSpline, derivative: int, t: float) -> np.ndarray:
     begin, end = spline.x[0], spline.x[-1]
     if derivative == 0:
         return np.asarray(spline(np.clip(t, begin, end)))

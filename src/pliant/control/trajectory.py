@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
+import scipy
 
 from pliant.control.limits import Limits, actuator_limits
 from pliant.equations.core import UnknownName
@@ -92,8 +92,8 @@ class Trajectory:
         """q, v and inputs at a time; the ends hold before and after."""
         t = float(np.clip(t, self.time[0], self.time[-1]))
         u = np.array([np.interp(t, self.time, column) for column in self.inputs.T])
-        q = CubicHermiteSpline(self.time, self.q, self.v)(t)
-        v = CubicHermiteSpline(self.time, self.v, self.a)(t)
+        q = scipy.interpolate.CubicHermiteSpline(self.time, self.q, self.v)(t)
+        v = scipy.interpolate.CubicHermiteSpline(self.time, self.v, self.a)(t)
         return np.asarray(q), np.asarray(v), u
 
     @property

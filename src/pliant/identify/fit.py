@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.special import stdtrit
+import scipy
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values
@@ -102,7 +101,7 @@ def fit(
     limits = [(bounds or {}).get(name) or _bounds(eqs, name) for name in parameters]
     low, high = (np.array([limit[k] for limit in limits]) / start for k in (0, 1))
     first = problem.values(np.ones(len(start)))
-    found = least_squares(
+    found = scipy.optimize.least_squares(
         problem.residual, np.ones(len(start)), jac=problem.jacobian, x_scale="jac",
         bounds=(np.minimum(low, high), np.maximum(low, high)), ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
     )  # fmt: skip
@@ -307,7 +306,7 @@ def _confidence(J: np.ndarray, residual: np.ndarray) -> tuple[np.ndarray, np.nda
     covariance = np.linalg.pinv(J.T @ J) * variance
     deviation = np.sqrt(np.diag(covariance))
     safe = np.where(deviation > 0, deviation, 1.0)
-    return deviation, deviation * float(stdtrit(independent, 0.975)), covariance / np.outer(safe, safe)
+    return deviation, deviation * float(scipy.special.stdtrit(independent, 0.975)), covariance / np.outer(safe, safe)
 
 
 def cycles(recording: Recording, inputs: Sequence[str], *, share: float = 0.05) -> np.ndarray:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, get_args
 
 from pydantic import (
@@ -45,7 +50,7 @@ def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> Pydantic
 class Part(BaseModel):
     """Base of every part of a model: immutable, refuses unknown keys, and may have a short form."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     short_form: ClassVar[str | None] = None
     """The field that a bare value stands for: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""
@@ -58,6 +63,23 @@ class Part(BaseModel):
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """New names of keys that were called differently before: hints where the old ones are refused."""
+
+    @classmethod
+    @cache
+    def field_texts(cls) -> dict[str, str]:
+        """The docstrings below the fields, by field. They are read from the source when asked for: that takes time, and only
+        help, reference and editors need them."""
+        texts: dict[str, str] = {}
+        for base in reversed([base for base in cls.__mro__ if issubclass(base, Part) and base is not Part]):
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+            for field, below in pairwise(getattr(tree, "body", [])):
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and isinstance(below, ast.Expr)
+                    and isinstance(below.value, ast.Constant)
+                ):
+                    texts[ast.unparse(field.target)] = inspect.cleandoc(str(below.value.value))
+        return {name: text for name, text in texts.items() if name in cls.model_fields}
 
     def dimension(self, path: KeyPath, value: Callable[[Any], float]) -> Dimension | None:
         """The dimension of the value at `path` where other values of this part decide it, otherwise None.
@@ -85,9 +107,13 @@ class Part(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         full = handler(schema)
+        target = handler.resolve_ref_schema(full)
+        texts = cls.field_texts()
+        for name, shown in target["properties"].items():
+            if name in texts:
+                shown["description"] = texts[name]
         if cls.short_form is None and cls.empty_word is None:
             return full
-        target = handler.resolve_ref_schema(full)
         short = target["properties"][cls.short_form] if cls.short_form else {"const": cls.empty_word}
         bare = {key: value for key, value in target.items() if key != "description"}
         target.clear()

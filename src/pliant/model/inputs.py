@@ -8,7 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
 from pliant.input.series import read_series
@@ -140,5 +140,5 @@ def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> Ti
     if interpolation == "linear" and len(time) > 1:
         poly[:-1, 1] = np.diff(values) / np.diff(time)
     elif interpolation == "cubic" and len(time) > 2:
-        poly[:-1] = CubicSpline(time, values).c[::-1].T
+        poly[:-1] = scipy.interpolate.CubicSpline(time, values).c[::-1].T
     return TimeSeries(np.asarray(time, dtype=float), poly)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 PIECES = 16
 """Sections per gap between two points."""
@@ -18,7 +18,7 @@ def frames_along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     """
     chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
     knots = np.concatenate([[0.0], np.cumsum(chords)])
-    spline = CubicSpline(knots, points)  # not-a-knot: fourth order up to its ends
+    spline = scipy.interpolate.CubicSpline(knots, points)  # not-a-knot: fourth order up to its ends
     inner = [np.linspace(a, b, PIECES + 1)[:-1] for a, b in pairwise(knots)]
     places = np.append(np.concatenate(inner), knots[-1])
     slopes = spline(places, 1)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear
-from scipy.spatial.transform import Rotation
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
@@ -225,7 +224,9 @@ class _Search:
         if np.any(step < low) or np.any(step > high):
             # a coordinate on its limit has no room on that side; the method needs a little
             room = 1e-12 * (1 + np.abs(here))
-            step = lsq_linear(rows, target, (np.minimum(low, -room), np.maximum(high, room)), method="bvls").x
+            step = scipy.optimize.lsq_linear(
+                rows, target, (np.minimum(low, -room), np.maximum(high, room)), method="bvls"
+            ).x
         return np.asarray(step)
 
     def _errors(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -289,7 +290,7 @@ class _Search:
 
 
 def _rotation_vector(R: np.ndarray) -> np.ndarray:
-    return np.asarray(Rotation.from_matrix(R).as_rotvec())
+    return np.asarray(scipy.spatial.transform.Rotation.from_matrix(R).as_rotvec())
 
 
 def _inverse_tangent(turn: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, with_independent_rows
@@ -121,7 +121,7 @@ def _close_by_least_squares(
     def error(x: np.ndarray) -> np.ndarray:
         return np.asarray(bound.constraints(t, bound.increment(q, x), zero)[0])
 
-    found = least_squares(error, zero, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
+    found = scipy.optimize.least_squares(error, zero, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
     if np.max(np.abs(found.fun)) > 1e-8:
         worst = int(np.argmax(np.abs(found.fun)))
         raise AssemblyError(_open_loop(eqs, worst, float(np.linalg.norm(found.fun))))

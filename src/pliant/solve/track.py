@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from scipy.spatial.transform import Rotation
 
 from pliant.language.words import suggestion
 
@@ -38,7 +38,7 @@ class Track(NDArrayOperatorsMixin):
     def rotation(self) -> np.ndarray:
         """Rotation matrices of a frame, times x 3 x 3."""
         w, *xyz = self.quaternion.T
-        return np.asarray(Rotation.from_quat(np.stack([*xyz, w], axis=-1)).as_matrix())
+        return np.asarray(scipy.spatial.transform.Rotation.from_quat(np.stack([*xyz, w], axis=-1)).as_matrix())
 
     def __getattr__(self, name: str) -> Any:
         parts = self.__dict__.get("_parts", {})

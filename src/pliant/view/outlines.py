@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy
 
 TEETH = 6
 
@@ -48,8 +48,8 @@ def arrow(start: np.ndarray, end: np.ndarray, half_width: float) -> np.ndarray:
 def hull(points: np.ndarray) -> np.ndarray:
     """The convex outline of points (n x 2)."""
     try:
-        return np.asarray(points[ConvexHull(points).vertices])
-    except QhullError:
+        return np.asarray(points[scipy.spatial.ConvexHull(points).vertices])
+    except scipy.spatial.QhullError:
         return points
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 MAX_NODES = 200_000
 MAX_EDGES = 600_000
@@ -165,12 +165,12 @@ def _in_order(values: np.ndarray) -> np.ndarray:
 def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Cluster of every point, numbered by first appearance, and the first point of every cluster."""
     count = len(points)
-    tree = cKDTree(points)
+    tree = scipy.spatial.cKDTree(points)
     # exact copies are one node in any case, and must not make the pairs many
     _, copy_of = np.unique(points, axis=0, return_inverse=True)
     copy_of = copy_of.ravel()
     representatives = np.unique(copy_of, return_index=True)[1]
-    tree = cKDTree(points[representatives])
+    tree = scipy.spatial.cKDTree(points[representatives])
     if tree.count_neighbors(tree, tolerance) > CROWDED * len(representatives):
         message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
         raise MeshProblem(message, "use a smaller tolerance")

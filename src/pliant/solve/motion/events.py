@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, with_independent_rows
@@ -151,7 +151,7 @@ class EventMonitor:
             q, v = states[t]
             return self._value(event, self._now(t, q, v))
 
-        root = float(brentq(value, t0, end, xtol=1e-12, rtol=1e-14))
+        root = float(scipy.optimize.brentq(value, t0, end, xtol=1e-12, rtol=1e-14))
         if root not in states:
             value(root)
         q, v = states[root]

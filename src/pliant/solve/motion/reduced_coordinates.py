@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName
@@ -172,7 +172,7 @@ class _ReducedRun:
         rtol, atol = method.relative_tolerance, method.absolute_tolerance
         solver = None
         try:
-            solver = DOP853(self._rate, self.begin, x0, self.end, rtol=max(rtol, 1e-13), atol=atol)
+            solver = scipy.integrate.DOP853(self._rate, self.begin, x0, self.end, rtol=max(rtol, 1e-13), atol=atol)
             self._save(self.begin, lambda t: x0)
             while solver.status == "running":
                 here = self.reduction.close(solver.t, solver.y[: len(x0) // 2])

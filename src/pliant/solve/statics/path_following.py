@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations
@@ -223,7 +223,7 @@ class PathFollower:
             return 0.0 if abs(value) <= small else value
 
         try:
-            root = brentq(f, 0.0, step, xtol=1e-13 * max(step, 1e-3), rtol=1e-14, maxiter=60)
+            root = scipy.optimize.brentq(f, 0.0, step, xtol=1e-13 * max(step, 1e-3), rtol=1e-14, maxiter=60)
         except (EvaluationError, RuntimeError):
             root = min(seen, key=lambda length: abs(test(seen[length])))
         root = root if root in seen else min(seen, key=lambda length: abs(test(seen[length])))
