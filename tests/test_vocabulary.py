@@ -75,7 +75,7 @@ def test_commands_have_the_names_of_the_schema(name):
             assert schema.flags[field] in found[field].opts
         else:
             assert f"--{field.replace('_', '-')}" in found[field].opts
-        assert schema.model_fields[field].description
+        assert schema.field_texts()[field]
         assert found[field].help
 
 
