@@ -158,6 +158,3 @@ def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0,
             found.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
         start = k
     return found
-
-
-__all__ = ["Recording", "RecordingError", "drive", "plateaus", "read_recording"]
