@@ -8,5 +8,3 @@ from pliant.constraint.frames import Frames
 from pliant.language.base import ByType
 
 Constraint: TypeAlias = Annotated[Frames, ByType("constraint", default="frames")]
-
-__all__ = ["Constraint", "Frames"]

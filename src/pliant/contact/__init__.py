@@ -11,5 +11,3 @@ from pliant.contact.plane import PlaneContact
 from pliant.language.base import ByType
 
 Contact: TypeAlias = Annotated[PlaneContact | CylinderContact | CapsuleContact, ByType("contact")]
-
-__all__ = ["CapsuleContact", "Contact", "ContactBase", "CylinderContact", "PlaneContact"]

@@ -9,5 +9,3 @@ from pliant.external_load.wrench import Wrench
 from pliant.language.base import ByType
 
 Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]
-
-__all__ = ["Distributed", "Load", "Wrench"]

@@ -19,17 +19,3 @@ from pliant.language.base import ByType
 Joint: TypeAlias = Annotated[
     Revolute | Prismatic | Universal | Cylindrical | Planar | Spherical | Free | Weld | Chain, ByType("joint")
 ]
-
-__all__ = [
-    "Chain",
-    "Cylindrical",
-    "Free",
-    "Joint",
-    "JointBase",
-    "Planar",
-    "Prismatic",
-    "Revolute",
-    "Spherical",
-    "Universal",
-    "Weld",
-]

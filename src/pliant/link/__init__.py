@@ -10,5 +10,3 @@ from pliant.link.base import LinkBase
 from pliant.link.beam import Beam
 
 Link: TypeAlias = Annotated[Axial | Beam, ByType("link")]
-
-__all__ = ["Axial", "Beam", "Link", "LinkBase"]

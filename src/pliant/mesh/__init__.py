@@ -10,5 +10,3 @@ from pliant.mesh.membrane import Membrane
 from pliant.mesh.shell import Shell
 
 Mesh: TypeAlias = Annotated[Membrane | Shell, ByType("mesh")]
-
-__all__ = ["Membrane", "Mesh", "MeshBase", "Shell"]

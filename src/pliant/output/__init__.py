@@ -44,17 +44,3 @@ outputs:
   pull: {link: rope, quantity: force}
   energy: {energy: total}
 """
-
-
-__all__ = [
-    "ConstraintOutput",
-    "ContactOutput",
-    "CoordinateOutput",
-    "EnergyOutput",
-    "FrameOutput",
-    "LinkOutput",
-    "Output",
-    "Outputs",
-    "RodOutput",
-    "TendonOutput",
-]

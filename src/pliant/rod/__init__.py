@@ -19,5 +19,3 @@ RodModel: TypeAlias = Annotated[
     Pcc | PccCog | Pcs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
     ByType("rod model", key="kind", aliases=ALIASES),
 ]
-
-__all__ = ["Cosserat", "FiniteElement", "Pcc", "PccCog", "Pcs", "Polynomial", "PseudoRigid", "RodModel", "Timoshenko"]

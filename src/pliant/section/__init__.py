@@ -16,16 +16,3 @@ from pliant.section.table import Station, Table
 Section: TypeAlias = Annotated[
     Circle | Annulus | Rectangle | Polygon | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
 ]
-
-__all__ = [
-    "Annulus",
-    "Circle",
-    "GivenProperties",
-    "GivenStiffness",
-    "Holes",
-    "Polygon",
-    "Rectangle",
-    "Section",
-    "Station",
-    "Table",
-]

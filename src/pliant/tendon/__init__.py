@@ -10,5 +10,3 @@ from pliant.tendon.elastic import ElasticTendon
 from pliant.tendon.tension import TensionTendon
 
 Tendon: TypeAlias = Annotated[TensionTendon | ElasticTendon, ByType("tendon")]
-
-__all__ = ["ElasticTendon", "Tendon", "TendonBase", "TensionTendon"]
