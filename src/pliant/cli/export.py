@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.answers import answering, say_warnings
-from pliant.cli.common import CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.common import Choices, CommandError, Folder, Json, Set, Variant, print_json
 from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
@@ -56,14 +56,14 @@ def export(
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     """
+    choices = Choices(set=set, variant=variant, folder=folder)
     if gltf is not None:
         if c is not None:
             raise CommandError("--c and --gltf are two exports", "call the command twice")
-        return _export_gltf(model, gltf, set, variant, folder, json)
+        return _export_gltf(model, gltf, choices, json)
     if c is None:
         raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
-    spec = load_model(model, settings=set, variant=variant, folders=folder)
-
+    spec = load_model(model, choices)
     try:
         eqs = derive(spec)
         files = export_c(eqs.model, c, method=method, step=step, force=force, controller=_designed(eqs, controller))
@@ -98,12 +98,10 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     return found
 
 
-def _export_gltf(
-    model: str, file: str, set: list[str] | None, variant: str | None, folder: list[str] | None, json: bool
-) -> int:
+def _export_gltf(model: str, file: str, choices: Choices, json: bool) -> int:
     if not file.endswith(".glb"):
         raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
-    subject = open_subject(model, settings=set, variant=variant, folders=folder)
+    subject = open_subject(model, choices)
     run = subject.run
 
     def work() -> Clip:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Json, print_json
+from pliant.cli.common import Choices, CommandError, Json, print_json
 from pliant.cli.subject import RESULT_ENDING, open_subject
 from pliant.view.film import FilmError
 from pliant.view.film import film as make_film
@@ -27,7 +27,7 @@ def film(
         raise CommandError(
             f"'{result}' is not a result", f"save one: pliant simulate {result} --save-every 0.02 --out run.nc"
         )
-    subject = open_subject(result)
+    subject = open_subject(result, Choices())
     assert subject.run is not None
 
     def progress(done: int, count: int) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json
+from pliant.cli.common import Choices, CommandError, Json, Model, print_json
 from pliant.cli.subject import load_model
 from pliant.equations.workspace import EvaluationError
 from pliant.language.words import renamed_hint
@@ -22,16 +22,14 @@ def picture(
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
     at: Annotated[str, typer.Option("--at", help="Pose to draw: initial or equilibrium.")] = "initial",
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
     if at not in (INITIAL, EQUILIBRIUM):
         raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
-    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
+    eqs = derive(load_model(model, choices))
     try:
         found = equilibrium(eqs) if at == EQUILIBRIUM else None
         if found is not None and found.status != Status.CONVERGED:
