@@ -13,7 +13,7 @@ from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
-from pliant.language.base import nearest
+from pliant.language.words import suggestion
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
 from pliant.spec.derive import derive
@@ -22,7 +22,6 @@ from pliant.view.gltf import export_gltf
 from pliant.view.stage import make_stage
 
 if TYPE_CHECKING:
-    from pliant.control.feedback import StateFeedback
     from pliant.equations.equations import Equations
 
 
@@ -85,9 +84,8 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
         return None
     described = eqs.model.spec.control
     if name not in described:
-        match = nearest(name, tuple(described))
         known = f"the model has {', '.join(described)}" if described else "the model has none; add it under `control`"
-        raise CommandError(f"no controller '{name}'", f"did you mean '{match}'?" if match else known)
+        raise CommandError(f"no controller '{name}'", suggestion(name, described, known))
     found = model_controllers(eqs)[list(described).index(name)]
     if not isinstance(found, StateFeedback):
         kind = described[name].type

@@ -13,9 +13,9 @@ from pliant.cli.options import with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.io.results import load_path
-from pliant.language.base import nearest
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
+from pliant.language.words import suggestion
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.status import Status
@@ -84,11 +84,9 @@ def path(
 
 def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: Choices) -> float:
     """The value to go to [SI], read and checked as a setting of that parameter is."""
-    if parameter not in Environment(flatten(spec)).names:
-        match = nearest(parameter, Environment(flatten(spec)).names)
-        raise CommandError(
-            f"unknown parameter '{parameter}'", f"did you mean '{match}'?" if match else "see pliant show"
-        )
+    names = Environment(flatten(spec)).names
+    if parameter not in names:
+        raise CommandError(f"unknown parameter '{parameter}'", suggestion(parameter, names, "see pliant show"))
     try:
         there = load_model(model, replace(choices, set=[*(choices.set or ()), f"{parameter}={to}"], rod=None))
     except SpecError as error:

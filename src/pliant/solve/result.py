@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.state import State
 from pliant.language.display import shown
-from pliant.language.words import nearest
+from pliant.language.words import suggestion
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Track
@@ -56,9 +56,8 @@ class Recorded:
 
 def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
     """The error of asking for a name that is not there, with the one that may be meant."""
-    match = nearest(name, names)
-    hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
-    return KeyError(f"the {what} '{name}'{hint}")
+    hint = suggestion(name, names, f"there are {', '.join(names[:12])}")
+    return KeyError(f"the {what} '{name}'; {hint}")
 
 
 @dataclass(frozen=True)
