@@ -1,7 +1,5 @@
 """Loads, one kind per file. A new kind is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.external_load.distributed import Distributed

@@ -1,7 +1,5 @@
 """Joints, one kind per file. A new kind is one more file and one more name in `Joint`."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.joint.base import JointBase

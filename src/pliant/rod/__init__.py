@@ -1,7 +1,5 @@
 """Rods: soft parts, each in one of several models. A new model is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.aliases import ALIASES

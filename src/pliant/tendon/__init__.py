@@ -1,7 +1,5 @@
 """Tendons: lines routed through points of the robot, one kind per file. A new kind is one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
