@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.answers import answering, say_warnings
+from pliant.cli.answers import answering, drawing, say_warnings
 from pliant.cli.common import Choices, CommandError, Folder, Json, Set, Variant, print_json
 from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
@@ -100,16 +100,9 @@ def _export_gltf(model: str, file: str, choices: Choices, json: bool) -> int:
     if not file.endswith(".glb"):
         raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
     subject = open_subject(model, choices)
-    run = subject.run
-
-    def work() -> Clip:
-        return start_clip(subject.equations) if run is None else run_clip(subject.equations, run)
-
-    clip: Clip = answering(work)
-    try:
-        export_gltf(make_stage(clip.scenes), clip.times, file)
-    except OSError as reason:
-        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+    eqs, run = subject.equations, subject.run
+    clip: Clip = answering(lambda: start_clip(eqs) if run is None else run_clip(eqs, run))
+    drawing(lambda: export_gltf(make_stage(clip.scenes), clip.times, file), file)
     if json:
         print_json({"model": model, "status": "ok", "file": file, "frames": len(clip.times)})
     else:
