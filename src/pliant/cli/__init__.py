@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from pliant._version import __version__
-from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report
+from pliant.cli.common import FAULT, INTERNAL, INTERRUPTED, CommandError, Failure, Interrupted, report, with_choices
 from pliant.cli.usage import empty_argument, usage_failure
 from pliant.language.faults import SpecError
 
@@ -108,7 +108,7 @@ class Commands(TyperGroup):
 def command(name: str) -> Any:
     """A command with its options; its module is imported here."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    one.command(name)(getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name))
+    one.command(name)(with_choices(getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)))
     return typer.main.get_command(one)
 
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.table import Table
 
 from pliant.cli.answers import answering, equilibrium_json, print_equilibrium, print_result, result_json, write_json
-from pliant.cli.common import (
-    FAULT,
-    CommandError,
-    Folder,
-    Interrupted,
-    Json,
-    Model,
-    Rod,
-    Set,
-    Variant,
-    console,
-    print_json,
-    say,
-)
+from pliant.cli.common import FAULT, Choices, CommandError, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
 from pliant.cli.options import with_options
 from pliant.cli.reporting import Report, check_report, save_report
@@ -35,25 +22,15 @@ from pliant.solve.statics import equilibrium as solver
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
 
-if TYPE_CHECKING:
-    from pliant.equations.equations import Equations
-
 Out = Annotated[str | None, typer.Option("--out", help="File to write: .nc (netCDF) or .csv.")]
 Answer = Annotated[str | None, typer.Option("--out", help="File to write the answer to, as JSON.")]
-
-
-def _equations(model: str, settings: Any, variant: str | None, folder: Any, rods: Any) -> Equations:
-    return derive(load_model(model, settings=settings, variant=variant, folders=folder, rods=rods))
 
 
 @with_options(EquilibriumOptions)
 def equilibrium(
     model: Model,
     options: dict[str, Any],
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    choices: Choices,
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Search from this many starts, most of them random.")
     ] = 1,
@@ -66,7 +43,7 @@ def equilibrium(
     check_report(report)
     if starts == 1 and seed is not None:
         raise CommandError("--seed is that of random starts", "add --starts 20")
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
@@ -91,17 +68,14 @@ def equilibrium(
 def modes(
     model: Model,
     options: dict[str, Any],
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    choices: Choices,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
 ) -> int:
     """Natural frequencies, damping ratios and mode shapes."""
     check_report(report)
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     found = answering(lambda: modal.modes(eqs, **options))
     answer = {
         "model": model,
@@ -135,17 +109,14 @@ def modes(
 def linearize(
     model: Model,
     options: dict[str, Any],
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    choices: Choices,
     out: Answer = None,
     report: Report = None,
     json: Json = False,
 ) -> int:
     """A, B, C, D about a state, on independent coordinates."""
     check_report(report)
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     found = answering(lambda: linear.linearize(eqs, **options))
     answer = {
         "model": model,
@@ -170,21 +141,13 @@ def linearize(
 
 @with_options(SimulateOptions, until=1.0)
 def simulate(
-    model: Model,
-    options: dict[str, Any],
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
-    out: Out = None,
-    report: Report = None,
-    json: Json = False,
+    model: Model, options: dict[str, Any], choices: Choices, out: Out = None, report: Report = None, json: Json = False
 ) -> int:
     """Simulate the motion from the start, and save or print it."""
     check_report(report)
     if out is not None and not out.endswith((".nc", ".csv")):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]
@@ -203,27 +166,24 @@ def simulate(
 
 
 def run(
-    model: Model, set: Set = None, rod: Rod = None, variant: Variant = None, folder: Folder = None,
+    model: Model, choices: Choices,
     out: Annotated[str | None, typer.Option("--out", help="Folder for the results and a report.")] = None,
     report: Report = None, json: Json = False,
 ) -> int:  # fmt: skip
     """Do the analyses that the model lists, in order."""
     check_report(report)
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     return int(answering(lambda: run_analyses(model, eqs, out, json, report)))
 
 
 def equations(
     model: Model,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    choices: Choices,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
     json: Json = False,
 ) -> int:
     """Print the equations of motion of a small robot."""
-    eqs = _equations(model, set, variant, folder, rod)
+    eqs = derive(load_model(model, choices))
     text = answering(eqs.latex if latex else eqs.text)
     if json:
         print_json({"model": model, "status": "ok", "format": "latex" if latex else "text", "equations": text})

@@ -53,10 +53,10 @@ def answering(function: Any) -> Any:
         raise CommandError(str(reason)) from None
 
 
-def drawing(paint: Any, file: str) -> None:
-    """Draw and write a plot; a missing library or folder becomes one clear message."""
+def drawing(paint: Any, file: str) -> Any:
+    """Draw and write a file; a missing library or folder becomes one clear message."""
     try:
-        paint()
+        return paint()
     except ModuleNotFoundError as reason:
         raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
     except ValueError as reason:

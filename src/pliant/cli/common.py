@@ -6,12 +6,14 @@ else goes to stderr. Faults are raised as SpecError or CommandError and printed 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
@@ -35,6 +37,46 @@ Folder: TypeAlias = Annotated[
     list[str] | None, typer.Option("--folder", metavar="DIR", help="Another folder that the model may read files from.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is chosen of a model. A command that takes them as `choices` has an option for each (`with_choices`)."""
+
+    set: Set = None
+    rod: Rod = None
+    variant: Variant = None
+    folder: Folder = None
+
+
+def with_choices(command: Any) -> Any:
+    """A command as the command line knows it: with options in place of its parameter `choices`, if it has one."""
+    if "choices" not in inspect.signature(command).parameters:
+        return command
+    hints = get_type_hints(Choices, include_extras=True).items()
+    options = [inspect.Parameter(x, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=y) for x, y in hints]
+    return in_place_of("choices", options, lambda given: Choices(**given), command)
+
+
+def in_place_of(
+    name: str, options: Sequence[inspect.Parameter], read: Callable[[dict[str, Any]], Any], command: Any
+) -> Any:
+    """A command with options in place of its parameter `name`, whose value is read from what they are given."""
+    hints = get_type_hints(command, include_extras=True)
+    every = [
+        x.replace(annotation=hints[x.name], kind=x.KEYWORD_ONLY) for x in inspect.signature(command).parameters.values()
+    ]
+    place = [x.name for x in every].index(name)
+    every[place : place + 1] = options
+
+    @functools.wraps(command)
+    def call(**given: Any) -> Any:
+        value = read({option.name: given.pop(option.name) for option in options})
+        return command(**given, **{name: value})
+
+    call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    call.__annotations__ = {x.name: x.annotation for x in every}
+    return call
 
 
 INTERNAL, FAULT, INTERRUPTED = 1, 2, 130

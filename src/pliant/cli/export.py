@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.answers import answering, say_warnings
-from pliant.cli.common import CommandError, Folder, Json, Set, Variant, print_json
+from pliant.cli.answers import answering, drawing, say_warnings
+from pliant.cli.common import Choices, CommandError, Folder, Json, Set, Variant, print_json
 from pliant.cli.options import renamed_options
 from pliant.cli.subject import load_model, open_subject
 from pliant.control.feedback import StateFeedback
 from pliant.equations.workspace import EvaluationError
 from pliant.io.export_c import ExportError, export_c
-from pliant.language.base import nearest
+from pliant.language.words import suggestion
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.state import AssemblyError
 from pliant.spec.derive import derive
@@ -22,7 +22,6 @@ from pliant.view.gltf import export_gltf
 from pliant.view.stage import make_stage
 
 if TYPE_CHECKING:
-    from pliant.control.feedback import StateFeedback
     from pliant.equations.equations import Equations
 
 
@@ -56,14 +55,14 @@ def export(
 
     C: its equations and a step function for a controller or a ROS node, with a header, a CMake file and a small main.
     """
+    choices = Choices(set=set, variant=variant, folder=folder)
     if gltf is not None:
         if c is not None:
             raise CommandError("--c and --gltf are two exports", "call the command twice")
-        return _export_gltf(model, gltf, set, variant, folder, json)
+        return _export_gltf(model, gltf, choices, json)
     if c is None:
         raise CommandError("nothing to export", "name a folder (--c DIR) or a file (--gltf FILE.glb)")
-    spec = load_model(model, settings=set, variant=variant, folders=folder)
-
+    spec = load_model(model, choices)
     try:
         eqs = derive(spec)
         files = export_c(eqs.model, c, method=method, step=step, force=force, controller=_designed(eqs, controller))
@@ -85,9 +84,8 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
         return None
     described = eqs.model.spec.control
     if name not in described:
-        match = nearest(name, tuple(described))
         known = f"the model has {', '.join(described)}" if described else "the model has none; add it under `control`"
-        raise CommandError(f"no controller '{name}'", f"did you mean '{match}'?" if match else known)
+        raise CommandError(f"no controller '{name}'", suggestion(name, described, known))
     found = model_controllers(eqs)[list(described).index(name)]
     if not isinstance(found, StateFeedback):
         kind = described[name].type
@@ -98,22 +96,13 @@ def _designed(eqs: Equations, name: str | None) -> StateFeedback | None:
     return found
 
 
-def _export_gltf(
-    model: str, file: str, set: list[str] | None, variant: str | None, folder: list[str] | None, json: bool
-) -> int:
+def _export_gltf(model: str, file: str, choices: Choices, json: bool) -> int:
     if not file.endswith(".glb"):
         raise CommandError(f"cannot tell the format of {file!r}", "end it in .glb")
-    subject = open_subject(model, settings=set, variant=variant, folders=folder)
-    run = subject.run
-
-    def work() -> Clip:
-        return start_clip(subject.equations) if run is None else run_clip(subject.equations, run)
-
-    clip: Clip = answering(work)
-    try:
-        export_gltf(make_stage(clip.scenes), clip.times, file)
-    except OSError as reason:
-        raise CommandError(f"cannot write {file}: {reason.strerror}") from None
+    subject = open_subject(model, choices)
+    eqs, run = subject.equations, subject.run
+    clip: Clip = answering(lambda: start_clip(eqs) if run is None else run_clip(eqs, run))
+    drawing(lambda: export_gltf(make_stage(clip.scenes), clip.times, file), file)
     if json:
         print_json({"model": model, "status": "ok", "file": file, "frames": len(clip.times)})
     else:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Json, print_json
+from pliant.cli.answers import drawing
+from pliant.cli.common import Choices, CommandError, Json, print_json
 from pliant.cli.subject import RESULT_ENDING, open_subject
 from pliant.view.film import FilmError
 from pliant.view.film import film as make_film
@@ -27,23 +28,18 @@ def film(
         raise CommandError(
             f"'{result}' is not a result", f"save one: pliant simulate {result} --save-every 0.02 --out run.nc"
         )
-    subject = open_subject(result)
+    subject = open_subject(result, Choices())
     assert subject.run is not None
 
     def progress(done: int, count: int) -> None:
         if sys.stderr.isatty():
             sys.stderr.write(f"\rframe {done} of {count}" + ("\n" if done == count else ""))
 
+    eqs, run, shown = subject.equations, subject.run, None if json else progress
     try:
-        count = make_film(
-            subject.equations, subject.run, out, frames_per_second=fps, speed=speed, progress=None if json else progress
-        )
+        count = drawing(lambda: make_film(eqs, run, out, frames_per_second=fps, speed=speed, progress=shown), out)
     except FilmError as reason:
         raise CommandError(str(reason)) from None
-    except ModuleNotFoundError as reason:
-        raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
-    except OSError as reason:
-        raise CommandError(f"cannot write {out}: {reason.strerror}") from None
     if json:
         print_json({"model": result, "status": "ok", "out": out, "frames": count, "fps": fps, "speed": speed})
     else:

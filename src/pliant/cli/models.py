@@ -9,11 +9,11 @@ import typer
 from rich.table import Table
 
 from pliant.cli.common import (
+    Choices,
     CommandError,
     Folder,
     Json,
     Model,
-    Rod,
     Set,
     Variant,
     console,
@@ -57,17 +57,15 @@ def show(
         str | None,
         typer.Option("--mesh", metavar="PICTURE", help="Picture of the meshes with numbers and sets of nodes."),
     ] = None,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Show a robot as tables.
 
     Bodies with mass, joints with coordinates, forces, the tree of bodies, and totals.
     """
-    spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
+    spec = load_model(model, choices)
     if mesh is not None:
         return _show_meshes(model, spec, mesh, json)
     if json:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_origin
 
 import typer
 
-from pliant.cli.common import CommandError
+from pliant.cli.common import CommandError, in_place_of
 from pliant.language.scalar import Quantity
 from pliant.language.walk import Hint, field_hints
 from pliant.solve.options import Options
@@ -33,22 +32,13 @@ def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]
     """
 
     def decorate(command: Any) -> Any:
-        own = get_type_hints(command, include_extras=True)
-        model, *others = [x for name, x in inspect.signature(command).parameters.items() if name != "options"]
-        made = [_option(schema, name, hint, defaults.get(name)) for name, hint in field_hints(schema)]
-        every = [x.replace(annotation=own[x.name], kind=x.KEYWORD_ONLY) for x in (model, *others)]
-        every[1:1] = made
+        hints = dict(field_hints(schema))
+        made = [_option(schema, name, hint, defaults.get(name)) for name, hint in hints.items()]
 
-        @functools.wraps(command)
-        def call(**given: Any) -> Any:
-            hints = dict(field_hints(schema))
-            options = {name: given.pop(name) for name in hints}
-            read = {name: _read(schema, name, hints[name], x) for name, x in options.items() if x is not None}
-            return command(**given, options=read)
+        def read(given: dict[str, Any]) -> dict[str, Any]:
+            return {name: _read(schema, name, hints[name], x) for name, x in given.items() if x is not None}
 
-        call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        call.__annotations__ = {x.name: x.annotation for x in every}
-        return renamed_options(schema.renamed)(call)
+        return renamed_options(schema.renamed)(in_place_of("options", made, read, command))
 
     return decorate
 

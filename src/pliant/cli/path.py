@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json, say
+from pliant.cli.common import Choices, CommandError, Json, Model, print_json, say
 from pliant.cli.options import with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.io.results import load_path
-from pliant.language.base import nearest
 from pliant.language.environment import Environment
 from pliant.language.faults import SpecError
+from pliant.language.words import suggestion
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.statics.continuation import continuation
 from pliant.solve.status import Status
@@ -44,10 +45,8 @@ def path(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="FILE", help="Plot to write: .pdf, .svg or .png.")
     ] = None,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="File to write: .nc (netCDF).")] = None,
     report: Report = None,
     json: Json = False,
@@ -62,8 +61,8 @@ def path(
         raise CommandError("--point and --reverse are about a saved path", "name it with --start FILE.nc")
     if plot is None and axes is not None:
         raise CommandError("--axes are those of a plot", "name its file with --plot FILE")
-    spec = load_model(model, settings=set, variant=variant, folders=folder, rods=rod)
-    options["to"] = _goal(spec, model, options["parameter"], options["to"], set, variant, folder)
+    spec = load_model(model, choices)
+    options["to"] = _goal(spec, model, options["parameter"], options["to"], choices)
     eqs = derive(spec)
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
@@ -83,17 +82,13 @@ def path(
     return 0 if found.status != Status.FAILED else 2
 
 
-def _goal(
-    spec: RobotSpec, model: str, parameter: str, to: str, settings: Any, variant: str | None, folder: Any
-) -> float:
+def _goal(spec: RobotSpec, model: str, parameter: str, to: str, choices: Choices) -> float:
     """The value to go to [SI], read and checked as a setting of that parameter is."""
-    if parameter not in Environment(flatten(spec)).names:
-        match = nearest(parameter, Environment(flatten(spec)).names)
-        raise CommandError(
-            f"unknown parameter '{parameter}'", f"did you mean '{match}'?" if match else "see pliant show"
-        )
+    names = Environment(flatten(spec)).names
+    if parameter not in names:
+        raise CommandError(f"unknown parameter '{parameter}'", suggestion(parameter, names, "see pliant show"))
     try:
-        there = load_model(model, settings=[*(settings or ()), f"{parameter}={to}"], variant=variant, folders=folder)
+        there = load_model(model, replace(choices, set=[*(choices.set or ()), f"{parameter}={to}"], rod=None))
     except SpecError as error:
         first = error.faults[0]
         raise CommandError(f"--to {to}: {first.message}", first.hint) from None

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, print_json
+from pliant.cli.answers import answering, drawing
+from pliant.cli.common import Choices, CommandError, Json, Model, print_json
 from pliant.cli.subject import load_model
-from pliant.equations.workspace import EvaluationError
 from pliant.language.words import renamed_hint
-from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS, AssemblyError
+from pliant.solve.state import EQUILIBRIUM, INITIAL, WORDS
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.status import Status
 from pliant.spec.derive import derive
@@ -22,27 +22,18 @@ def picture(
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="File to write: .png, .svg or .pdf.")],
     at: Annotated[str, typer.Option("--at", help="Pose to draw: initial or equilibrium.")] = "initial",
     labels: Annotated[bool, typer.Option("--labels/--no-labels", help="Names of bodies and rods.")] = True,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Draw a robot: planar ones face-on, others from above."""
     if at not in (INITIAL, EQUILIBRIUM):
         raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
-    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
-    try:
-        found = equilibrium(eqs) if at == EQUILIBRIUM else None
-        if found is not None and found.status != Status.CONVERGED:
-            raise CommandError(found.message, "use --at initial to draw the initial pose")
-        save(sketch(eqs, found, labels=labels), out)
-    except ModuleNotFoundError as reason:
-        raise CommandError(f"{reason.name} is not installed", "pip install 'pliant[plot]'") from None
-    except (AssemblyError, EvaluationError, ValueError) as reason:
-        raise CommandError(str(reason)) from None
-    except OSError as reason:
-        raise CommandError(f"cannot write {out}: {reason.strerror}") from None
+    eqs = derive(load_model(model, choices))
+    found = answering(lambda: equilibrium(eqs)) if at == EQUILIBRIUM else None
+    if found is not None and found.status != Status.CONVERGED:
+        raise CommandError(found.message, "use --at initial to draw the initial pose")
+    drawing(lambda: answering(lambda: save(sketch(eqs, found, labels=labels), out)), out)
     if json:
         print_json({"model": model, "status": "ok", "at": at, "out": out})
     else:

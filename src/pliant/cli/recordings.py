@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pliant.cli.answers import answering, check_picture, drawing, write_json
-from pliant.cli.common import CommandError, Folder, Json, Model, Rod, Set, Variant, console, print_json, say
+from pliant.cli.common import Choices, CommandError, Folder, Json, Model, Set, Variant, console, print_json, say
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.identify.compare import ARRAYS, Comparison
@@ -62,7 +62,7 @@ def compare(
     check_report(report)
     if against is None and columns is not None:
         raise CommandError("--columns are those of a recording", "give one with --against FILE")
-    spec = load_model(model, settings=set, variant=variant, folders=folder)
+    spec = load_model(model, Choices(set=set, variant=variant, folder=folder))
     rod, equals, listed = rods.partition("=")
     if not equals or not listed.strip():
         raise CommandError(f"cannot read --rods {rods!r}", "write --rods arm=pcs:3,cosserat:5")
@@ -145,10 +145,8 @@ def fit(
     hold_out: Annotated[str | None, typer.Option("--hold-out", help="even or odd loading cycles, to test on.")] = None,
     at_rest: Annotated[bool, typer.Option("--at-rest", help="Fit states at rest instead of the motion.")] = False,
     static_at: StaticAt = None,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     out: Out = None,
     report: Report = None,
     json: Json = False,
@@ -159,7 +157,7 @@ def fit(
     check_report(report)
     if hold_out not in (None, "even", "odd"):
         raise CommandError(f"unknown cycles '{hold_out}'", "write --hold-out even or --hold-out odd")
-    eqs = derive(load_model(model, settings=set, variant=variant, folders=folder, rods=rod))
+    eqs = derive(load_model(model, choices))
 
     def work() -> Any:
         recording = read_recording(against)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.cli.answers import answering
-from pliant.cli.common import CommandError
+from pliant.cli.common import Choices, CommandError
 from pliant.io.results import load_result
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
@@ -24,23 +24,16 @@ if TYPE_CHECKING:
 RESULT_ENDING = ".nc"
 
 
-def load_model(
-    model: str,
-    *,
-    settings: Sequence[str] | None,
-    variant: str | None,
-    folders: Sequence[str] | None,
-    rods: Sequence[str] | None = None,
-) -> RobotSpec:
+def load_model(model: str, choices: Choices) -> RobotSpec:
     """The robot that a command works on, its rods in the models asked for; raises SpecError with all faults."""
-    given = read_settings(settings)
+    given = read_settings(choices.set)
     try:
-        spec = load(model, variant=variant, set=given, folders=folders or ())
+        spec = load(model, variant=choices.variant, set=given, folders=choices.folder or ())
     except SpecError as error:
         if all(fault.file == SET_FILE or (fault.file is None and given) for fault in error.faults):
             raise SpecError(error.faults, "--set") from None  # the file is not to blame
         raise
-    for choice in rods or ():
+    for choice in choices.rod or ():
         name, equals, kind = choice.partition("=")
         if not equals or not name.strip() or not kind.strip():
             raise CommandError(f"cannot read --rod {choice!r}", "write --rod arm=cosserat:10")
@@ -76,19 +69,12 @@ class Subject:
     run: Result | None = None
 
 
-def open_subject(
-    what: str,
-    *,
-    settings: Sequence[str] | None = None,
-    variant: str | None = None,
-    folders: Sequence[str] | None = None,
-    rods: Sequence[str] | None = None,
-) -> Subject:
+def open_subject(what: str, choices: Choices) -> Subject:
     """The model or result of that name; options of models are refused for results, which are what they are."""
     if not what.endswith(RESULT_ENDING):
-        spec = load_model(what, settings=settings, variant=variant, folders=folders, rods=rods)
+        spec = load_model(what, choices)
         return Subject(spec, derive(spec))
-    if settings or variant or folders or rods:
+    if any(vars(choices).values()):
         raise CommandError(
             f"{what} is a result and holds its own model", "leave out --set, --variant, --folder and --rod"
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.common import CommandError, Folder, Json, Rod, Set, Variant, print_json, say
+from pliant.cli.common import Choices, CommandError, Json, print_json, say
 from pliant.cli.subject import open_subject
 from pliant.view.live.page import LivePage
 from pliant.view.live.server import NotLocal, check_host, free_port, start_server, tunnel_advice
@@ -25,10 +25,8 @@ def view(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 for any.")] = DEFAULT_PORT,
     host: Annotated[str, typer.Option("--host", help="Address to serve on: this machine's own only.")] = "localhost",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    set: Set = None,
-    rod: Rod = None,
-    variant: Variant = None,
-    folder: Folder = None,
+    *,
+    choices: Choices,
     json: Json = False,
 ) -> int:
     """Show a robot or a result on a live page, on this machine only."""
@@ -44,7 +42,7 @@ def view(
         ) from None
     except ModuleNotFoundError:
         raise CommandError("viser is not installed", "pip install 'pliant[view]'") from None
-    subject = open_subject(model, settings=set, variant=variant, folders=folder, rods=rod)
+    subject = open_subject(model, choices)
     if subject.run is not None and not len(subject.run.time):
         raise CommandError(
             f"{model} holds no saved time", "save some: pliant simulate MODEL --save-every 0.02 --out FILE"

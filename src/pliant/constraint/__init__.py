@@ -1,12 +1,8 @@
 """Constraints, one kind per file. A new kind is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.constraint.frames import Frames
 from pliant.language.base import ByType
 
 Constraint: TypeAlias = Annotated[Frames, ByType("constraint", default="frames")]
-
-__all__ = ["Constraint", "Frames"]

@@ -1,7 +1,5 @@
 """Contacts: points pressed against a surface, one surface per file. A new surface is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.contact.base import ContactBase
@@ -11,5 +9,3 @@ from pliant.contact.plane import PlaneContact
 from pliant.language.base import ByType
 
 Contact: TypeAlias = Annotated[PlaneContact | CylinderContact | CapsuleContact, ByType("contact")]
-
-__all__ = ["CapsuleContact", "Contact", "ContactBase", "CylinderContact", "PlaneContact"]

@@ -18,7 +18,6 @@ from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
 from pliant.control.task import Reference, Task
-from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.state import State
 from pliant.language.base import Problem, positive
@@ -90,9 +89,6 @@ class ConstraintControl:
         self.task.check(self.equations)
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
-        for name in self._inputs:
-            if name not in self.equations.inputs:
-                raise UnknownName("input", name, self.equations.inputs)
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
         self._shortfalls = Shortfalls(self.equations, self._inputs, self._limits)
         self.feedback.check(self.task.size)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
@@ -48,10 +48,7 @@ class ExtendedKalman:
             raise ValueError(
                 "the extended Kalman filter is for robots without closed loops; design `kalman` about a state"
             )
-        known = tuple(eqs.model.spec.outputs)
-        for name in self.outputs:
-            if name not in known:
-                raise UnknownName("output", name, known)
+        check_names("output", self.outputs, eqs.model.spec.outputs)
         rates = eqs.rates
         self._labels = rates + tuple(f"d({x})/dt" for x in rates)
         self._process = weight_matrix(self.process, self._labels, "state", 0.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.syntax import Symbol, parse
 from pliant.tendon import TensionTendon
@@ -35,9 +35,7 @@ class Limits:
     def bounds(self, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds in the order of `names`, infinite where there is none."""
         for table in (self.lower, self.upper, self.rate):
-            for name in table:
-                if name not in names:
-                    raise UnknownName("input", name, names)
+            check_names("input", table, names)
         lower = np.array([float(self.lower.get(name, -np.inf)) for name in names])
         upper = np.array([float(self.upper.get(name, np.inf)) for name in names])
         for name, low, high in zip(names, lower, upper, strict=True):
@@ -66,9 +64,7 @@ def declared_limits(eqs: Equations, names: Sequence[str]) -> Limits:
 
 def actuator_limits(eqs: Equations, names: tuple[str, ...], limits: Limits | None) -> Limits:
     """The limits that a controller of these inputs keeps to: its own, and what the model declares where it has none."""
-    for name in names:
-        if name not in eqs.inputs:
-            raise UnknownName("input", name, eqs.inputs)
+    check_names("input", names, eqs.inputs)
     given, declared = limits or Limits(), declared_limits(eqs, names)
     given.bounds(names)
     both = Limits({**declared.lower, **given.lower}, {**declared.upper, **given.upper}, given.rate)

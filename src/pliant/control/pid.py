@@ -19,7 +19,6 @@ from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.quasistatic_control import StaticModel
 from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
 from pliant.control.task import Reference, Task
-from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import OneOrList, Problem
 from pliant.language.dimension import NUMBER, TIME, TORQUE
@@ -115,9 +114,6 @@ class PidControl:
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
-        for name in self._inputs:
-            if name not in self.equations.inputs:
-                raise UnknownName("input", name, self.equations.inputs)
         if not self._inputs:
             raise ValueError("the model has no inputs to control with; mark parameters with `input: true`")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)

@@ -16,7 +16,7 @@ import scipy
 from pliant.control.discrete import held
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.task import CheckedValues
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.solve.linear.state_space import linearize
@@ -73,10 +73,7 @@ class Predictive:
 
     def __post_init__(self) -> None:
         self._inputs = self.inputs or self.equations.inputs
-        known = tuple(self.equations.model.spec.outputs)
-        for name in self.outputs:
-            if name not in known:
-                raise UnknownName("output", name, known)
+        check_names("output", self.outputs, self.equations.model.spec.outputs)
         if self.horizon < 1:
             raise ValueError(f"the horizon must be at least one sample, not {self.horizon}")
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)

@@ -16,7 +16,6 @@ from pliant.control.base import TaskController
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Reference, Task
-from pliant.equations.core import UnknownName
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.scalar import AngularSpeed, Number, Time
 from pliant.solve.motion.events import Now
@@ -58,9 +57,6 @@ class StaticModel:
         task.check(eqs)
         self.eqs, self.task, self.parameters = eqs, task, parameters
         self.inputs = inputs or eqs.inputs
-        for name in self.inputs:
-            if name not in eqs.inputs:
-                raise UnknownName("input", name, eqs.inputs)
         self.limits = actuator_limits(eqs, self.inputs, limits)
 
     def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:

@@ -17,7 +17,7 @@ from pliant.control.limits import Limits, actuator_limits
 from pliant.control.quasistatic_control import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.solve.status import Status
 
@@ -123,9 +123,7 @@ class _Search:
                     f"input '{name}' starts at {u:g}, outside its bounds {low:g} to {high:g}; change `start`"
                 )
         if guess is not None:
-            for name in self.names:
-                if name not in guess.input_names:
-                    raise UnknownName("input of the guess", name, guess.input_names)
+            check_names("input of the guess", self.names, guess.input_names)
             columns = [guess.input_names.index(name) for name in self.names]
             path = np.array([guess.at(t)[2][columns] for t in np.linspace(0, guess.time[-1], APPROACH + 1)])
         else:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.limits import Allocation, Limits, allocate, declared_limits
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
 from pliant.language.arguments import vector
@@ -188,9 +188,7 @@ def required_inputs(
     found by iteration. Constraint forces come out with them.
     """
     names = tuple(use) if use is not None else eqs.inputs
-    for name in names:
-        if name not in eqs.inputs:
-            raise UnknownName("input", name, eqs.inputs)
+    check_names("input", names, eqs.inputs)
     if not names:
         raise ValueError(
             "the model has no inputs; declare a parameter with `input: true` and use it as a force or pressure"

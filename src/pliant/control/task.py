@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, Values
 from pliant.language.arguments import known_keywords
 
@@ -121,8 +121,7 @@ class FramePosition:
 
     def check(self, eqs: Equations) -> None:
         """Refuse frames and components that do not exist."""
-        if self.frame not in eqs.frame_names:
-            raise UnknownName("frame", self.frame, eqs.frame_names)
+        check_names("frame", [self.frame], eqs.frame_names)
         if not self.components or any(c not in "xyz" for c in self.components):
             raise ValueError(f"components of a position are x, y and z, not '{self.components}'")
 

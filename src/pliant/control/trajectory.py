@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.control.limits import Limits, actuator_limits
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.language.arguments import known_keywords, mapping, number, vector
@@ -148,12 +148,8 @@ def check_plan(
     low, high = duration if isinstance(duration, tuple) else (duration, duration)
     if not (0 < low <= high < np.inf):
         raise ValueError(f"the duration must be above zero and finite; it is {low:g} to {high:g} s")
-    for name in goal.coordinates:
-        if name not in eqs.coordinates:
-            raise UnknownName("coordinate", name, eqs.coordinates)
-    for name in (*goal.positions, *(name for sphere in obstacles for name in sphere.frames)):
-        if name not in eqs.frame_names:
-            raise UnknownName("frame", name, eqs.frame_names)
+    check_names("coordinate", goal.coordinates, eqs.coordinates)
+    check_names("frame", (*goal.positions, *(name for sphere in obstacles for name in sphere.frames)), eqs.frame_names)
 
 
 class _Problem:
@@ -219,9 +215,7 @@ class _Problem:
     def objective(self, effort: Mapping[str, float] | float, time_weight: float) -> None:
         names = self.eqs.inputs
         if isinstance(effort, Mapping):
-            for name in effort:
-                if name not in names:
-                    raise UnknownName("input", name, names)
+            check_names("input", effort, names)
             weights = np.array([float(effort.get(name, 0.0)) for name in names])
         else:
             weights = np.full(len(names), float(effort))

@@ -194,9 +194,7 @@ class Binding:
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
         w = self.program.workspace(self)
-        status = w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address)
-        if status:
-            check(status)
+        check(w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address))
         return w.result.array.copy(), w.multipliers.copy()
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -204,12 +202,9 @@ class Binding:
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
         w, n = self.program.workspace(self), self.nv
-        # one block for both matrices
-        out = np.empty((2, n, n))
+        out = np.empty((2, n, n))  # one block for both matrices
         at = out.ctypes.data
-        status = w.library.pl_forward_derivatives(w.address, t, w.q(q), w.v(v), w.result.address, at, at + 8 * n * n)
-        if status:
-            check(status)
+        check(w.library.pl_forward_derivatives(w.address, t, w.q(q), w.v(v), w.result.address, at, at + 8 * n * n))
         return w.result.array.copy(), out[0], out[1]
 
     def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
@@ -312,8 +307,7 @@ class Binding:
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state (in the mass metric) on the constraints."""
         w = self.program.workspace(self)
-        status = w.library.pl_project(w.address, t, w.q(q), w.v(v), tolerance)
-        check(status)
+        check(w.library.pl_project(w.address, t, w.q(q), w.v(v), tolerance))
         return w.q.array.copy(), w.v.array.copy()
 
     def increment(self, q: Any, x: Any) -> np.ndarray:

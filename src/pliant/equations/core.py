@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Any
 
 import casadi as ca
@@ -32,6 +32,13 @@ class UnknownName(ArgumentError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def check_names(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that the robot does not have."""
+    for name in names:
+        if name not in known:
+            raise UnknownName(what, name, tuple(known))
 
 
 class Core:
@@ -98,10 +105,7 @@ class Core:
 
     def checked_inputs(self, given: dict[str, Any]) -> dict[str, float | TimeSeries]:
         """Inputs by name, refused where there is no such input or its value is no number."""
-        names = self.model.input_names
-        for name in given:
-            if name not in names:
-                raise UnknownName("input", name, names)
+        check_names("input", given, self.model.input_names)
         return {
             name: value if isinstance(value, TimeSeries) else number(f"the input '{name}'", value, hint=SI_HINT)
             for name, value in given.items()

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
-from pliant.equations.core import Core, UnknownName
+from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.state import State, read_state, state_of, with_names
@@ -284,8 +284,7 @@ class Equations:
         self, name: str, q: Any, v: Any = None, a: Any = None, *, parameters: Values | None = None
     ) -> FrameMotion:
         """Pose of a frame in the world, and its velocity and acceleration where rates and accelerations are given."""
-        if name not in self.model.frames:
-            raise UnknownName("frame", name, self.frame_names)
+        check_names("frame", [name], self.model.frames)
         return self.frames(q, v, a, names=(name,), parameters=parameters)[name]
 
     def frames(
@@ -301,8 +300,7 @@ class Equations:
 
     def frame_jacobian(self, name: str, q: Any, *, parameters: Values | None = None) -> np.ndarray:
         """Velocity [m/s] of a frame's origin and its angular velocity [rad/s] per rate, in world axes, 6 x nv."""
-        if name not in self.model.frames:
-            raise UnknownName("frame", name, self.frame_names)
+        check_names("frame", [name], self.model.frames)
         return frame_jacobian(self.model, self.at(parameters=parameters).binding, self._state(q, at_rest=True).q, name)
 
     def linearization(

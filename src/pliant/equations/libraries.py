@@ -48,22 +48,6 @@ from pliant.equations.compiling import (
 from pliant.equations.kernel import Kernels
 from pliant.equations.layout import KernelStruct, header
 
-__all__ = [
-    "CompileError",
-    "KernelCode",
-    "NoCompiler",
-    "build_library",
-    "cache_folder",
-    "compile_mode",
-    "find_compiler",
-    "kernel_library_source",
-    "kernel_source",
-    "load_kernels",
-    "processor_level",
-    "runtime_library",
-    "runtime_sources",
-]
-
 PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
 LOOK_AGAIN = 0.25
 """Seconds between looks for code that is being compiled."""

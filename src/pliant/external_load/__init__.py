@@ -1,7 +1,5 @@
 """Loads, one kind per file. A new kind is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.external_load.distributed import Distributed
@@ -9,5 +7,3 @@ from pliant.external_load.wrench import Wrench
 from pliant.language.base import ByType
 
 Load: TypeAlias = Annotated[Wrench | Distributed, ByType("load", default="wrench")]
-
-__all__ = ["Distributed", "Load", "Wrench"]

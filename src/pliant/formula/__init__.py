@@ -15,15 +15,3 @@ from pliant.formula.base import (
 )
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-
-__all__ = [
-    "CoordinateForce",
-    "Effect",
-    "FrameConstraint",
-    "FrameForce",
-    "Inertia",
-    "RouteForce",
-    "force_from_deformation",
-    "one_sided",
-    "power_law",
-]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Part
+from pliant.motion.base import OfParts, Part
 
 
 @dataclass(frozen=True)
-class Inertia:
+class Inertia(OfParts):
     """A kind of inertia with the kinetic energy `1/2 W' M W`.
 
     W stacks the body twists of its frames (linear, angular; 6 per frame) and the rates v of its coordinates. The
@@ -39,16 +39,6 @@ class Inertia:
     constants: int
     mass: Callable[[Pose | None, Any, Any], Any]
     own: Callable[[Any], Any] | None = None
-
-    @property
-    def q_size(self) -> int:
-        """Numbers in q per instance."""
-        return sum(part.q_size for part in self.parts)
-
-    @property
-    def v_size(self) -> int:
-        """Numbers in v per instance."""
-        return sum(part.v_size for part in self.parts)
 
     @property
     def size(self) -> int:

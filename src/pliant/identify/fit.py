@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, RecordingError, drive
@@ -82,11 +82,8 @@ def fit(
     rest are fitted to the recording there, instead of the motion. bounds: per parameter; by default the model's `minimum` and
     `maximum`, and where it has none, a tenth of and ten times the start value.
     """
-    for name in parameters:
-        if name not in eqs.parameters:
-            raise UnknownName("parameter", name, tuple(eqs.parameters))
-    if output not in eqs.model.spec.outputs:
-        raise UnknownName("output", output, tuple(eqs.model.spec.outputs))
+    check_names("parameter", parameters, eqs.parameters)
+    check_names("output", [output], eqs.model.spec.outputs)
     driven, _ = drive(eqs, recording)
     start = np.array([eqs.parameters[name] for name in parameters])
     if np.any(start == 0):

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.language.base import nearest
 from pliant.language.csv_table import check_increasing, read_table
 from pliant.language.dimension import TIME, Dimension
 from pliant.language.source import FileProblem
 from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.words import suggestion
 from pliant.model.inputs import interpolated
 
 MAX_BYTES = 200_000_000
@@ -39,8 +39,7 @@ class Recording:
         """A column by its name with or without the unit (`p1` finds `p1_Pa`)."""
         if name in self.columns:
             return self.columns[name]
-        match = nearest(name, self.columns)
-        hint = f"did you mean '{match}'?" if match else f"it has {', '.join(self.columns)}"
+        hint = suggestion(name, self.columns, f"it has {', '.join(self.columns)}")
         raise RecordingError(f"{self.file} has no column '{name}'; {hint}")
 
     def window(self, begin: float, end: float) -> Recording:
@@ -158,6 +157,3 @@ def plateaus(recording: Recording, inputs: Sequence[str], *, least: float = 1.0,
             found.append(float(recording.time[start] + 0.8 * (recording.time[k - 1] - recording.time[start])))
         start = k
     return found
-
-
-__all__ = ["Recording", "RecordingError", "drive", "plateaus", "read_recording"]

@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -72,9 +72,7 @@ def export_c(
     """
     target = Path(folder)
     _check_folder(target, force=force)
-    beside = {}
-    if controller is not None:
-        beside = controller_files(controller)
+    beside = {} if controller is None else controller_files(controller)
     return _write(target, c_files(model, method=method, step=step, beside=beside))
 
 
@@ -224,7 +222,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     kernels = [f for library in tables.libraries for f in library.functions]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
-    start = _assembled_start(model)
+    assembled_q, row_active = _assembled_start(model)
     lower, upper = factor_bounds(tables)
     coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
@@ -249,14 +247,14 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.names_list(f"const char *const {name}_frame_names", model.frames),
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
-        c_text.numbers(f"const double {name}_assembled_q", start.q),
+        c_text.numbers(f"const double {name}_assembled_q", assembled_q),
         c_text.integers(f"const int {name}_series_bends", (not np.any(x.poly[:, 2:]) for x in model.plan.table)),
         c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
-        _binding(model, plan, tables, start.row_active, name),
+        _binding(model, plan, tables, row_active, name),
         _tables(tables, counts, name, symbol),
     ]
     return "\n".join(parts)
@@ -305,23 +303,14 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
 
 
-@dataclass(frozen=True)
-class _Start:
-    """Positions at which the robot is assembled, and the constraint rows in force there."""
-
-    q: np.ndarray
-    row_active: np.ndarray
-
-
-def _assembled_start(model: Model) -> _Start:
-    """The start on the constraints at the model's own parameters, redundant constraint rows found."""
+def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Positions on the constraints at the model's own parameters, and which constraint rows are in force there."""
     q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(model.parameter_vector()))
     if not model.system.rows:
-        return _Start(q, np.zeros(0, dtype=int))
+        return q, np.zeros(0, dtype=int)
     equations = Equations(model)
-    bound = equations.binding
-    assembled = assemble(equations, bound, 0.0, q, v)
-    return _Start(assembled.q, assembled.bound.row_active.copy())
+    assembled = assemble(equations, equations.binding, 0.0, q, v)
+    return assembled.q, assembled.bound.row_active.copy()
 
 
 def factor_bounds(tables: Tables) -> tuple[int, int]:
@@ -388,7 +377,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> list[Path]:
             _write_each(folder, files)
         else:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            building = _beside(folder)
+            building = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")  # a name nobody else uses
             building.mkdir()
             try:
                 _write_each(building, files)
@@ -409,8 +398,3 @@ def _write_each(folder: Path, files: Mapping[str, str]) -> None:
         path = folder / file
         path.parent.mkdir(exist_ok=True)
         write_whole(path, text.encode())
-
-
-def _beside(path: Path) -> Path:
-    """A name nobody else uses, in the same folder, for something that is renamed when it is complete."""
-    return path.with_name(f".{path.name}-{secrets.token_hex(6)}")

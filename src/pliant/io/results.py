@@ -18,29 +18,21 @@ from pliant.solve.status import Status
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote."""
-    dataset = load_dataset(path, FORMAT)
-    attributes = dataset.attrs
-    return Result(
-        Status(attributes["status"]),
-        attributes["message"],
-        dataset,
-        Timing(**json.loads(attributes["timing"])),
-        attributes["method"],
-        tuple(json.loads(attributes["warnings"])),
-    )
+    read = _read(path, FORMAT)
+    return Result(**read, method=read["dataset"].attrs["method"])
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
     """Read a static path that `Path.save` wrote."""
-    dataset = load_dataset(file, PATH_FORMAT)
-    attributes = dataset.attrs
-    return StaticPath(
-        Status(attributes["status"]),
-        attributes["message"],
-        dataset,
-        Timing(**json.loads(attributes["timing"])),
-        tuple(json.loads(attributes["warnings"])),
-    )
+    return StaticPath(**_read(file, PATH_FORMAT))
+
+
+def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    """What results of all kinds have."""
+    dataset = load_dataset(file, kind)
+    status, timing = Status(dataset.attrs["status"]), Timing(**json.loads(dataset.attrs["timing"]))
+    message, warnings = dataset.attrs["message"], tuple(json.loads(dataset.attrs["warnings"]))
+    return {"status": status, "message": message, "dataset": dataset, "timing": timing, "warnings": warnings}
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:

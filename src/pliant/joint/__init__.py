@@ -1,7 +1,5 @@
 """Joints, one kind per file. A new kind is one more file and one more name in `Joint`."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.joint.base import JointBase
@@ -18,18 +16,4 @@ from pliant.language.base import ByType
 
 Joint: TypeAlias = Annotated[
     Revolute | Prismatic | Universal | Cylindrical | Planar | Spherical | Free | Weld | Chain, ByType("joint")
-]
-
-__all__ = [
-    "Chain",
-    "Cylindrical",
-    "Free",
-    "Joint",
-    "JointBase",
-    "Planar",
-    "Prismatic",
-    "Revolute",
-    "Spherical",
-    "Universal",
-    "Weld",
 ]

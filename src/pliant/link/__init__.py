@@ -1,7 +1,5 @@
 """Links: force elements between two frames, one kind per file. A new kind is one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
@@ -10,5 +8,3 @@ from pliant.link.base import LinkBase
 from pliant.link.beam import Beam
 
 Link: TypeAlias = Annotated[Axial | Beam, ByType("link")]
-
-__all__ = ["Axial", "Beam", "Link", "LinkBase"]

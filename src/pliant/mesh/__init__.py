@@ -1,7 +1,5 @@
 """Meshes: nodes and edges from a drawing, one kind per file. A new kind is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
@@ -10,5 +8,3 @@ from pliant.mesh.membrane import Membrane
 from pliant.mesh.shell import Shell
 
 Mesh: TypeAlias = Annotated[Membrane | Shell, ByType("mesh")]
-
-__all__ = ["Membrane", "Mesh", "MeshBase", "Shell"]

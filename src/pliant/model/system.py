@@ -18,7 +18,7 @@ from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Part
+from pliant.motion.base import Motion, OfParts, Part
 
 PLACEMENT_SIZE = 12
 MASS_SIZE = 10
@@ -34,7 +34,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Element:
+class Element(OfParts):
     """Coordinates `q[q_at : q_at + q_size]` with rates `v[v_at : v_at + v_size]` that move `nodes` against `base`."""
 
     base: int
@@ -42,16 +42,6 @@ class Element:
     v_at: int
     parts: tuple[Part, ...]
     nodes: tuple[int, ...]
-
-    @property
-    def q_size(self) -> int:
-        """Numbers in q."""
-        return sum(part.q_size for part in self.parts)
-
-    @property
-    def v_size(self) -> int:
-        """Numbers in v."""
-        return sum(part.v_size for part in self.parts)
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,3 @@ from pliant.motion.rotation import ROTATION
 from pliant.motion.rotation_vector import ROTATION_VECTOR
 from pliant.motion.screw import SCREW
 from pliant.motion.translation import TRANSLATION
-
-__all__ = [
-    "DISPLACEMENT",
-    "FREE",
-    "PLANAR_XZ",
-    "PLANAR_YZ",
-    "ROTATION",
-    "ROTATION_VECTOR",
-    "SCREW",
-    "TRANSLATION",
-    "Motion",
-    "Quaternion",
-    "Vector",
-]

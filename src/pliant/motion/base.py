@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
@@ -41,15 +41,8 @@ class Vector:
 class Quaternion:
     """A free rotation: a unit quaternion in q, the body angular velocity [rad/s] in v."""
 
-    @property
-    def q_size(self) -> int:
-        """Numbers in q."""
-        return 4
-
-    @property
-    def v_size(self) -> int:
-        """Numbers in v."""
-        return 3
+    q_size: ClassVar[int] = 4
+    v_size: ClassVar[int] = 3
 
     def rate_matrix(self, q: Any) -> Any:
         """N with `dq/dt = N v`, 4x3."""
@@ -63,8 +56,24 @@ class Quaternion:
 Part = Vector | Quaternion
 
 
+class OfParts:
+    """What has coordinates, in `parts`."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def q_size(self) -> int:
+        """Numbers in q."""
+        return sum(part.q_size for part in self.parts)
+
+    @property
+    def v_size(self) -> int:
+        """Numbers in v."""
+        return sum(part.v_size for part in self.parts)
+
+
 @dataclass(frozen=True)
-class Motion:
+class Motion(OfParts):
     """A kind of relative motion between two frames.
 
     Attributes:
@@ -81,16 +90,6 @@ class Motion:
     constants: int
     pose: Callable[[Any, Any], Pose]
     subspace: Callable[[Any, Any], Any] | None = None
-
-    @property
-    def q_size(self) -> int:
-        """Numbers in q per instance."""
-        return sum(part.q_size for part in self.parts)
-
-    @property
-    def v_size(self) -> int:
-        """Numbers in v per instance."""
-        return sum(part.v_size for part in self.parts)
 
     def rate_matrix(self, q: Any) -> Any:
         """N(q) with `dq/dt = N v`."""

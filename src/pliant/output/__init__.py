@@ -1,7 +1,5 @@
 """Outputs: named quantities that an analysis records. A new one is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, TypeAlias
 
 from pliant.language.base import ByKey, Part
@@ -44,17 +42,3 @@ outputs:
   pull: {link: rope, quantity: force}
   energy: {energy: total}
 """
-
-
-__all__ = [
-    "ConstraintOutput",
-    "ContactOutput",
-    "CoordinateOutput",
-    "EnergyOutput",
-    "FrameOutput",
-    "LinkOutput",
-    "Output",
-    "Outputs",
-    "RodOutput",
-    "TendonOutput",
-]

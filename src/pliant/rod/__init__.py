@@ -1,7 +1,5 @@
 """Rods: soft parts, each in one of several models. A new model is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.aliases import ALIASES
@@ -19,5 +17,3 @@ RodModel: TypeAlias = Annotated[
     Pcc | PccCog | Pcs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
     ByType("rod model", key="kind", aliases=ALIASES),
 ]
-
-__all__ = ["Cosserat", "FiniteElement", "Pcc", "PccCog", "Pcs", "Polynomial", "PseudoRigid", "RodModel", "Timoshenko"]

@@ -1,7 +1,5 @@
 """Cross-sections of rods. A new kind is one more file and one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
@@ -15,17 +13,4 @@ from pliant.section.table import Station, Table
 
 Section: TypeAlias = Annotated[
     Circle | Annulus | Rectangle | Polygon | GivenProperties | GivenStiffness | Table, ByType("section", key="shape")
-]
-
-__all__ = [
-    "Annulus",
-    "Circle",
-    "GivenProperties",
-    "GivenStiffness",
-    "Holes",
-    "Polygon",
-    "Rectangle",
-    "Section",
-    "Station",
-    "Table",
 ]

@@ -9,7 +9,6 @@ from pydantic import model_validator
 
 from pliant.language.base import Part, Problem, fault, positive
 from pliant.language.scalar import Density, Number, Pressure, Scalar
-from pliant.section import Section
 
 
 class Material(Part):
@@ -49,6 +48,3 @@ joints:
             message = "poissons_ratio and shear_modulus say the same thing twice"
             raise fault("overdetermined", message, hint="keep one of them", key="shear_modulus")
         return self
-
-
-__all__ = ["Material", "Section"]

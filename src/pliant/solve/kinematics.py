@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.state import read_state
@@ -169,8 +169,7 @@ class _Search:
         tolerance: float,
         parameters: Values | None,
     ) -> None:
-        if frame not in eqs.frame_names:
-            raise UnknownName("frame", frame, eqs.frame_names)
+        check_names("frame", [frame], eqs.frame_names)
         self.eqs, self.frame, self.parameters = eqs, frame, dict(parameters or {})
         self.bound: Binding = eqs.at(parameters=parameters).binding
         self.nv, self.per_radian, self.tolerance = self.bound.nv, per_radian, tolerance
@@ -186,8 +185,7 @@ class _Search:
         self.lower, self.upper = np.full(self.nv, -np.inf), np.full(self.nv, np.inf)
         plain = {c.name: c for c in eqs.model.coordinates if not c.is_rotation}
         for name, (low, high) in limits.items():
-            if name not in plain:
-                raise UnknownName("plain coordinate", name, tuple(plain))
+            check_names("plain coordinate", [name], plain)
             if not low < high:
                 raise ArgumentError(f"the limits of '{name}' exclude each other: {low:g} to {high:g}")
             self.lower[plain[name].v_at], self.upper[plain[name].v_at] = low, high

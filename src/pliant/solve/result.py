@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.state import State
 from pliant.language.display import shown
-from pliant.language.words import nearest
+from pliant.language.words import suggestion
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Track
@@ -38,8 +38,30 @@ INTERRUPTED = "stopped by Ctrl-C"
 """How the message of a run begins that its user has ended."""
 
 
+class Recorded:
+    """What was computed, as a labelled dataset."""
+
+    dataset: xarray.Dataset
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions, one row for each saved time or point."""
+        return np.asarray(self.dataset["q"].values)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Named outputs that can be asked for."""
+        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
+
+
+def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
+    """The error of asking for a name that is not there, with the one that may be meant."""
+    hint = suggestion(name, names, f"there are {', '.join(names[:12])}")
+    return KeyError(f"the {what} '{name}'; {hint}")
+
+
 @dataclass(frozen=True)
-class Result:
+class Result(Recorded):
     """A simulated motion.
 
     `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output: see `Track`.
@@ -71,11 +93,6 @@ class Result:
         return np.asarray(self.dataset["time"].values)
 
     @property
-    def q(self) -> np.ndarray:
-        """Positions, times x q."""
-        return np.asarray(self.dataset["q"].values)
-
-    @property
     def v(self) -> np.ndarray:
         """Rates, times x v."""
         return np.asarray(self.dataset["v"].values)
@@ -101,11 +118,6 @@ class Result:
     def frame_names(self) -> tuple[str, ...]:
         """Frames that can be asked for."""
         return tuple(str(x) for x in self.dataset["frame"].values)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Named outputs that can be asked for."""
-        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
 
     @property
     def final(self) -> State:
@@ -142,9 +154,7 @@ class Result:
             unit = dict(zip(inputs, json.loads(data.attrs.get("input_units", "[]")), strict=False)).get(name, "")
             return self._track(name, "input", self.inputs[name], unit)
         names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
-        match = nearest(name, names)
-        hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
-        raise KeyError(f"the result has no frame, coordinate, rate, output or input '{name}'{hint}")
+        raise no_such("result has no frame, coordinate, rate, output or input", name, names)
 
     def _track(self, name: str, kind: str, values: Any, unit: str, **parts: np.ndarray) -> Track:
         return Track(name, kind, self.time, np.asarray(values), unit, parts)

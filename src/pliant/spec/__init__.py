@@ -9,21 +9,3 @@ from pliant.spec.listing import coordinate_table
 from pliant.spec.reader import bundled_robots, check, load, load_text
 from pliant.spec.robot import RobotSpec
 from pliant.spec.writer import dump, save
-
-__all__ = [
-    "Environment",
-    "Fault",
-    "RobotSpec",
-    "SpecError",
-    "bundled_robots",
-    "check",
-    "coordinate_table",
-    "derive",
-    "dump",
-    "flatten",
-    "load",
-    "load_text",
-    "read_series",
-    "save",
-    "structural_parameters",
-]

@@ -23,7 +23,8 @@ from pliant.link import Link
 from pliant.mesh import Mesh
 from pliant.output import Output
 from pliant.rod.rod import Rod
-from pliant.section.material import Material, Section
+from pliant.section import Section
+from pliant.section.material import Material
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
 from pliant.spec.building import build

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
-from pliant.language.base import nearest
 from pliant.language.schema_errors import read_errors
+from pliant.language.words import nearest, suggestion
 from pliant.rod import RodModel
 from pliant.rod.base import RodModelBase
 from pliant.spec.robot import RobotSpec
@@ -48,8 +48,7 @@ def parse_rod_model(word: str) -> RodModelBase:
 def with_rod_model(spec: RobotSpec, rod: str, model: str | RodModelBase) -> RobotSpec:
     """The robot with another model of the rod of that name: `KIND:N`, or a model with its options."""
     if rod not in spec.rods:
-        match = nearest(rod, spec.rods)
-        hint = f"did you mean '{match}'?" if match else f"its rods: {', '.join(spec.rods) or 'none'}"
+        hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
         raise ArgumentError(f"the robot has no rod '{rod}'", hint)
     chosen = parse_rod_model(model) if isinstance(model, str) else model
     return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})

@@ -1,7 +1,5 @@
 """Tendons: lines routed through points of the robot, one kind per file. A new kind is one more name here."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from pliant.language.base import ByType
@@ -10,5 +8,3 @@ from pliant.tendon.elastic import ElasticTendon
 from pliant.tendon.tension import TensionTendon
 
 Tendon: TypeAlias = Annotated[TensionTendon | ElasticTendon, ByType("tendon")]
-
-__all__ = ["ElasticTendon", "Tendon", "TendonBase", "TensionTendon"]

@@ -19,6 +19,8 @@ NUMBERS_UP_TO = 400
 """Nodes of larger meshes are not numbered one by one, but those of their sets are."""
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "so^vD<"
+OF_FILES = ("lines", "merged", "repeated", "short", "orphans", "pieces", "ignored", "unit")
+"""What is told of a mesh that was read from a file."""
 
 
 def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
@@ -35,14 +37,7 @@ def mesh_rows(spec: RobotSpec) -> list[dict[str, Any]]:
                 "held": len(mesh.held_nodes),
                 "sets": {key: len(members) for key, members in mesh.members.items()},
                 "held_by": dict(mesh.holders),
-                "lines": read.lines if read else None,
-                "merged": read.merged if read else None,
-                "repeated": read.repeated if read else None,
-                "short": read.short if read else None,
-                "orphans": read.orphans if read else None,
-                "pieces": read.pieces if read else None,
-                "ignored": read.ignored if read else None,
-                "unit": read.unit if read else None,
+                **{key: getattr(read, key) if read else None for key in OF_FILES},
                 "unit_assumed": read.assumed if read else None,
             }
         )

@@ -24,8 +24,6 @@ MESHIO = (".msh", ".vtk", ".vtu", ".inp", ".mesh", ".xdmf", ".med")
 UNIT_METRES = {"inch": 0.0254, "mile": 1609.344, "mil": 2.54e-5, "uin": 2.54e-8, "yd": 0.9144, "ft": 0.3048, "dm": 0.1}
 UNIT_HINT = "such as mm, cm, m or inch"
 
-__all__ = ["Drawing", "MeshProblem", "Wireframe", "read_mesh"]
-
 
 def read_mesh(
     path: Path | str, *, tolerance: float | None = None, unit: str | None = None, split: bool = False

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName
+from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.equations.state import State
@@ -46,9 +46,7 @@ class StateSpace:
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
-        for name in inputs or ():
-            if name not in self.inputs:
-                raise UnknownName("input", name, self.inputs)
+        check_names("input", inputs or (), self.inputs)
         for name in outputs or ():
             if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
                 raise UnknownName("output", name, self.outputs)
@@ -140,9 +138,7 @@ def linearize(
 
 
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
-    for name in names:
-        if name not in eqs.rates:
-            raise UnknownName("coordinate", name, eqs.rates)
+    check_names("coordinate", names, eqs.rates)
     return [eqs.rates.index(name) for name in names]
 
 

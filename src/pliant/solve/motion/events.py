@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import choice
@@ -71,9 +71,7 @@ class Now:
     def measure(self, names: Sequence[str]) -> np.ndarray:
         """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
         values = self.outputs
-        for name in names:
-            if name not in values:
-                raise UnknownName("output", name, tuple(values))
+        check_names("output", names, values)
         return np.concatenate([np.atleast_1d(values[name]) + self.noise.get(name, 0.0) for name in names])
 
 
@@ -98,8 +96,7 @@ class EventMonitor:
     def _value(self, event: Event, now: Now) -> float:
         if isinstance(event.value, str):
             outputs = now.outputs
-            if event.value not in outputs:
-                raise UnknownName("output", event.value, tuple(outputs))
+            check_names("output", [event.value], outputs)
             return float(outputs[event.value])
         return float(event.value(now))
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.solve.independent_coordinates import PartitionError, partition
@@ -143,9 +143,7 @@ def _independent_rates(
     eqs: Equations, made: AssembledState, begin: float, independent: tuple[str, ...] | None
 ) -> list[int]:
     """Indices of the independent rates; raises where the formulation does not suit the robot."""
-    for name in independent or ():
-        if name not in eqs.rates:
-            raise UnknownName("coordinate", name, eqs.rates)
+    check_names("coordinate", independent or (), eqs.rates)
     if not made.bound.m:
         raise ArgumentError(
             "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"

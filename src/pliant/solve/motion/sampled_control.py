@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkabl
 
 import numpy as np
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.language.arguments import ArgumentError
 from pliant.solve.motion.events import Now
 
@@ -123,8 +123,7 @@ class SampledLoop:
                 f"{{'{next(iter(now.equations.inputs), 'force')}': 1.0}}, or {{}} to leave them"
             )
         for name, value in command.items():
-            if name not in now.equations.inputs:
-                raise UnknownName("input", name, now.equations.inputs)
+            check_names("input", [name], now.equations.inputs)
             if not isinstance(value, SupportsFloat):
                 raise ArgumentError(
                     f"{_title(self.controllers[i])} commands {value!r} for input '{name}', which is no number"
@@ -154,8 +153,7 @@ def _deviations(controller: Controller, now: Now) -> dict[str, np.ndarray]:
         return {}
     values, out = now.outputs, {}
     for name, deviation in given.items():
-        if name not in values:
-            raise UnknownName("output", name, tuple(values))
+        check_names("output", [name], values)
         size = np.asarray(deviation, dtype=float)
         shape = np.shape(values[name])
         if size.shape not in ((), shape) or not np.all(np.isfinite(size)) or np.any(size < 0):

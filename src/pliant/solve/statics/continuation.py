@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.words import describe
@@ -131,8 +131,7 @@ def _first_place(
     eqs = loading.equations(first)
     push = np.zeros(len(eqs.rates))
     for name, force in imperfection.items():
-        if name not in eqs.rates:
-            raise UnknownName("rate", name, eqs.rates)
+        check_names("rate", [name], eqs.rates)
         push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
     at_rest = start is None or (isinstance(start, str) and start == EQUILIBRIUM)
     state = given_state(eqs, "initial" if at_rest else start, t, where="start")

@@ -10,9 +10,8 @@ import numpy as np
 
 from pliant.equations.state import State
 from pliant.language.display import shown
-from pliant.language.words import nearest
 from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
-from pliant.solve.result import Timing
+from pliant.solve.result import Recorded, Timing, no_such
 from pliant.solve.status import Status
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class SpecialPoint:
 
 
 @dataclass(frozen=True)
-class Path:
+class Path(Recorded):
     """Poses at rest as one parameter or input changes.
 
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.
@@ -98,11 +97,6 @@ class Path:
         return np.asarray(self.dataset["value"].values)
 
     @property
-    def q(self) -> np.ndarray:
-        """Positions, points x q."""
-        return np.asarray(self.dataset["q"].values)
-
-    @property
     def unstable(self) -> np.ndarray:
         """How many directions grow at each point; -1 where that could not be judged."""
         return np.asarray(self.dataset["unstable"].values)
@@ -127,11 +121,6 @@ class Path:
             out.append(SpecialPoint(kind, index, float(self.value[index]), directions, moves))
         return tuple(out)
 
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """Named outputs that can be asked for."""
-        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
-
     def __getitem__(self, name: str) -> np.ndarray:
         """An output, a coordinate, a frame's position (points x 3) or the parameter along the path."""
         data = self.dataset
@@ -145,9 +134,7 @@ class Path:
         if name in frames:
             return np.asarray(data["frame_position"].values[:, frames.index(name)])
         names = [*self.output_names, *coordinates, *frames]
-        match = nearest(name, names)
-        hint = f"; did you mean '{match}'?" if match else f"; there are {', '.join(names[:12])}"
-        raise KeyError(f"the path has no output, coordinate or frame '{name}'{hint}")
+        raise no_such("path has no output, coordinate or frame", name, names)
 
     def unit(self, name: str) -> str:
         """SI unit of the parameter, an output, a coordinate or a frame's position; empty where none is known."""

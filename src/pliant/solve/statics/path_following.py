@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from pliant.equations.core import UnknownName
+from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.workspace import EvaluationError
@@ -71,9 +71,7 @@ class PathFollower:
         self.modes = 0
         self.tried = self.rejected = 0
         known = (*eqs.coordinates, *eqs.model.spec.outputs)
-        for name in (*self.stop, *([branch.by] if branch and branch.by else [])):
-            if name not in known:
-                raise UnknownName("output or coordinate", name, known)
+        check_names("output or coordinate", (*self.stop, *([branch.by] if branch and branch.by else [])), known)
 
     # -- path ----------------------------------------------------------------------------------------------------
 

@@ -16,19 +16,6 @@ from pliant.solve.motion.integrator.newmark import Newmark
 from pliant.solve.motion.integrator.rosenbrock import Rosenbrock
 from pliant.solve.motion.integrator.semi_implicit import SemiImplicit
 
-__all__ = [
-    "METHODS",
-    "ExplicitRungeKutta",
-    "GeneralizedAlpha",
-    "Method",
-    "Newmark",
-    "Rosenbrock",
-    "SemiImplicit",
-    "chosen_method",
-    "make_run",
-    "method_by_name",
-]
-
 METHODS: dict[str, type[Method]] = {
     method.name: method for method in (ExplicitRungeKutta, Rosenbrock, GeneralizedAlpha, Newmark, SemiImplicit)
 }
