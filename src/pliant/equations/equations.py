@@ -66,6 +66,8 @@ class Equations:
     model's own; `at` gives the same equations with others. Compiled on first use.
     """
 
+    __slots__ = ("__weakref__", "_binding", "_core", "_derive_seconds", "_inputs", "_parameters")
+
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
         self._core = Core.of(model)
         self._derive_seconds = derive_seconds
