@@ -29,13 +29,7 @@ import pliant
 from pliant.parts import AngleCoordinate, Body, Revolute, SlenderRod
 
 robot = pliant.RobotSpec(
-    bodies={{
-        "rod": Body(
-            mass="200 g",
-            center_of_mass=(0, 0, "-25 cm"),
-            shape=SlenderRod(length="50 cm", axis="z"),
-        )
-    }},
+    bodies={{"rod": Body(mass="200 g", center_of_mass=(0, 0, "-25 cm"), shape=SlenderRod(length="50 cm", axis="z"))}},
     joints={{"hinge": Revolute(child="rod", axis="y", angle=AngleCoordinate(initial="30 deg"))}},
 )
 print(pliant.dump(robot))
