@@ -105,20 +105,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
     ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
-    (
-        "Outputs",
-        (
-            output.Outputs,
-            output.FrameOutput,
-            output.CoordinateOutput,
-            output.LinkOutput,
-            output.TendonOutput,
-            output.RodOutput,
-            output.ContactOutput,
-            output.ConstraintOutput,
-            output.EnergyOutput,
-        ),
-    ),
+    ("Outputs", (output.Outputs, *get_args(get_args(output.Output)[0]))),
     (
         "Controllers",
         (

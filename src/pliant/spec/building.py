@@ -119,15 +119,17 @@ def _frames(tree: Tree, paths: list[KeyPath]) -> dict[str, tuple[str, ...]]:
 
 
 def _without(tree: Tree, paths: Iterable[KeyPath]) -> Tree:
-    for path in paths:
+    for path in dict.fromkeys(paths):
         tree = _remove(tree, path) or Tree({}, tree.place)
     return tree
 
 
 def _remove(tree: Tree, path: KeyPath) -> Tree | None:
     """The tree without the key at `path`; None if the tree itself is at fault, as it lacks that key."""
-    if not path or not isinstance(tree.value, dict) or path[0] not in tree.value:
+    if not path or not isinstance(tree.value, dict):
         return None
+    if path[0] not in tree.value:
+        return None if len(path) == 1 else tree  # what holds the key is already gone
     child = _remove(tree.value[path[0]], path[1:])
     kept = {key: value for key, value in tree.value.items() if key != path[0] or child is not None}
     return Tree(kept if child is None else {**kept, path[0]: child}, tree.place)
