@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
@@ -166,7 +166,8 @@ def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
         coordinate = entry.coordinate
         shown = to_data(coordinate, RobotSpec)
         given = shown if isinstance(shown, dict) else {}
-        kind = "rotation" if isinstance(coordinate, Orientation) else _kind(coordinate)
+        kind = "length" if isinstance(coordinate, LengthCoordinate) else "angle"
+        kind = "rotation" if isinstance(coordinate, Orientation) else kind
         start = given.pop("initial", 0 if kind != "rotation" else "none")
         rate = given.pop("rate", 0)
         given.pop("name", None)
@@ -186,10 +187,6 @@ def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
         unit = "rotation" if entries[0].is_rotation else entries[0].unit
         rows.append((name, rod, str(len(entries)), unit))
     return Sheet("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
-
-
-def _kind(coordinate: Coordinate) -> str:
-    return "length" if "Length" in type(coordinate).__name__ else "angle"
 
 
 def _others(flat: RobotSpec, collection: str) -> Sheet:
