@@ -136,7 +136,7 @@ def _joints(flat: RobotSpec) -> Sheet:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
-        place = "" if _is_zero(joint.position) else _written(joint.position)
+        place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
 
@@ -154,10 +154,6 @@ def _tendons(flat: RobotSpec) -> Sheet:
         drive = ", ".join(f"{key}: {flow(value, quotes=False)}" for key, value in said.items())
         rows.append((name, tendon.type, ", ".join(through), drive))
     return Sheet("tendons", ("name", "type", "through", ""), shorten(rows))
-
-
-def _is_zero(values: tuple[Any, ...]) -> bool:
-    return all(isinstance(value, (int, float)) and value == 0 for value in values)
 
 
 def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
