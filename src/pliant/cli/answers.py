@@ -146,10 +146,7 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
     timing = {k: getattr(result.timing, k) for k in ("derive_s", "compile_s", "run_s", "steps", "evaluations")}
     return {
         "model": model,
-        "status": result.status,
-        "message": result.message,
-        "method": result.method,
-        "warnings": result.warnings,
+        **{k: getattr(result, k) for k in ("status", "message", "method", "warnings")},
         "coordinates": eqs.coordinates,
         "samples": samples,
         "timing": timing,
@@ -245,10 +242,7 @@ def path_json(model: str, found: StaticPath) -> dict[str, Any]:
     ]
     return {
         "model": model,
-        "status": found.status,
-        "message": found.message,
-        "warnings": found.warnings,
-        "parameter": found.parameter,
+        **{k: getattr(found, k) for k in ("status", "message", "warnings", "parameter")},
         "points": points,
         "special": special,
         "seconds": found.timing.run_s,

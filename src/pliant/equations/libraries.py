@@ -42,7 +42,6 @@ from pliant.equations.compiling import (
     levels,
     processor_source,
     refusal,
-    runtime_files,
     runtime_source,
 )
 from pliant.equations.kernel import Kernels
@@ -118,11 +117,6 @@ def _build(source: Source) -> Path:
 
 
 # -- the runtime ------------------------------------------------------------------------------------------------------------
-
-
-def runtime_sources() -> dict[str, str]:
-    """The runtime's C files with the generated header."""
-    return dict(runtime_files(header()))
 
 
 @cache

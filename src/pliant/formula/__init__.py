@@ -3,15 +3,3 @@
 Each kind states its physics once; wrenches, Jacobians and tangents follow by differentiation
 (`pliant.equations.kernel`). The kinds themselves live beside their schema in `link/`, `load/`, `constraint/`, ....
 """
-
-from pliant.formula.base import (
-    CoordinateForce,
-    Effect,
-    FrameConstraint,
-    FrameForce,
-    force_from_deformation,
-    one_sided,
-    power_law,
-)
-from pliant.formula.inertia import Inertia
-from pliant.formula.route import RouteForce

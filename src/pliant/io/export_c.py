@@ -20,9 +20,9 @@ import scipy.sparse as sp
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
+from pliant.equations.compiling import runtime_files
 from pliant.equations.equations import Equations
-from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus
-from pliant.equations.libraries import runtime_sources
+from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
@@ -85,7 +85,7 @@ def c_files(
     name = c_text.robot_identifier(model.spec.title)
     plan = _with_followed_positions(model)
     tables = build_tables(model.system, plan)
-    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_sources().items() if file not in UNUSED}
+    runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_files(header()).items() if file not in UNUSED}
     layout = f"{RUNTIME}/pl_layout.h"
     runtime[layout] = _private_symbols(name, runtime) + runtime[layout]
     own = {f"{name}.c", f"{name}_equations.c", *(file for file in beside if file.endswith(".c"))}

@@ -13,7 +13,7 @@ from pydantic import StrictBool
 from pliant.language.base import ByKey, Part, Problem, positive
 from pliant.language.scalar import Count, Length, LengthVector, Number, Scalar
 from pliant.language.source import FileProblem, Source
-from pliant.mesh.formats import MeshProblem, Wireframe, read_mesh
+from pliant.mesh.formats import Wireframe, read_mesh
 
 MAX_NODES = 100_000
 
@@ -75,10 +75,7 @@ class FileDrawing(DrawingBase):
     def lattice(self, source: Source, value: Callable[[Scalar], float]) -> Lattice:
         """The wireframe of the file."""
         tolerance = None if self.tolerance is None else value(self.tolerance)
-        try:
-            found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
-        except MeshProblem as problem:
-            raise FileProblem(str(problem), problem.hint) from None
+        found = read_mesh(source.find(self.file), tolerance=tolerance, unit=self.unit, split=self.split)
         if found.orphans:
             hint = "remove them from the drawing, or use a larger tolerance"
             raise FileProblem(f"{self.file} has {found.orphans} nodes without edges", hint)

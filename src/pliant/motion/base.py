@@ -20,13 +20,10 @@ class Vector:
 
     @property
     def q_size(self) -> int:
-        """Numbers in q."""
+        """Numbers in q, and in v."""
         return self.size
 
-    @property
-    def v_size(self) -> int:
-        """Numbers in v."""
-        return self.size
+    v_size = q_size
 
     def rate_matrix(self, q: Any) -> Any:
         """N with `dq/dt = N v`."""

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.environment import Environment
@@ -136,7 +136,7 @@ def _joints(flat: RobotSpec) -> Sheet:
     rows = []
     for name, joint in flat.joints.items():
         axes = [_written(getattr(joint, key)) for key in ("axis", "axis1", "axis2") if hasattr(joint, key)]
-        place = "" if _is_zero(joint.position) else _written(joint.position)
+        place = "" if all(entry == 0 for entry in joint.position) else _written(joint.position)
         rows.append((name, joint.type, joint.parent, joint.child, ", ".join(axes), place))
     return Sheet("joints", ("name", "type", "parent", "child", "axis", "position"), shorten(rows))
 
@@ -156,17 +156,14 @@ def _tendons(flat: RobotSpec) -> Sheet:
     return Sheet("tendons", ("name", "type", "through", ""), shorten(rows))
 
 
-def _is_zero(values: tuple[Any, ...]) -> bool:
-    return all(isinstance(value, (int, float)) and value == 0 for value in values)
-
-
 def _coordinates(coordinates: list[CoordinateEntry]) -> Sheet:
     rows = []
     for entry in coordinates:
         coordinate = entry.coordinate
         shown = to_data(coordinate, RobotSpec)
         given = shown if isinstance(shown, dict) else {}
-        kind = "rotation" if isinstance(coordinate, Orientation) else _kind(coordinate)
+        kind = "length" if isinstance(coordinate, LengthCoordinate) else "angle"
+        kind = "rotation" if isinstance(coordinate, Orientation) else kind
         start = given.pop("initial", 0 if kind != "rotation" else "none")
         rate = given.pop("rate", 0)
         given.pop("name", None)
@@ -186,10 +183,6 @@ def _rod_coordinates(coordinates: list[RodCoordinate]) -> Sheet:
         unit = "rotation" if entries[0].is_rotation else entries[0].unit
         rows.append((name, rod, str(len(entries)), unit))
     return Sheet("coordinates of rods", ("name", "rod", "how many", "unit"), tuple(rows))
-
-
-def _kind(coordinate: Coordinate) -> str:
-    return "length" if "Length" in type(coordinate).__name__ else "angle"
 
 
 def _others(flat: RobotSpec, collection: str) -> Sheet:

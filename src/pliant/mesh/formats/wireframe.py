@@ -9,6 +9,8 @@ import scipy
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from pliant.language.source import FileProblem
+
 MAX_NODES = 200_000
 MAX_EDGES = 600_000
 DEFAULT_TOLERANCE = 1e-6
@@ -19,12 +21,8 @@ CROWDED = 50
 """Neighbours within the tolerance that the average point may have before the tolerance is refused."""
 
 
-class MeshProblem(ValueError):
+class MeshProblem(FileProblem):
     """A mesh file that cannot be used; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)
