@@ -28,6 +28,9 @@ class State:
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
 
+    def __getitem__(self, index: int) -> np.ndarray:
+        return (self.q, self.v)[index]
+
 
 class HasState(Protocol):
     """What has a state: an Equilibrium, a point of a path."""
