@@ -44,7 +44,7 @@ KERNEL_FLAGS = (*FLAGS[:1], "-O2", *FLAGS[2:])
 LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", *FLAGS[2:])
 """Long straight-line code takes -O2 up to six times as long to compile as -O1."""
 
-LARGE_KERNEL = 20000
+LARGE_KERNEL = 8000
 """Instructions from which a kernel counts as large; those of the kinds that ship are smaller."""
 
 AT_ONCE = 2
