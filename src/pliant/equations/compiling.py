@@ -45,7 +45,7 @@ LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", *FLAGS[2:])
 """Long straight-line code takes -O2 up to six times as long to compile as -O1."""
 
 LARGE_KERNEL = 8000
-"""Instructions from which a kernel counts as large; those of the kinds that ship are smaller."""
+"""Instructions from which a kernel counts as large."""
 
 AT_ONCE = 2
 """Libraries that one job compiles at a time."""
@@ -244,6 +244,8 @@ def _compile(compiler: Sequence[str], source: Source, library: Path, lock: Path)
         flags = [*source.flags, *_level_flags(compiler, source.level), *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder, lock)
+        if code < 0:  # not refused, but ended: somebody may try again
+            raise InterruptedError(f"the compiler was ended by signal {-code}")
         if code:
             raise CompileError(f"{shlex.join(compiler)} could not compile {source.name}:\n{said[:2000]}")
         checksum = folder / "library.sum"
