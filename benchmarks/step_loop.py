@@ -14,7 +14,7 @@ import os
 import time
 
 from pliant import ExplicitRungeKutta, GeneralizedAlpha, SemiImplicit, derive, load, simulate
-from pliant.equations.layout import Status
+from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 
 CASES = (

@@ -194,8 +194,10 @@ class Binding:
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
         w = self.program.workspace(self)
-        check(w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address))
-        return w.result.array.copy(), w.multipliers.copy()
+        status = w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address)
+        if status:
+            check(status)
+        return w.result.array.copy(), w.multipliers.copy() if self.m else w.multipliers
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""

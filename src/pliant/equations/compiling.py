@@ -109,7 +109,8 @@ def _level_flags(compiler: Sequence[str], level: str) -> list[str]:
     has_fused = level != "x86-64"
     if _is_zig(compiler):
         return [f"-mcpu={level.replace('-', '_')}{'-fma' if has_fused else ''}"]
-    return [f"-march={level}", *(["-mno-fma"] if has_fused else [])]
+    # tuned for wide loads and stores, which generic tuning splits
+    return [f"-march={level}", *(["-mno-fma", "-mtune=znver2"] if has_fused else [])]
 
 
 # -- libraries --------------------------------------------------------------------------------------------------------------
@@ -135,8 +136,7 @@ class Source:
         parts = (
             sysconfig.get_platform(),
             " ".join(_chosen()[1:]),
-            " ".join(self.flags),
-            self.level,
+            " ".join([*self.flags, *_level_flags(("cc",), self.level)]),
             " ".join(self.main),
         )
         for part in (*parts, *(f"{name}\0{self.files[name]}" for name in sorted(self.files))):
