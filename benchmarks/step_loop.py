@@ -32,7 +32,7 @@ def measure(robot: str, method: object, until: float) -> dict[str, object]:
     inside = 0.0
     plain = TimeLoop.advance
 
-    def timed(self: TimeLoop, max_steps: int) -> Status:
+    def timed(self: TimeLoop, max_steps: int) -> RuntimeStatus:
         nonlocal inside
         start = time.perf_counter()
         status = plain(self, max_steps)
