@@ -3,7 +3,7 @@
     python benchmarks/chain.py              a table
     python benchmarks/chain.py --json       one JSON object
 
-Both engines are called from Python, once per evaluation, with numpy arrays that are already there, and the times
+Both libraries are called from Python, once per evaluation, with numpy arrays that are already there, and the times
 include that call (it is also given alone, as the time for a chain of one joint). Ours returns new arrays each time;
 Pinocchio writes into its `data`, and for derivatives leaves the results there. Both are called in turns, several rounds
 each, and the fastest round counts, because other work on the machine only ever adds time. Of Pinocchio's two versions

@@ -19,7 +19,7 @@
 enum { POSITION = 0, VELOCITY = 3, DIRECTION = 6, SPAN = 9 };
 _Static_assert(SPAN + 1 == PL_ROUTE_POINT, "ten numbers per point");
 
-static const double SMALLEST_SQUARE = 1e-24; /* as in interaction/route.py */
+static const double SMALLEST_SQUARE = 1e-24; /* as in formula/route.py */
 
 typedef struct law {
   double length, rate, tension, scalars[3];
