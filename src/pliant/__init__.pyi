@@ -29,6 +29,7 @@ from .solve.statics.continuation import continuation as continuation
 from .solve.statics.equilibrium import equilibria as equilibria
 from .solve.statics.equilibrium import equilibrium as equilibrium
 from .solve.statics.path import Path as Path
+from .solve.status import AnalysisFailed as AnalysisFailed
 from .solve.status import Status as Status
 from .solve.track import Track as Track
 from .spec.derive import derive as derive

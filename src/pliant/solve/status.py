@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 
 class Status(StrEnum):
@@ -16,3 +17,17 @@ class Status(StrEnum):
     """It ended early, for a reason that the message gives; what was computed is there."""
     FAILED = "failed"
     """It could not go on; the message says what to do."""
+
+
+class AnalysisFailed(RuntimeError):
+    """An analysis could not be done, or not to its end; `result` holds what was computed.
+
+    Analyses return it instead of raising with `on_failure="return"`.
+    """
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.result)
