@@ -66,7 +66,7 @@ VIEW = "R p V A S K C M Jval phi phi_rate gamma multipliers rhs input signal sig
 
 RUN_HEAD = (
     ("int", "method fixed"),  # fixed: equal steps of at most `h` between stops, no error control
-    ("double", "t h h_min h_max rtol atol"),
+    ("double", "t h h_max rtol atol"),
     ("double", "pause"),  # return to the caller on reaching this time, which is one of the stops
     ("double", "projection_tolerance"),
     ("double", "alpha_m alpha_f beta gamma"),  # generalized-alpha; Newmark is alpha_m = alpha_f = 0

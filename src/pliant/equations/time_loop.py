@@ -56,12 +56,11 @@ class TimeLoop:
         rtol: float,
         atol: float,
         max_step: float,
-        min_step: float,
     ) -> None:
         """Set the start, the times a step must end on, and the times to sample [s]."""
         head = self._head
         head.t, head.fixed, head.h = t, int(fixed), step or 0.0
-        head.rtol, head.atol, head.h_max, head.h_min = rtol, atol, max_step, min_step
+        head.rtol, head.atol, head.h_max = rtol, atol, max_step
         self.q[:], self.v[:] = q, v
         self._stops = np.ascontiguousarray(stops, dtype=float)
         self._samples = np.ascontiguousarray(samples, dtype=float)

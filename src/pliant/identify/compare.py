@@ -20,7 +20,7 @@ from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import with_rod_model
 
 # A recording is compared to a fraction of a millimetre: tighter steps move the tip of the bundled arm by some micrometres.
-DEFAULT_METHOD = Rosenbrock(rtol=1e-3, atol=1e-4)
+DEFAULT_METHOD = Rosenbrock()
 
 
 @dataclass(frozen=True)

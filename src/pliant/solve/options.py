@@ -101,16 +101,16 @@ class SimulateOptions(Options):
     """End of the simulation [s]."""
     begin: Time = 0
     """Time at which it begins [s]."""
-    start: Given = "initial"
-    """State at the start: `initial`, `equilibrium`, or coordinates and rates by name."""
+    start: Given | None = None
+    """State at the start: `initial`, `equilibrium`, or coordinates and rates by name; otherwise the model's `start`."""
     method: Literal["explicit", "implicit", "generalized_alpha", "newmark", "semi_implicit"] | None = None
     """Integrator: explicit, implicit, generalized_alpha, newmark or semi_implicit; otherwise chosen to suit the model."""
     step: Time | None = None
     """Fixed time step [s]; without it the step is adapted to the tolerances."""
     rtol: Number | None = None
-    """Relative tolerance of an adaptive method [-]; otherwise 1e-6."""
+    """Error per step relative to the motion of the frames [-]; otherwise 1e-6 of explicit and 1e-3 of implicit methods."""
     atol: Number | None = None
-    """Absolute tolerance of an adaptive method, in SI units of the coordinates; otherwise a hundredth of `rtol`."""
+    """Error per step below which the size of the motion does not count [m and rad]; otherwise a millionth of `rtol`."""
     save_every: Time | None = None
     """Time between saved states [s]; otherwise 200 intervals."""
     save_at: Annotated[tuple[Time, ...], OneOrList()] | None = None

@@ -77,6 +77,8 @@ class RobotSpec(Part):
     """How input parameters vary in time, by parameter."""
     outputs: dict[Name, Output] = Field(default_factory=dict)
     """Named quantities to record."""
+    start: Literal["initial", "equilibrium"] = "initial"
+    """Where motions start: with the initial values, or at the rest that is found from them."""
     control: dict[Name, Control] = Field(default_factory=dict)
     """Controllers by name, which simulations run at their sample times."""
     analyses: tuple[Analysis, ...] = ()

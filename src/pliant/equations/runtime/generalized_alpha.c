@@ -128,18 +128,6 @@ static void constrained_error(pl_run *r, double h, double *errors, double *raw) 
   }
 }
 
-static double error_norm(const pl_run *r, const double *errors, double *scale) {
-  const int nv = r->w->T->nv;
-  double sum = 0;
-  pl_increment_scale(r, scale);
-  for (int i = 0; i < nv; ++i) {
-    const double x = errors[i] / (r->atol + r->rtol * scale[i]);
-    const double y = errors[nv + i] / (r->atol + r->rtol * fmax(fabs(r->v[i]), fabs(r->v1[i])));
-    sum += x * x + y * y;
-  }
-  return sqrt(sum / (2 * nv));
-}
-
 /* Work of a step against what is out of balance at the state evaluated last: of its displacements y against forces (the
  * residual) and of its multipliers against constraints. Where equations are those of a minimum it grows along the step from
  * below zero. */
@@ -281,7 +269,10 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     if (status) return status;
     if (!r->fixed) constrained_error(r, h, errors, unit);
   }
-  if (!r->fixed) *error = error_norm(r, errors, unit);
+  if (!r->fixed) {
+    for (int i = 0; i < nv; ++i) errors[nv + i] *= PL_RATES_COUNT;
+    *error = pl_motion_error(r, h, errors, errors + nv);
+  }
   for (int i = 0; i < nv; ++i) {
     const double before = r->a[i] + h * r->lead[i];
     const double after = ((1 - af) * r->a1[i] + af * r->a[i] - am * before) / (1 - am);

@@ -9,6 +9,7 @@
 #include "blocks.h"
 
 #define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
+#define LEAST_STEP 1e-18 /* [s] no step is shorter */
 #define CALM_STEPS 16  /* steps after which a longer one is tried again */
 
 typedef struct {
@@ -30,7 +31,7 @@ static void place_method(pl_run *r, pl_memory *m) {
   switch (r->method) {
     case PL_EXPLICIT:
       x->runge_kutta.k = pl_doubles(m, 7 * n), x->runge_kutta.x = pl_doubles(m, n);
-      x->runge_kutta.scale = pl_doubles(m, n);
+      x->runge_kutta.error = pl_doubles(m, nv + nv);
       break;
     case PL_SEMI_IMPLICIT:
       x->semi_implicit.x = pl_doubles(m, nv), x->semi_implicit.rate = pl_doubles(m, rows);
@@ -56,9 +57,9 @@ static void place(pl_run *r, pl_memory *m) {
   const pl_tables *T = r->w->T;
   pl_run_memory *x = &r->memory;
   const size_t nq = T->nq, nv = T->nv, rows = T->m, signals = T->n_signal;
-  double **states[] = {&r->q, &r->q1, &x->first.q, &x->middle.q};
+  double **states[] = {&r->q, &r->q1, &x->middle.q};
   double **rates[] = {&r->v,          &r->a,      &r->lead,   &r->v1,     &r->a1,       &r->lead1,   &r->a_before,
-                      &x->first.scale, &x->first.x, &x->first.v, &x->first.a, &x->middle.v, &x->middle.a};
+                      &x->middle.v, &x->middle.a};
   double **between[] = {&x->between.d0, &x->between.d1, &x->between.dd0, &x->between.dd1, &x->between.qd, &x->between.qdd};
   for (size_t i = 0; i < sizeof states / sizeof *states; ++i) *states[i] = pl_doubles(m, nq);
   for (size_t i = 0; i < sizeof rates / sizeof *rates; ++i) *rates[i] = pl_doubles(m, nv);
@@ -67,6 +68,8 @@ static void place(pl_run *r, pl_memory *m) {
   r->work = pl_doubles(m, 2), r->work1 = pl_doubles(m, 2);
   x->left.value = pl_doubles(m, signals), x->left.rate = pl_doubles(m, signals);
   x->left.acceleration = pl_doubles(m, signals);
+  x->extent.p = pl_doubles(m, 3 * T->n_node), x->extent.R = pl_doubles(m, 9 * T->n_node);
+  x->extent.V = pl_doubles(m, 6 * T->n_node);
   place_method(r, m);
 }
 
@@ -129,13 +132,6 @@ void pl_power(pl_run *r, double t, const double *q, const double *v, const doubl
   pl_power_here(r, lambda, out);
 }
 
-void pl_increment_scale(const pl_run *r, double *scale) {
-  const pl_tables *T = r->w->T;
-  for (int i = 0; i < T->nv; ++i) scale[i] = 1;
-  for (int i = 0; i < T->n_plain; ++i)
-    scale[T->plain_v[i]] = fmax(fabs(r->q[T->plain_q[i]]), fabs(r->q1[T->plain_q[i]]));
-}
-
 /* B(x) v = v + x x v / 2 + c x x (x x v), c = (1 - a/2 cot(a/2)) / a^2 with the angle a = |x| */
 void pl_increment_rate(const pl_tables *T, const double *x, const double *v, double *out) {
   memcpy(out, v, T->nv * sizeof(double));
@@ -195,39 +191,20 @@ static int refresh(pl_run *r) {
   return pl_check_finite(r, r->a);
 }
 
-static double norm(const pl_run *r, const double *x, const double *y, const double *y0) {
-  const pl_tables *T = r->w->T;
-  const double *scale = r->memory.first.scale;
-  double sum = 0;
-  for (int i = 0; i < T->nv; ++i) {
-    const double a = x[i] / (r->atol + r->rtol * scale[i]);
-    const double b = (y[i] - (y0 ? y0[i] : 0)) / (r->atol + r->rtol * fabs(r->v[i]));
-    sum += a * a + b * b;
-  }
-  return sqrt(sum / (2 * T->nv));
-}
-
-/* A first step from the sizes of the state and of its first two derivatives (Hairer, Norsett and Wanner, Solving ODEs I,
- * section II.4). */
+/* A first step: a hundredth of the time in which the robot, as it moves and accelerates at the start, goes as far as it is large;
+ * of the time in which its rates change where it has no size. Error control does the rest. */
 static double first_step(pl_run *r) {
-  const pl_tables *T = r->w->T;
-  const int nv = T->nv;
-  double *scale = r->memory.first.scale, *x = r->memory.first.x, *q = r->memory.first.q, *v = r->memory.first.v;
-  double *a = r->memory.first.a;
-  memcpy(r->q1, r->q, T->nq * sizeof(double));
-  pl_increment_scale(r, scale);
-  const double d0 = norm(r, scale, r->v, 0), d1 = norm(r, r->v, r->a, 0);
-  const double span = r->stop[r->next_stop] - r->t;
-  const double guess = fmin(span, d0 < 1e-5 || d1 < 1e-5 ? 1e-6 : 0.01 * d0 / d1);
-  for (int i = 0; i < nv; ++i) x[i] = guess * r->v[i], v[i] = r->v[i] + guess * r->a[i];
-  pl_increment(T, r->q, x, q);
-  r->t_cap = r->t + 0.999 * span;
-  if (pl_next_forward(r->w, pl_time(r, r->t + guess), q, v, a) || pl_check_finite(r, a)) return guess;
-  for (int i = 0; i < nv; ++i) x[i] = guess * r->a[i];
-  const double d2 = norm(r, x, a, r->a) / guess, largest = fmax(d1, d2);
-  const double second = largest <= 1e-15 ? fmax(1e-6, 1e-3 * guess)
-                                         : pow(0.01 / largest, 1.0 / METHODS[r->method].exponent);
-  return fmin(100 * guess, second);
+  const double span = r->stop[r->next_stop] - r->t, size = r->extent.size;
+  double speed, spin, acceleration, angular;
+  pl_largest_motion(r, r->v, &speed, &spin);
+  pl_largest_motion(r, r->a, &acceleration, &angular);
+  double time = INFINITY;
+  if (size > 0 && speed > 0) time = fmin(time, size / speed);
+  if (size > 0 && acceleration > 0) time = fmin(time, sqrt(size / acceleration));
+  if (spin > 0) time = fmin(time, 1 / spin);
+  if (angular > 0) time = fmin(time, sqrt(1 / angular));
+  if (size == 0 && speed > 0 && acceleration > 0) time = fmin(time, speed / acceleration);
+  return fmin(0.01 * time, 0.01 * span);
 }
 
 /* Accelerations at the start, a first guess of the step, samples at the start. May be called again between advances after
@@ -238,6 +215,7 @@ int pl_run_start(pl_run *r) {
   if (status) return status;
   r->previous_error = 1;
   if (!r->fixed) {
+    if (!r->steps) pl_extent_begin(r);
     if (!(r->h > 0) && r->next_stop < r->n_stop && r->stop[r->next_stop] > r->t) r->h = first_step(r);
     r->h = fmin(r->h, r->h_max);
   }
@@ -386,6 +364,7 @@ static void accept(pl_run *r, double h, double t) {
     r->power[k] = r->power1[k], r->power1[k] = old;
   }
   r->h_before = r->h_last = h;
+  r->extent = r->extent1;
   r->t = t;
   r->steps++;
 }
@@ -424,7 +403,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
         continue;
       }
       r->h = h * (status ? 0.25 : fmax(0.2, 0.9 * pow(error, -1.0 / exponent)));
-      if (r->h < fmax(r->h_min, 16 * DBL_EPSILON * (fabs(r->t) + left))) return status ? status : PL_STEP_TOO_SMALL;
+      if (r->h < fmax(LEAST_STEP, 16 * DBL_EPSILON * fabs(r->t))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
     }
     const int more_stops = r->next_stop + 1 < r->n_stop;

@@ -16,13 +16,19 @@ typedef struct pl_secant {
   void *block;
 } pl_secant;
 
+/* How far the motion of a run has gone: size of the robot at the start [m], largest displacement [m], turn [rad], speed and
+ * spin of any frame since. */
+typedef struct pl_extent {
+  double size, way, turn, speed, spin;
+} pl_extent;
+
 /* Arrays of a run beside its state. */
 typedef struct pl_run_memory {
-  struct { double *scale, *x, *q, *v, *a; } first;                  /* first_step */
   struct { double *value, *rate, *acceleration; } left;             /* signals before a jump */
   struct { double *d0, *d1, *dd0, *dd1, *qd, *qdd; } between;       /* pl_interpolate: derivatives of q at both ends */
   struct { double *q, *v, *a, *multipliers; } middle;               /* add_work */
-  struct { double *k, *x, *scale; } runge_kutta;                    /* seven stages; (q, v); scale of the error */
+  struct { double *p, *R, *V; } extent;                             /* places of all nodes at the start; twists */
+  struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
   struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual; } alpha;
   struct {
@@ -53,6 +59,7 @@ typedef struct pl_run {
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
   pl_secant *secant;        /* null unless the method keeps factors */
+  pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
   long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
   pl_run_memory memory;
   void *block;              /* holds all arrays */
@@ -81,6 +88,17 @@ void pl_secant_add(pl_secant *, const double *step);
 /* A step found with the old factors, made better by the steps taken with them so far. */
 void pl_secant_improve(const pl_secant *, double *step);
 
+/* motion_error.c */
+/* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
+#define PL_RATES_COUNT 0.1
+/* The motion begins in the configuration evaluated last. */
+void pl_extent_begin(pl_run *);
+/* Largest rate of displacement [m/s] and of turning [rad/s] of any frame for the rates x (nv), in the configuration evaluated last. */
+void pl_largest_motion(pl_run *, const double *x, double *moving, double *turning);
+/* Error of a step relative to the tolerances (accept when <= 1), for errors of its increment (nv) and of its rates (nv). The
+ * workspace has evaluated the candidate, or a state next to it, last. */
+double pl_motion_error(pl_run *, double h, const double *increment, const double *rates);
+
 /* sensitivity.c */
 int pl_run_follow(pl_run *, int n, const double *constants, const double *parameters, const double *span, double *X,
                   double *V, double *sample_X, double *sample_V);
@@ -106,8 +124,6 @@ int pl_check_finite(pl_run *, const double *v);
 void pl_power_here(const pl_run *, const double *lambda, double *out);
 /* The same in any state. */
 void pl_power(pl_run *, double t, const double *q, const double *v, const double *lambda, double *out);
-/* Size that the error of each increment is measured against: |q| for plain coordinates, 1 rad for rotations. */
-void pl_increment_scale(const pl_run *, double *scale);
 /* y = B(x) v: rate of the increment coordinates x, the inverse of exp's tangent on rotations. */
 void pl_increment_rate(const pl_tables *, const double *x, const double *v, double *y);
 /* kkt += (cM M + cC C) (B - 1) on the columns of rotations; `blocks` holds B - 1, 3x3 column-major each. */

@@ -140,7 +140,7 @@ class EventMonitor:
                 trial.configure(
                     t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
                     fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
-                    max_step=t - t0, min_step=0.0,
+                    max_step=t - t0,
                 )  # fmt: skip
                 trial.start()
                 trial.advance(100000)

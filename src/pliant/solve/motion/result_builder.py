@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
+from pliant.solve.motion.remarks import energy_remarks
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
@@ -16,12 +17,17 @@ from pliant.solve.versions import versions
 
 def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
-    method: str, notes: tuple[str, ...],
+    method: str, notes: tuple[str, ...], energy_cure: str = "",
 ) -> Result:  # fmt: skip
-    """The result of a run from its saved states; `history`: the bindings that were in force, in order of time."""
+    """The result of a run from its saved states; `history`: the bindings that were in force, in order of time.
+
+    energy_cure: what to advise where the energy balance is open; empty where others than the equations have changed states.
+    """
     derived = derive_quantities(eqs, motion, history)
     notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
     notes = (*notes, *turn_limit_warnings(eqs.model, history[0].bound, motion.q))
+    if energy_cure and len(history) == 1:
+        notes = (*notes, *energy_remarks(derived.energies, energy_cure))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,

@@ -25,6 +25,7 @@ from pliant.solve.motion.method_choice import choose_method
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.prescribed_positions import prescribed_positions
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
+from pliant.solve.motion.remarks import start_remarks
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
@@ -37,9 +38,6 @@ from pliant.solve.status import Status
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
-
-DEFAULT_TOLERANCE = 1e-6
-"""Relative tolerance of a method that is chosen for the caller."""
 
 
 class Progress(Protocol):
@@ -54,7 +52,7 @@ def simulate(
     until: float = 1.0,
     *,
     begin: float = 0.0,
-    start: Start = "initial",
+    start: Start = None,
     method: Method | str | None = None,
     step: float | None = None,
     rtol: float | None = None,
@@ -74,11 +72,12 @@ def simulate(
 ) -> Result:
     """Simulate from `begin` to `until` [s].
 
-    start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
+    start: the model's own when None; "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
         positions at rest.
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
     step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
-    rtol, atol: tolerances of a method that is given by name or chosen (1e-6, and a hundredth of rtol, when None).
+    rtol, atol: tolerances of a method that is given by name or chosen; when None, 1e-6 of explicit and 1e-3 of implicit methods,
+        and a millionth of rtol.
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
@@ -96,10 +95,10 @@ def simulate(
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
-    tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
+    tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
     times = save_times(begin, end, save_every, save_at)
     given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
-    state = state_at(eqs, start, begin, where="start")
+    state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
     series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
     made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
     if controllers is None or controllers is True:
@@ -116,7 +115,7 @@ def simulate(
                 "leave out the method and its step; rtol and atol are used",
             )
         return simulate_reduced(
-            eqs, made, begin, end, times, independent, ExplicitRungeKutta(rtol=tolerance, atol=atol), progress
+            eqs, made, begin, end, times, independent, ExplicitRungeKutta(**tolerances), progress
         )
     if independent is not None:
         raise ArgumentError(
@@ -124,7 +123,7 @@ def simulate(
         )
     notes = list(made.messages)
     if given is None:
-        integrator, why = choose_method(made.bound, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
+        integrator, why = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
     else:
         integrator, why = given, "chosen by the caller"
     exact = save_at is not None and not save_between
@@ -163,6 +162,8 @@ class Job:
     notes: list[str]
     why: str = ""
     history: list[ActiveBinding] = field(default_factory=list)
+    acted_on: bool = False
+    """Whether events or mid-step functions may change states and values."""
     prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
 
@@ -172,10 +173,12 @@ class Job:
         if self.prepare is not None:
             self.prepare(run)
         self.history = [ActiveBinding(self.begin, self.bound)]
+        self.acted_on = watcher.active
         begin = time.perf_counter()
         stopped = failed = ""
         loop.act(self, run)
         status = run.start()
+        self.notes += start_remarks(self.bound, self.begin, run.q, run.v, run.a)
         saver = _Saver(self, run)
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
@@ -231,7 +234,6 @@ class Job:
         run.configure(
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
             rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
-            min_step=1e-14 * max(1.0, abs(self.end)),
         )  # fmt: skip
 
     def rebind(self, run: TimeLoop, inputs: InputValues, parameters: Values) -> None:
@@ -262,7 +264,8 @@ class Job:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.why})"
-        return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found))
+        cure = "" if self.acted_on else "a smaller step" if self.method.fixed else "a smaller rtol"
+        return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found), cure)
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:

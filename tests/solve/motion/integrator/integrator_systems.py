@@ -90,6 +90,11 @@ world: {gravity: [0, 0, 0]}
 bodies: {m: {mass: 2}}
 joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: "=if(t > 0.35 s, 3 N, 0 N)"}}}
 """,
+    "spike": """
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 2}}
+joints: {slide: {type: prismatic, axis: x, child: m, displacement: {input: "=1 N*s^2/(0.35 s - t)^2"}}}
+""",
     "held": """
 parameters: {u: {value: 0 N, input: true}}
 world: {gravity: [0, 0, 0]}
@@ -183,7 +188,6 @@ def prepare(
     *,
     samples: Any = None,
     stops: tuple[float, ...] = (),
-    min_step: float = 0.0,
 ) -> TimeLoop:
     """A run from 0 to `until`, configured but not started."""
     run = make_run(system.binding, method)
@@ -191,7 +195,6 @@ def prepare(
         t=0.0, q=system.q, v=system.v, stops=np.array([*stops, until]),
         samples=np.array([until] if samples is None else samples), step=method.step, fixed=method.fixed,
         rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(until),
-        min_step=min_step,
     )  # fmt: skip
     return run
 

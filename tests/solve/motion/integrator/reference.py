@@ -71,6 +71,8 @@ class Reference:
         power = self.power(0.0, q, v, multipliers)
         self.state = State(0.0, q, v, a, multipliers, np.zeros(2), power, np.zeros(self.nv))
         self.before: State | None = None
+        self.start, self.extent = binding.node_poses(q), np.zeros(4)
+        """Poses of all nodes at the start; largest displacement, turn, speed and spin of any of them since."""
 
     def step(self, h: float) -> float:
         """One step of size h [s]; returns the estimated error over the tolerance."""
@@ -99,10 +101,9 @@ class Reference:
             k_q.append(self.group.rates(q, v))
             k_v.append(a)
             k_work.append(self.power(t, q, v, multipliers))
-        scale = np.maximum(np.abs(s.q), np.abs(q))
-        scale[self.group.rotation_q] = 1
-        weights = DORMAND_PRINCE[6] - ORDER_4
-        error = self._norm(h * weights @ np.array(k_q), scale, h * weights @ np.array(k_v), s.v, v)
+        weights = h * (DORMAND_PRINCE[6] - ORDER_4)
+        e_q = self.group.motion(q, weights @ np.array(k_q), 0 * q)[0]
+        error = 4 * self._motion_error(h, e_q, weights @ np.array(k_v), q, v)
         q, v = self.binding.project(t, self.binding.increment(q, np.zeros(self.nv)), v)
         a, multipliers = self.binding.forward(t, q, v)
         work = s.work + h * DORMAND_PRINCE[6] @ np.array(k_work)
@@ -137,8 +138,15 @@ class Reference:
             stages[i] = np.linalg.solve(matrix, right + mass * (RODASP_G[i] @ stages) / h)
         end = y + stages[5]
         q, v = b.increment(s.q, end[:n]), end[n : 2 * n]
-        scale = self._scale(s.q, q)
-        error = self._norm(stages[5, :n], scale, stages[5, n : 2 * n], s.v, v)
+        # rates of what is stiff count for the way they lead: twice through the matrix for x and y, z and v eliminated
+        r, M = 4 / h, at.mass.toarray()
+        S = r * identity + 0.5 * self._hat(s.v)
+        seen = np.block([[(r * M + at.damping.toarray()) @ S + at.stiffness.toarray(), -J.T],
+                         [(r * J + c_v) @ S + c_q, np.zeros((m, m))]])  # fmt: skip
+        rates = stages[5, n : 2 * n]
+        for _ in range(2):
+            rates = np.linalg.solve(seen, np.concatenate([r * r * M @ rates, np.zeros(m)]))[:n]
+        error = self._motion_error(h, stages[5, :n], 0.1 * rates, q, v)
         q, v = b.project(s.t + h, q, v)
         return self._with_work(s, h, q, v, end[2 * n : 3 * n], end[3 * n :]), error
 
@@ -192,7 +200,7 @@ class Reference:
             errors = [
                 e + (projector @ np.concatenate([np.zeros(n), J @ r]))[:n] for e, r in zip(errors, raw, strict=True)
             ]
-        error = self._norm(errors[0], self._scale(s.q, q), errors[1], s.v, v)
+        error = self._motion_error(h, errors[0], 0.1 * errors[1], q, v)
         return replace(self._with_work(s, h, q, v, a, multipliers), lead=(averaged(a) - a) / h), error
 
     def _differences(
@@ -292,17 +300,27 @@ class Reference:
             out[np.ix_(rows, rows)] += 0.5 * hat + third * hat @ hat
         return out
 
-    def _scale(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """What errors of increments are measured against: |q| of plain coordinates, 1 rad of rotations."""
-        out = np.ones(self.nv)
-        plain = self.group.plain_q
-        out[self.group.plain_v] = np.maximum(np.abs(q0[plain]), np.abs(q1[plain]))
-        return out
+    def _frames(self, q: np.ndarray, x: np.ndarray) -> tuple[float, float]:
+        """Largest displacement and turn of any node for small increments x, or their rates."""
+        twists, places = self.binding.node_twists(q, x)[1:], self.binding.node_poses(q)[1][1:]
+        moves = twists[:, :3] + np.cross(twists[:, 3:], places)
+        return np.linalg.norm(moves, axis=1).max(), np.linalg.norm(twists[:, 3:], axis=1).max()
 
-    def _norm(self, e_q: np.ndarray, scale: np.ndarray, e_v: np.ndarray, v0: np.ndarray, v1: np.ndarray) -> float:
+    def _motion_error(self, h: float, e_q: np.ndarray, e_v: np.ndarray, q: np.ndarray, v: np.ndarray) -> float:
+        """Errors of increments and rates as motions of frames, over the tolerances and the size of the motion so far."""
         rtol, atol = self.method.relative_tolerance, self.method.absolute_tolerance
-        x, y = e_q / (atol + rtol * scale), e_v / (atol + rtol * np.maximum(np.abs(v0), np.abs(v1)))
-        return float(np.sqrt(np.mean(np.concatenate([x, y]) ** 2)))
+        rotations, places = (x[1:] for x in self.binding.node_poses(q))
+        start_rotations, start_places = (x[1:] for x in self.start)
+        way = np.linalg.norm(places - start_places, axis=1).max()
+        turn = np.linalg.norm((rotations - start_rotations).reshape(len(rotations), -1), axis=1).max() / np.sqrt(2)
+        self.extent = np.maximum(self.extent, [way, turn, *self._frames(q, v)])
+        way, turn, speed, spin = self.extent
+        size = max(np.linalg.norm(np.ptp(start_places, axis=0)), way)
+        inverse = 1 / size if size > 0 else 0.0
+        least = np.array([1e-5 * size, 1e-5])
+        far = rtol * np.maximum([max(way, size * turn), max(turn, way * inverse)], least)
+        fast = rtol * np.array([max(speed, size * spin), max(spin, speed * inverse)]) + rtol * least / h
+        return float(max(np.max(self._frames(q, e_q) / (atol + far)), np.max(self._frames(q, e_v) / (atol / h + fast))))
 
 
 def assert_newmark_steps(

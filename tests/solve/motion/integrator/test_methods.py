@@ -91,7 +91,8 @@ def test_methods_are_values():
 
 def test_tolerances_and_largest_step_have_defaults():
     method = ExplicitRungeKutta()
-    assert (method.relative_tolerance, method.absolute_tolerance) == (1e-6, 1e-8)
+    assert (method.relative_tolerance, method.absolute_tolerance) == pytest.approx((1e-6, 1e-12))
+    assert Rosenbrock().relative_tolerance == GeneralizedAlpha().relative_tolerance == 1e-3
     assert not method.fixed
     assert method.largest_step(10.0) == pytest.approx(0.2)
     assert ExplicitRungeKutta(max_step=3.0).largest_step(10.0) == 3.0

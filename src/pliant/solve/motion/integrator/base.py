@@ -15,6 +15,11 @@ LEAST_STEPS = 50
 MOST_STEPS = 100_000_000
 
 
+def _absolute(rtol: float) -> float:
+    """Absolute tolerance [m and rad] where none is given: what is so small is round-off, or nothing that anybody looks at."""
+    return max(1e-6 * rtol, 1e-14)
+
+
 class Method(ABC):
     """An integration method. Final classes are frozen dataclasses of options.
 
@@ -37,13 +42,13 @@ class Method(ABC):
 
     @property
     def relative_tolerance(self) -> float:
-        """Error per step relative to the size of positions and rates [-]."""
+        """Error per step relative to the size of the motion [-]."""
         return 1e-6
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step below which size does not count, in SI units of positions and rates."""
-        return self.relative_tolerance / 100
+        """Error per step below which size does not count [m and rad]."""
+        return _absolute(self.relative_tolerance)
 
     @property
     def most_steps(self) -> float:
@@ -71,8 +76,9 @@ class Adaptive(Method):
     Attributes:
         step: fixed step [s]; the run is cut into equal steps of at most this size, which implicit methods halve for a
             while where Newton's iterations do not converge. None: adaptive.
-        rtol: error per step relative to the size of positions (rotations: 1 rad) and rates [-].
-        atol: error per step below which size does not count, in SI units; a hundredth of rtol when None.
+        rtol: error per step of the places and directions of all frames, and of their rates, relative to the size of the motion so far
+            [-]. Vibrations that move no frame as far as this are not followed.
+        atol: error per step below which size does not count [m and rad]; a millionth of rtol when None.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
         max_steps: an adaptive run is given up where its pace asks for more steps than this; a hundred million when None.
     """
@@ -95,13 +101,13 @@ class Adaptive(Method):
 
     @property
     def relative_tolerance(self) -> float:
-        """Error per step relative to the size of positions and rates [-]."""
+        """Error per step relative to the size of the motion [-]."""
         return self.rtol
 
     @property
     def absolute_tolerance(self) -> float:
-        """Error per step below which size does not count, in SI units of positions and rates."""
-        return self.rtol / 100 if self.atol is None else self.atol
+        """Error per step below which size does not count [m and rad]."""
+        return _absolute(self.rtol) if self.atol is None else self.atol
 
     @property
     def most_steps(self) -> float:

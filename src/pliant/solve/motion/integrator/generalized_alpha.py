@@ -27,6 +27,7 @@ class GeneralizedAlpha(Adaptive):
     """
 
     spectral_radius: float = 0.8
+    rtol: float = 1e-3
 
     name: ClassVar[str] = "generalized_alpha"
     code: ClassVar[int] = 2

@@ -26,6 +26,7 @@ class Newmark(Adaptive):
 
     beta: float = 0.25
     gamma: float = 0.5
+    rtol: float = 1e-3
 
     name: ClassVar[str] = "newmark"
     code: ClassVar[int] = 2

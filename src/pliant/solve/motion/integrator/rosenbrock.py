@@ -21,6 +21,8 @@ class Rosenbrock(Adaptive):
     (1995), method RODASP; Hairer and Wanner, Solving Ordinary Differential Equations II, sections IV.7 and VI.4.
     """
 
+    rtol: float = 1e-3
+
     name: ClassVar[str] = "implicit"
     code: ClassVar[int] = 1
     order: ClassVar[int] = 4

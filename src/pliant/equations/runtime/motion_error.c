@@ -1,0 +1,92 @@
+/* The error of a step as motion of frames: how far off each frame is after the step, in place, direction and rates of both,
+ * relative to the motion of the robot so far.
+ *
+ * Coordinates are a matter of description: the stretch of a steel strip is a coordinate as its bending is, and a step that gets
+ * it wrong by a part in a thousand of its own size moves nothing by as much as an atom. Frames are what is seen. The largest
+ * displacement and speed of any frame since the start are the size of the motion, so that the steps of a small vibration are
+ * those of a large one. */
+#include <math.h>
+#include <string.h>
+
+#include "integrate.h"
+
+#define SMALLEST 1e-5 /* motion, as a share of the robot's size and in rad, that errors are measured against */
+
+/* World twists of all nodes for the rates x, in the configuration evaluated last. */
+static void twists(const pl_work *w, const double *x, double *V) {
+  const pl_tables *T = w->T;
+  memset(V, 0, 6 * sizeof(double));
+  for (int e = 0; e < T->n_elem; ++e) {
+    const double *base = V + 6 * T->elem_base[e], *xe = x + T->elem_v[e];
+    const int k = T->elem_k[e], end = T->elem_node[e] + T->elem_nodes[e];
+    for (int g = T->elem_node[e]; g < end; ++g) {
+      const double *S = w->S + T->node_s[g];
+      double sum[6];
+      memcpy(sum, base, sizeof sum);
+      for (int j = 0; j < k; ++j)
+        for (int i = 0; i < 6; ++i) sum[i] += S[6 * j + i] * xe[j];
+      memcpy(V + 6 * g, sum, sizeof sum);
+    }
+  }
+}
+
+static double length(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+/* Largest rate of displacement of any node in the twists V, and of turning. */
+static void largest(const pl_work *w, const double *V, double *moving, double *turning) {
+  *moving = *turning = 0;
+  for (int g = 1; g < w->T->n_node; ++g) {
+    const double *u = V + 6 * g, *o = u + 3, *p = w->p + 3 * g;
+    const double at[3] = {u[0] + o[1] * p[2] - o[2] * p[1], u[1] + o[2] * p[0] - o[0] * p[2],
+                          u[2] + o[0] * p[1] - o[1] * p[0]};
+    *moving = fmax(*moving, length(at)), *turning = fmax(*turning, length(o));
+  }
+}
+
+void pl_extent_begin(pl_run *r) {
+  const pl_work *w = r->w;
+  const int n = w->T->n_node;
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  memcpy(r->memory.extent.p, w->p, 3 * n * sizeof(double)), memcpy(r->memory.extent.R, w->R, 9 * n * sizeof(double));
+  for (int g = 1; g < n; ++g)
+    for (int i = 0; i < 3; ++i) low[i] = fmin(low[i], w->p[3 * g + i]), high[i] = fmax(high[i], w->p[3 * g + i]);
+  const double box[3] = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+  memset(&r->extent, 0, sizeof r->extent);
+  r->extent.size = n > 1 ? length(box) : 0;
+}
+
+/* The size of the motion, the configuration and rates evaluated last included. */
+static void extend(const pl_run *r, pl_extent *x) {
+  const pl_work *w = r->w;
+  double speed, spin;
+  *x = r->extent;
+  for (int g = 1; g < w->T->n_node; ++g) {
+    const double *p = w->p + 3 * g, *p0 = r->memory.extent.p + 3 * g, *R = w->R + 9 * g, *R0 = r->memory.extent.R + 9 * g;
+    const double way[3] = {p[0] - p0[0], p[1] - p0[1], p[2] - p0[2]};
+    double square = 0;
+    for (int i = 0; i < 9; ++i) square += (R[i] - R0[i]) * (R[i] - R0[i]);
+    x->way = fmax(x->way, length(way)), x->turn = fmax(x->turn, sqrt(0.5 * square));
+  }
+  largest(w, w->V, &speed, &spin);
+  x->speed = fmax(x->speed, speed), x->spin = fmax(x->spin, spin);
+}
+
+void pl_largest_motion(pl_run *r, const double *x, double *moving, double *turning) {
+  twists(r->w, x, r->memory.extent.V);
+  largest(r->w, r->memory.extent.V, moving, turning);
+}
+
+double pl_motion_error(pl_run *r, double h, const double *ex, const double *ev) {
+  double way, turn, speed, spin;
+  pl_extent *x = &r->extent1;
+  extend(r, x);
+  const double size = fmax(x->size, x->way), per_size = size > 0 ? 1 / size : 0;
+  pl_largest_motion(r, ex, &way, &turn);
+  pl_largest_motion(r, ev, &speed, &spin);
+  /* motions far below the robot's size are not worth more accuracy than this */
+  const double far = fmax(fmax(x->way, size * x->turn), SMALLEST * size);
+  const double wide = fmax(fmax(x->turn, per_size * x->way), SMALLEST);
+  const double speeds = (r->atol + r->rtol * SMALLEST * size) / h + r->rtol * fmax(x->speed, size * x->spin);
+  const double spins = (r->atol + r->rtol * SMALLEST) / h + r->rtol * fmax(x->spin, per_size * x->speed);
+  return fmax(fmax(way / (r->atol + r->rtol * far), turn / (r->atol + r->rtol * wide)), fmax(speed / speeds, spin / spins));
+}

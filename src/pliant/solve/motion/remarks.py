@@ -1,0 +1,48 @@
+"""What a person should know about a run before trusting it: a start far from balance, and energy that the method has lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+
+VIOLENT = 1000.0
+"""Acceleration of a frame [m/s^2] from which a start is called out of balance: a hundred times that of gravity."""
+LOST = 0.05
+"""Share of the largest kinetic energy that may be missing from the balance without a word."""
+
+
+def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:
+    """A remark where springs, tendons or loads tear the robot out of its start at rest."""
+    if np.any(v) or not np.all(np.isfinite(a)):
+        return []
+    accelerations = bound.node_accelerations(t, q, v, a)
+    places = bound.node_poses(q)[1]
+    linear = accelerations[:, :3] + np.cross(accelerations[:, 3:], places)
+    fastest = float(np.linalg.norm(linear, axis=1).max(initial=0.0))
+    if fastest < VIOLENT:
+        return []
+    return [
+        f"the start is far from balance: parts of the robot accelerate at {fastest:.2g} m/s^2 at once, and ring after it. "
+        "To begin at rest take start='equilibrium' (--start equilibrium)"
+    ]
+
+
+def energy_remarks(energies: np.ndarray, cure: str) -> list[str]:
+    """A remark where the energy balance of a run is open.
+
+    energies: kinetic, potential, dissipated and supplied [J], a row per state; cure: what would close it.
+    """
+    if len(energies) < 2 or not np.all(np.isfinite(energies)):
+        return []
+    kinetic, potential, dissipated, supplied = energies.T
+    balance = kinetic + potential + dissipated - supplied
+    scale = float(np.max(kinetic, initial=0.0))
+    change = float(balance[-1] - balance[0])
+    if scale <= 0 or abs(change) <= LOST * scale:
+        return []
+    what = "was lost" if change < 0 else "came"
+    return [
+        f"{abs(change) / scale:.0%} of the largest kinetic energy {what} in the steps: vibrations that they are too long for; "
+        f"{cure} shows what they do"
+    ]
