@@ -14,6 +14,7 @@ from pliant.equations.time_loop import TimeLoop
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.method_choice import Choice
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.simulate import Job
@@ -72,8 +73,9 @@ def output_sensitivity(
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 
-    job = Job(eqs, eqs.binding, {}, method, begin, end, save_times(begin, end, None, times), False, None, None, [])
-    job.prepare, job.why = prepare, "with derivatives by parameters"
+    choice = Choice(method, "with derivatives by parameters")
+    job = Job(eqs, eqs.binding, {}, choice, begin, end, save_times(begin, end, None, times), False, None, None, [])
+    job.prepare = prepare
     result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
     values = result[output].values.reshape(len(result.time), -1)
     if result.status != "completed":

@@ -21,7 +21,7 @@ from pliant.model.inputs import TimeSeries
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
-from pliant.solve.motion.method_choice import choose_method
+from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, choose_method
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.prescribed_positions import prescribed_positions
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
@@ -121,15 +121,20 @@ def simulate(
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
-    notes = list(made.messages)
     if given is None:
-        integrator, why = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
+        chosen = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
     else:
-        integrator, why = given, "chosen by the caller"
+        chosen = Choice(given, "chosen by the caller")
     exact = save_at is not None and not save_between
-    job = Job(eqs, made.bound, series, integrator, begin, end, times, exact, progress, out, notes)
-    job.why = why
-    return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
+
+    def attempt(choice: Choice) -> Result:
+        job = Job(eqs, made.bound, series, choice, begin, end, times, exact, progress, out, list(made.messages))
+        return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
+
+    try:
+        return attempt(chosen)
+    except BeginAgain as better:
+        return attempt(better.choice)
 
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
@@ -152,7 +157,7 @@ class Job:
     eqs: Equations
     bound: Binding
     series: dict[int, TimeSeries]
-    method: Method
+    choice: Choice
     begin: float
     end: float
     times: np.ndarray
@@ -160,14 +165,19 @@ class Job:
     progress: Progress | None
     out: str | Path | None
     notes: list[str]
-    why: str = ""
     history: list[ActiveBinding] = field(default_factory=list)
     acted_on: bool = False
     """Whether events or mid-step functions may change states and values."""
     prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
 
+    @property
+    def method(self) -> Method:
+        """The integrator."""
+        return self.choice.method
+
     def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
+        """The result; raises BeginAgain where it shows in its first steps that another method is the better one."""
         run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:
@@ -180,6 +190,8 @@ class Job:
         status = run.start()
         self.notes += start_remarks(self.bound, self.begin, run.q, run.v, run.a)
         saver = _Saver(self, run)
+        thoughts = SecondThoughts(self.choice, self.end)
+        thoughts.over |= watcher.active or loop.active
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in GOING and not (
@@ -194,6 +206,8 @@ class Job:
                     stopped = watcher.check(run)
                     if stopped:
                         break
+                if status in GOING:
+                    thoughts.look(self.bound, run)
                 if self.progress is not None:
                     self.progress(run.t, self.end, run.steps)
                 saver.save_if_due()
@@ -263,7 +277,7 @@ class Job:
     ) -> Result:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped, failed)
-        method = f"{self.method.describe()} ({self.why})"
+        method = f"{self.method.describe()} ({self.choice.why})"
         cure = "" if self.acted_on else "a smaller step" if self.method.fixed else "a smaller rtol"
         return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found), cure)
 
