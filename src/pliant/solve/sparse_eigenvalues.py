@@ -1,0 +1,151 @@
+"""Lowest eigenvalues of small motions of large robots, by shift and invert with sparse factors; constraints are in the factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, RealModes, shapes_of_unit_mass
+from pliant.solve.saddle import saddle_matrix
+
+RESIDUAL = 1e-6
+"""Eigenvectors with a larger residual than this, in the metric of the shifted inverse, are not accepted."""
+
+
+class NotConverged(RuntimeError):
+    """The lowest eigenvalues could not be found by iteration."""
+
+
+@dataclass(frozen=True)
+class SparseMatrices:
+    """K, C, M and the rows of constraints in force, which are independent."""
+
+    K: sp.csc_matrix
+    C: sp.csc_matrix
+    M: sp.csc_matrix
+    J: sp.csr_matrix
+
+    @property
+    def freedom(self) -> int:
+        """Number of independent motions."""
+        return int(self.K.shape[0] - self.J.shape[0])
+
+    def inverse(self, shift: float) -> spla.LinearOperator:
+        """Motions that the constraints allow under a force, with stiffness shift^2 M + shift C + K."""
+        return self._solver(shift * shift * self.M + shift * self.C + self.K)
+
+    def static_inverse(self, square: float) -> spla.LinearOperator:
+        """The same with stiffness (K + K')/2 - square M."""
+        return self._solver(0.5 * (self.K + self.K.T) - square * self.M)
+
+    def _solver(self, matrix: sp.spmatrix) -> spla.LinearOperator:
+        n, m = matrix.shape[0], self.J.shape[0]
+        try:
+            factors = spla.splu(saddle_matrix(sp.csc_matrix(matrix), self.J))
+        except RuntimeError:
+            raise NotConverged("the shifted stiffness is singular") from None
+        zeros = np.zeros(m)
+
+        def solve(force: np.ndarray) -> np.ndarray:
+            given = np.concatenate([np.asarray(force, dtype=float).ravel(), zeros])
+            return np.asarray(factors.solve(given)[:n])
+
+        return spla.LinearOperator((n, n), matvec=solve, dtype=float)
+
+
+def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
+    """The lowest modes without damping, of the symmetric part of the stiffness."""
+    count = min(count, at.freedom - 1)
+    K = sp.csc_matrix(0.5 * (at.K + at.K.T))
+    mass = at.M.diagonal()
+    fastest = float(np.max(np.divide(np.abs(K.diagonal()), mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0))
+    shift = -1e-12 * max(fastest, 1e-300)
+    inverse = at.static_inverse(shift)
+    start = inverse.matvec(at.M @ np.random.default_rng(0).normal(size=K.shape[0]))
+    try:
+        _, shapes = spla.eigsh(
+            K, k=count, M=at.M, sigma=shift, OPinv=inverse, v0=start, ncv=min(at.freedom, max(2 * count + 20, 40))
+        )
+    except (spla.ArpackError, RuntimeError) as reason:
+        raise NotConverged(str(reason)) from None
+    shapes = shapes_of_unit_mass(shapes, at.M)
+    squares = np.einsum("ij,ij->j", shapes, K @ shapes)
+    noise = np.einsum("ij,ij->j", np.abs(shapes), abs(K) @ np.abs(shapes))
+    squares = np.where(np.abs(squares) <= ROUND_OFF * noise, 0.0, squares)
+    order = np.argsort(squares, kind="stable")
+    return RealModes(squares[order], shapes[:, order])
+
+
+def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eigenpairs:
+    """At least the `count` eigenvalues nearest to zero, as `eigenpairs` gives them; symmetric: whether K and C are."""
+    real = lowest_real_modes(at, count)
+    if symmetric and not at.C.count_nonzero():
+        squares = real.squares
+        values = np.where(squares >= 0, 1j, 1.0) * np.sqrt(np.abs(squares))
+        return Eigenpairs(values, real.shapes, np.zeros(len(squares)))
+    rigid = real.shapes[:, real.squares == 0] if symmetric else np.zeros((at.K.shape[0], 0))
+    held = np.sqrt(np.abs(real.squares[real.squares != 0]))
+    unit = float(np.median(held)) if len(held) else 1.0
+    shift = 1e-3 * float(held.min(initial=unit))
+    inverse, n = at.inverse(shift), at.K.shape[0]
+    forward = sp.csr_matrix(at.C + shift * at.M)
+
+    def apply(state: np.ndarray) -> np.ndarray:
+        # (x, v / unit): both halves of one size
+        x, v = state[:n], unit * state[n:]
+        moved = -inverse.matvec(at.M @ v + forward @ x)
+        return unit * np.concatenate([moved, (x + shift * moved) / unit])
+
+    start = np.random.default_rng(0).normal(size=2 * n)
+    wanted = min(2 * count + 6 + 2 * rigid.shape[1], 2 * at.freedom - 2)
+    try:
+        found, states = spla.eigs(
+            spla.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=float), k=wanted, which="LM", v0=apply(start),
+            ncv=min(2 * at.freedom, max(2 * wanted + 20, 60)),
+        )  # fmt: skip
+    except (spla.ArpackError, RuntimeError) as reason:
+        raise NotConverged(str(reason)) from None
+    values, x = shift + unit / found, states[:n]
+    half = values.imag >= -1e-12 * np.abs(values)
+    values, x = values[half], shapes_of_unit_mass(x[:, half], at.M)
+    values = np.where(np.abs(values.imag) <= 1e-12 * np.abs(values), values.real + 0j, values)
+    values, doubts = _improved(at, values, x, symmetric)
+    _check(at, inverse, values, x)
+    kept = np.abs(values) > doubts  # what is left of rigid-body modes stands exactly, from those without damping
+    values = np.concatenate([np.zeros(rigid.shape[1]), values[kept]])
+    doubts = np.concatenate([np.zeros(rigid.shape[1]), doubts[kept]])
+    x = np.hstack([rigid, x[:, kept]])
+    # nothing is known beyond the farthest value, and a pair of real ones may end there
+    order = np.argsort(np.abs(values), kind="stable")[: max(count, rigid.shape[1])]
+    return Eigenpairs(values[order], x[:, order], doubts[order])
+
+
+def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Values improved by quotients where the left vectors are known, and their round-off."""
+    y = x if symmetric else x.conj()
+    m, d, s = (np.einsum("ij,ij->j", y, matrix @ x) for matrix in (at.M, at.C, at.K))
+    noise_m, noise_d, noise_s = (
+        np.einsum("ij,ij->j", np.abs(x), abs(matrix) @ np.abs(x)) for matrix in (at.M, at.C, at.K)
+    )
+    slope = 2 * values * m + d
+    if symmetric:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = (values**2 * m + values * d + s) / slope
+        values = np.where(np.abs(change) <= 1e-3 * np.abs(values), values - change, values)
+    size = np.abs(values)
+    share = ROUND_OFF * (size**2 * noise_m + size * noise_d + noise_s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        doubts = np.fmin(share / np.abs(slope), np.sqrt(share / np.abs(m)))
+    return values, np.asarray(doubts)
+
+
+def _check(at: SparseMatrices, inverse: spla.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:
+    """Raise NotConverged where (value^2 M + value C + K) x leaves a force that moves more than a share of x."""
+    force = (at.M @ x) * values**2 + (at.C @ x) * values + at.K @ x
+    for k in range(len(values)):
+        moved = inverse.matvec(force[:, k].real) + 1j * inverse.matvec(force[:, k].imag)
+        if np.linalg.norm(moved) > RESIDUAL * np.linalg.norm(x[:, k]):
+            raise NotConverged(f"the eigenvalue {values[k]:.4g} has a residual")
