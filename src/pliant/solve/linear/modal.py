@@ -13,6 +13,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
 from pliant.language.display import shown
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
 from pliant.solve.options import ModesOptions
@@ -126,6 +127,7 @@ def _eigenvalue(value: complex) -> str:
 
 
 @known_keywords(ModesOptions.renamed)
+@on_one_blas_thread
 def modes(
     eqs: Equations,
     *,

@@ -14,6 +14,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force
 from pliant.solve.options import LinearizeOptions
@@ -73,6 +74,7 @@ class StateSpace:
 
 
 @known_keywords(LinearizeOptions.renamed)
+@on_one_blas_thread
 def linearize(
     eqs: Equations,
     *,

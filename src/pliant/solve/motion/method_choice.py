@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.equations.binding import Binding
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock
 from pliant.solve.saddle import first_order_matrix, on_allowed_motions
 
@@ -16,6 +17,7 @@ DAMPED_STEPS = 600
 EIGENVALUES_UP_TO = 400
 
 
+@on_one_blas_thread
 def choose_method(
     bound: Binding,
     begin: float,
