@@ -145,8 +145,8 @@ def mode_positions(
     angles = np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES
     places = bound.node_poses(rest)[1]
     # a mode with phases has no one pose of largest swing
-    sides = [side for angle in angles if np.any(side := found.phase(mode, angle))]
-    amplitude = min((_amplitude(places, bound.node_twists(rest, side)) for side in sides), default=0.0)
+    factors = [_amplitude(places, bound.node_twists(rest, found.phase(mode, angle))) for angle in angles]
+    amplitude = min((factor for factor in factors if factor > 0), default=0.0)
     positions = []
     for angle in angles:
         q = bound.increment(rest, amplitude * found.phase(mode, angle))
