@@ -27,6 +27,8 @@ class SparseMatrices:
     C: sp.csc_matrix
     M: sp.csc_matrix
     J: sp.csr_matrix
+    round_off: float = 0.0
+    """Of entries of K which are small differences of large forces [N/m or N m/rad]."""
 
     @property
     def freedom(self) -> int:
@@ -74,7 +76,8 @@ def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
     shapes = shapes_of_unit_mass(shapes, at.M)
     squares = np.einsum("ij,ij->j", shapes, K @ shapes)
     noise = np.einsum("ij,ij->j", np.abs(shapes), abs(K) @ np.abs(shapes))
-    squares = np.where(np.abs(squares) <= ROUND_OFF * noise, 0.0, squares)
+    noise = ROUND_OFF * noise + at.round_off * np.sum(shapes**2, axis=0)
+    squares = np.where(np.abs(squares) <= noise, 0.0, squares)
     order = np.argsort(squares, kind="stable")
     return RealModes(squares[order], shapes[:, order])
 
@@ -89,8 +92,32 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
     rigid = real.shapes[:, real.squares == 0] if symmetric else np.zeros((at.K.shape[0], 0))
     held = np.sqrt(np.abs(real.squares[real.squares != 0]))
     unit = float(np.median(held)) if len(held) else 1.0
-    shift = 1e-3 * float(held.min(initial=unit))
-    inverse, n = at.inverse(shift), at.K.shape[0]
+    shift = 0.1 * float(held.min(initial=unit))
+    inverse = at.inverse(shift)
+    wanted = 2 * count + 6 + 2 * rigid.shape[1]
+    while True:
+        values, x = _nearest(at, inverse, shift, unit, wanted)
+        reach = float(np.abs(values - shift).max()) - shift  # all values within are known
+        values, doubts = _improved(at, values, x, symmetric)
+        kept = np.abs(values) > doubts  # what is left of rigid-body modes stands exactly, from those without damping
+        values = np.concatenate([np.zeros(rigid.shape[1]), values[kept]])
+        order = np.argsort(np.abs(values), kind="stable")[: max(count, rigid.shape[1])]
+        if wanted >= 2 * at.freedom - 2 or (len(order) >= count and abs(values[order[-1]]) <= reach * (1 + 1e-9)):
+            break
+        wanted *= 2
+        if wanted > 8 * count + 100:
+            raise NotConverged("too many eigenvalues are of about one size")
+    x = np.hstack([rigid, x[:, kept]])[:, order]
+    values, doubts = values[order], np.concatenate([np.zeros(rigid.shape[1]), doubts[kept]])[order]
+    _check(at, inverse, values, x)
+    return Eigenpairs(values, x, doubts)
+
+
+def _nearest(
+    at: SparseMatrices, inverse: spla.LinearOperator, shift: float, unit: float, wanted: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues nearest to the shift, conjugate pairs once, and their shapes; `unit` is a typical rate [1/s]."""
+    n = at.K.shape[0]
     forward = sp.csr_matrix(at.C + shift * at.M)
 
     def apply(state: np.ndarray) -> np.ndarray:
@@ -99,28 +126,19 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
         moved = -inverse.matvec(at.M @ v + forward @ x)
         return unit * np.concatenate([moved, (x + shift * moved) / unit])
 
-    start = np.random.default_rng(0).normal(size=2 * n)
-    wanted = min(2 * count + 6 + 2 * rigid.shape[1], 2 * at.freedom - 2)
+    operator = spla.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=float)
+    start = apply(np.random.default_rng(0).normal(size=2 * n))
+    wanted = min(wanted, 2 * at.freedom - 2)
     try:
         found, states = spla.eigs(
-            spla.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=float), k=wanted, which="LM", v0=apply(start),
-            ncv=min(2 * at.freedom, max(2 * wanted + 20, 60)),
-        )  # fmt: skip
+            operator, k=wanted, which="LM", v0=start, ncv=min(2 * at.freedom, max(2 * wanted + 20, 60))
+        )
     except (spla.ArpackError, RuntimeError) as reason:
         raise NotConverged(str(reason)) from None
-    values, x = shift + unit / found, states[:n]
-    half = values.imag >= -1e-12 * np.abs(values)
-    values, x = values[half], shapes_of_unit_mass(x[:, half], at.M)
+    values = shift + unit / found
     values = np.where(np.abs(values.imag) <= 1e-12 * np.abs(values), values.real + 0j, values)
-    values, doubts = _improved(at, values, x, symmetric)
-    _check(at, inverse, values, x)
-    kept = np.abs(values) > doubts  # what is left of rigid-body modes stands exactly, from those without damping
-    values = np.concatenate([np.zeros(rigid.shape[1]), values[kept]])
-    doubts = np.concatenate([np.zeros(rigid.shape[1]), doubts[kept]])
-    x = np.hstack([rigid, x[:, kept]])
-    # nothing is known beyond the farthest value, and a pair of real ones may end there
-    order = np.argsort(np.abs(values), kind="stable")[: max(count, rigid.shape[1])]
-    return Eigenpairs(values[order], x[:, order], doubts[order])
+    half = values.imag >= 0
+    return values[half], shapes_of_unit_mass(states[:n, half], at.M)
 
 
 def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -137,6 +155,7 @@ def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: 
         values = np.where(np.abs(change) <= 1e-3 * np.abs(values), values - change, values)
     size = np.abs(values)
     share = ROUND_OFF * (size**2 * noise_m + size * noise_d + noise_s)
+    share += at.round_off * np.sum(np.abs(x) ** 2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         doubts = np.fmin(share / np.abs(slope), np.sqrt(share / np.abs(m)))
     return values, np.asarray(doubts)

@@ -89,7 +89,7 @@ class Modes:
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "kind", "moves most")
         rows: list[tuple[str, ...]] = [
             (str(k + 1), _eigenvalue(value), f"{f:.6g}" if value.imag or value == 0 else "-", f"{ratio:.4g}", str(kind),
-             ", ".join(self.leading(k)))
+             ", ".join(_merged(self.leading(k))))
             for k, (value, f, ratio, kind) in enumerate(
                 zip(self.eigenvalues, self.frequencies, self.damping_ratios, self.kinds, strict=True)
             )
@@ -116,6 +116,16 @@ class Modes:
 
     def _repr_html_(self) -> str:
         return str(shown("Modes.html", self))
+
+
+def _merged(names: tuple[str, ...]) -> list[str]:
+    """Names that differ in one number as one: rod.bend_x[1], rod.bend_x[2] are rod.bend_x[1, 2]."""
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        before, bracket, rest = name.partition("[")
+        number, _, after = rest.partition("]")
+        numbers.setdefault((before + bracket, after), []).append(number)
+    return [f"{before}{', '.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
 
 
 def _eigenvalue(value: complex) -> str:
@@ -191,7 +201,7 @@ def _solved(
         notes.append(f"the lowest {FEW} modes of {bound.nv - int(on.sum())}; count asks for more")
     if bound.nv > DENSE_UP_TO and few is not None and few < (bound.nv - int(on.sum())) // 4:
         try:
-            found, stable, more = _sparse(linear, on, few, undamped)
+            found, stable, more = _sparse(linear, on, few, undamped, forces)
             return found, state, stable, notes + more
         except NotConverged:
             pass  # all of them then, which takes longer
@@ -222,12 +232,13 @@ def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped:
 
 
 def _sparse(
-    linear: Linearized, on: np.ndarray, count: int, undamped: bool
+    linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
     """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
     C = sp.csc_matrix(linear.damping.shape) if undamped else linear.damping
     K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped else linear.stiffness
-    at = SparseMatrices(sp.csc_matrix(K), sp.csc_matrix(C), linear.mass, sp.csr_matrix(linear.jacobian[on]))
+    J = sp.csr_matrix(linear.jacobian[on])
+    at = SparseMatrices(sp.csc_matrix(K), sp.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
     symmetric = is_symmetric(at.K) and is_symmetric(at.C)
     judged = judge_large(Linearized(linear.residual, at.K, at.C, at.M, linear.phi[on], at.J))
     wanted = count
