@@ -91,9 +91,8 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
     """All eigenvalues of M a + C v + K x = 0, M positive definite. K and C need not be symmetric; `round_off`: see `real_modes`."""
     found = real_modes(K, M, round_off=round_off)
     squares, shapes = found.squares, found.shapes
-    c = _cleaned(C, shapes)
-    shapes = shapes @ _within_clusters(squares, c)
-    c, turning = _cleaned(C, shapes), _cleaned(0.5 * (K - K.T), shapes)
+    shapes = shapes @ _within_clusters(squares, _cleaned(C, C, shapes))
+    c, turning = _cleaned(C, C, shapes), _cleaned(0.5 * (K - K.T), K, shapes)
     stiffness = np.diag(squares) + turning
     size = np.abs(shapes)
     noise_c, noise_k = ROUND_OFF * size.T @ np.abs(C) @ size, size.T @ (ROUND_OFF * np.abs(K) @ size + round_off * size)
@@ -116,12 +115,12 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
     return Eigenpairs(np.concatenate(values), shapes_of_unit_mass(np.hstack(vectors), M), np.concatenate(doubts))
 
 
-def _cleaned(matrix: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """A matrix in modal coordinates, without the entries that are round-off of its own."""
+def _cleaned(matrix: np.ndarray, of: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """A matrix in modal coordinates, without the entries that are round-off of the one that it is a part of."""
     if not np.any(matrix):
         return np.zeros((shapes.shape[1],) * 2)
     modal = shapes.T @ matrix @ shapes
-    noise = np.abs(shapes).T @ np.abs(matrix) @ np.abs(shapes)
+    noise = np.abs(shapes).T @ np.abs(of) @ np.abs(shapes)
     return np.where(np.abs(modal) <= ROUND_OFF * noise, 0.0, modal)
 
 

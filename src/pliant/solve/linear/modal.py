@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest
 from pliant.solve.state import Start
 from pliant.solve.statics.eigenvalue_count import is_symmetric
 from pliant.solve.statics.equilibrium import about
-from pliant.solve.statics.stability import judge_large
+from pliant.solve.statics.stability import judge_large, stiffness_scaling
 
 DENSE_UP_TO = 500
 """Rates up to which all modes are computed, and the lowest picked from them; larger robots are solved by iteration."""
@@ -31,13 +31,8 @@ ALL_UP_TO = 1200
 FEW = 20
 
 
-class Kind(StrEnum):
-    """What a mode does."""
-
-    OSCILLATING = "oscillating"
-    OVERDAMPED = "overdamped"
-    RIGID_BODY = "rigid-body"
-    UNSTABLE = "unstable"
+Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
+"""What a mode does."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +94,9 @@ class Modes:
     def words(self, mode: int) -> str:
         """A mode (from 0) in a few words: its frequency, or what else it does."""
         value = self.eigenvalues[mode]
-        if self.kinds[mode] is Kind.RIGID_BODY:
+        if self.kinds[mode] == "rigid-body":
             return "rigid-body"
-        grows = self.kinds[mode] is Kind.UNSTABLE
+        grows = self.kinds[mode] == "unstable"
         if value.imag == 0:
             return f"{'unstable' if grows else 'overdamped'}, {abs(1 / value.real):.3g} s"
         return f"{abs(self.frequencies[mode]):.4g} Hz{', unstable' if grows else ''}"
@@ -173,7 +168,7 @@ def modes(
     ratios = np.divide(-values.real, size, out=np.zeros_like(size), where=size > 0) + 0.0  # no minus in front of zero
     frequencies = np.where((values.imag == 0) & (values.real > 0), -1.0, 1.0) * size / (2 * np.pi)
     if stable is not False:
-        stable = False if Kind.UNSTABLE in (*kinds, *unlisted) else stable
+        stable = False if "unstable" in (*kinds, *unlisted) else stable
     notes += _words(values, kinds, unlisted)
     shapes = found.shapes[:, order]
     if np.iscomplexobj(shapes) and not np.any(shapes.imag):
@@ -219,8 +214,10 @@ def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[
 def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped: bool, forces: float) -> Eigenpairs:
     if undamped:
         K, C = 0.5 * (K + K.T), np.zeros_like(C)
-    # round-off that makes forces with a potential look as if they had none
-    if np.abs(K - K.T).max(initial=0.0) <= 1e-9 * np.abs(K).max(initial=0.0):
+    # an equilibrium that is found to a tolerance leaves forces with a potential a little asymmetric
+    size = np.sqrt(np.abs(np.diag(K)))
+    size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
+    if np.abs((K - K.T) / np.outer(size, size)).max(initial=0.0) <= 1e-9:
         K = 0.5 * (K + K.T)
     try:
         found = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
@@ -239,7 +236,8 @@ def _sparse(
     K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped else linear.stiffness
     J = sp.csr_matrix(linear.jacobian[on])
     at = SparseMatrices(sp.csc_matrix(K), sp.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
-    symmetric = is_symmetric(at.K) and is_symmetric(at.C)
+    D = sp.diags(stiffness_scaling(linear))
+    symmetric = is_symmetric(D @ at.K @ D) and is_symmetric(at.C)
     judged = judge_large(Linearized(linear.residual, at.K, at.C, at.M, linear.phi[on], at.J))
     wanted = count
     while True:
@@ -262,15 +260,15 @@ def _in_order(found: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
     # a real part within round-off is none: a motion without damping, or held by gyroscopic terms alone
     values.real[(values.imag != 0) & (np.abs(values.real) <= found.doubts)] = 0.0
     values.real[np.abs(values) <= found.doubts * (values.imag == 0)] = 0.0
-    kinds = []
+    kinds: list[Kind] = []
     for value in values:
         if value == 0:
-            kinds.append(Kind.RIGID_BODY)
+            kinds.append("rigid-body")
         elif value.real > 0:
-            kinds.append(Kind.UNSTABLE)
+            kinds.append("unstable")
         else:
-            kinds.append(Kind.OSCILLATING if value.imag else Kind.OVERDAMPED)
-    grows = np.array([kind is Kind.UNSTABLE for kind in kinds], dtype=bool)
+            kinds.append("oscillating" if value.imag else "overdamped")
+    grows = np.array([kind == "unstable" for kind in kinds], dtype=bool)
     return np.lexsort((np.abs(values), np.where(grows, -values.real, 0.0), ~grows)), kinds
 
 
@@ -278,11 +276,11 @@ def _words(values: np.ndarray, kinds: list[Kind], unlisted: list[Kind]) -> list[
     """Unstable and rigid-body modes, and how many there are of these that are not listed."""
     notes = []
     for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
-        if kind is Kind.RIGID_BODY:
+        if kind == "rigid-body":
             notes.append(f"mode {k + 1} is a rigid-body mode: it moves without stiffness")
-        elif kind is Kind.UNSTABLE:
+        elif kind == "unstable":
             notes.append(f"mode {k + 1} is unstable: it grows by a factor e in {1 / value.real:.3g} s")
-    for kind in (Kind.UNSTABLE, Kind.RIGID_BODY):
+    for kind in ("unstable", "rigid-body"):
         if left := unlisted.count(kind):
             notes.append(f"{left} more {'mode is' if left == 1 else 'modes are'} {kind}")
     return notes

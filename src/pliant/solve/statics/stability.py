@@ -167,15 +167,16 @@ def judge_large(at: Linearized) -> Stability | None:
     J = sp.csr_matrix(at.jacobian[independent_rows(at.jacobian)])
     if J.shape[0] >= n:
         return None
-    if not is_symmetric(at.stiffness) or not _takes_energy_large(at.damping):
-        return _growing_large(at, J)
     D = sp.diags(stiffness_scaling(at))
-    K = D @ (0.5 * (at.stiffness + at.stiffness.T)) @ D
+    K = D @ at.stiffness @ D
+    if not is_symmetric(K) or not _takes_energy_large(at.damping):
+        return _growing_large(at, J, symmetric=is_symmetric(K) and is_symmetric(at.damping))
+    K = 0.5 * (K + K.T)
     below, above = (negative_eigenvalues_within(K + sign * NEUTRAL * sp.eye(n), J @ D) for sign in (1, -1))
     if below is None or above is None:
         return None
     if below and not is_symmetric(at.damping):
-        return _growing_large(at, J)
+        return _growing_large(at, J, symmetric=False)
     lowest = None
     if not above:
         try:
@@ -196,14 +197,12 @@ def _takes_energy_large(damping: sp.spmatrix) -> bool:
     return negative_eigenvalues(D @ C @ D + 1e-9 * sp.eye(C.shape[0])) == 0
 
 
-def _growing_large(at: Linearized, J: sp.csr_matrix) -> Stability | None:
+def _growing_large(at: Linearized, J: sp.csr_matrix, *, symmetric: bool) -> Stability | None:
     """Growing motions among the slowest of a large robot; None without any, as the others are not known."""
     n = at.stiffness.shape[0]
     matrices = SparseMatrices(sp.csc_matrix(at.stiffness), sp.csc_matrix(at.damping), at.mass, J)
     try:
-        found = lowest_eigenpairs(
-            matrices, LOOKED_AT, symmetric=is_symmetric(at.stiffness) and is_symmetric(at.damping)
-        )
+        found = lowest_eigenpairs(matrices, LOOKED_AT, symmetric=symmetric)
     except NotConverged:
         return None
     seen = _growth_of(found.values, found.doubts)
