@@ -112,7 +112,22 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
         doubts.append(_doubts(pairs_values, small, left, c[within], noise_k[within], noise_c[within]))
     if not values:
         return Eigenpairs(np.zeros(0, dtype=complex), np.zeros((len(K), 0)), np.zeros(0))
-    return Eigenpairs(np.concatenate(values), shapes_of_unit_mass(np.hstack(vectors), M), np.concatenate(doubts))
+    found = Eigenpairs(np.concatenate(values), np.hstack(vectors), np.concatenate(doubts))
+    return with_real_doubles(found, M)
+
+
+def with_real_doubles(found: Eigenpairs, M: Any) -> Eigenpairs:
+    """Eigenvalues in which a pair that only round-off has pushed off the real axis stands as the two real values that it is."""
+    values, x = found.values, shapes_of_unit_mass(found.shapes, M)
+    double = (values.imag != 0) & (np.abs(values.imag) <= found.doubts) & (np.abs(values.real) > found.doubts)
+    if not double.any():
+        return Eigenpairs(values, x, found.doubts)
+    first, second = x[:, double].real, x[:, double].imag
+    second = np.where(np.abs(second).max(axis=0) > 1e-3 * np.abs(first).max(axis=0), second, first)
+    real = values[double].real + 0j
+    shapes = np.hstack([x[:, ~double], shapes_of_unit_mass(first, M), shapes_of_unit_mass(second, M)])
+    doubts = np.concatenate([found.doubts[~double], found.doubts[double], found.doubts[double]])
+    return Eigenpairs(np.concatenate([values[~double], real, real]), shapes, doubts)
 
 
 def _cleaned(matrix: np.ndarray, of: np.ndarray, shapes: np.ndarray) -> np.ndarray:

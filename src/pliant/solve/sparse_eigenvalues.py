@@ -8,11 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, RealModes, shapes_of_unit_mass
+from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, RealModes, shapes_of_unit_mass, with_real_doubles
 from pliant.solve.saddle import saddle_matrix
 
 RESIDUAL = 1e-6
 """Eigenvectors with a larger residual than this, in the metric of the shifted inverse, are not accepted."""
+
+MOST_RESTARTS = 40
+"""Of the iteration: where eigenvalues lie close together, as those of strongly damped motions do, more would not end it soon."""
 
 
 class NotConverged(RuntimeError):
@@ -98,7 +101,8 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
     while True:
         values, x = _nearest(at, inverse, shift, unit, wanted)
         reach = float(np.abs(values - shift).max()) - shift  # all values within are known
-        values, doubts = _improved(at, values, x, symmetric)
+        improved = with_real_doubles(_improved(at, values, x, symmetric), at.M)
+        values, x, doubts = improved.values, improved.shapes, improved.doubts
         kept = np.abs(values) > doubts  # what is left of rigid-body modes stands exactly, from those without damping
         values = np.concatenate([np.zeros(rigid.shape[1]), values[kept]])
         order = np.argsort(np.abs(values), kind="stable")[: max(count, rigid.shape[1])]
@@ -131,7 +135,7 @@ def _nearest(
     wanted = min(wanted, 2 * at.freedom - 2)
     try:
         found, states = spla.eigs(
-            operator, k=wanted, which="LM", v0=start, ncv=min(2 * at.freedom, max(2 * wanted + 20, 60))
+            operator, k=wanted, v0=start, ncv=min(2 * at.freedom, max(2 * wanted + 20, 60)), maxiter=MOST_RESTARTS
         )
     except (spla.ArpackError, RuntimeError) as reason:
         raise NotConverged(str(reason)) from None
@@ -141,8 +145,8 @@ def _nearest(
     return values[half], shapes_of_unit_mass(states[:n, half], at.M)
 
 
-def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Values improved by quotients where the left vectors are known, and their round-off."""
+def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: bool) -> Eigenpairs:
+    """Values improved by quotients where the left vectors are known, with their round-off."""
     y = x if symmetric else x.conj()
     m, d, s = (np.einsum("ij,ij->j", y, matrix @ x) for matrix in (at.M, at.C, at.K))
     noise_m, noise_d, noise_s = (
@@ -158,7 +162,7 @@ def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: 
     share += at.round_off * np.sum(np.abs(x) ** 2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         doubts = np.fmin(share / np.abs(slope), np.sqrt(share / np.abs(m)))
-    return values, np.asarray(doubts)
+    return Eigenpairs(values, x, np.maximum(doubts, 1e-9 * size * (np.abs(values.imag) <= 1e-9 * size)))
 
 
 def _check(at: SparseMatrices, inverse: spla.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:

@@ -29,6 +29,8 @@ DENSE_UP_TO = 500
 ALL_UP_TO = 1200
 """Rates up to which all modes are given where no number is; larger robots give the lowest few."""
 FEW = 20
+WIDEST = 36
+"""Letters of the names of coordinates in a table, unless one is longer."""
 
 
 Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
@@ -84,7 +86,7 @@ class Modes:
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "kind", "moves most")
         rows: list[tuple[str, ...]] = [
             (str(k + 1), _eigenvalue(value), f"{f:.6g}" if value.imag or value == 0 else "-", f"{ratio:.4g}", str(kind),
-             ", ".join(_merged(self.leading(k))))
+             _shortened(_merged(self.leading(k))))
             for k, (value, f, ratio, kind) in enumerate(
                 zip(self.eigenvalues, self.frequencies, self.damping_ratios, self.kinds, strict=True)
             )
@@ -121,6 +123,12 @@ def _merged(names: tuple[str, ...]) -> list[str]:
         number, _, after = rest.partition("]")
         numbers.setdefault((before + bracket, after), []).append(number)
     return [f"{before}{', '.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
+
+
+def _shortened(names: list[str]) -> str:
+    """The first names, as many as fit into a table."""
+    kept = [name for k, name in enumerate(names) if k == 0 or len(", ".join(names[: k + 1])) <= WIDEST]
+    return ", ".join(kept)
 
 
 def _eigenvalue(value: complex) -> str:
