@@ -89,8 +89,8 @@ def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealM
 
 def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> Eigenpairs:
     """All eigenvalues of M a + C v + K x = 0, M positive definite. K and C need not be symmetric; `round_off`: see `real_modes`."""
-    found = real_modes(K, M, round_off=round_off)
-    squares, shapes = found.squares, found.shapes
+    undamped = real_modes(K, M, round_off=round_off)
+    squares, shapes = undamped.squares, undamped.shapes
     shapes = shapes @ _within_clusters(squares, _cleaned(C, C, shapes))
     c, turning = _cleaned(C, C, shapes), _cleaned(0.5 * (K - K.T), K, shapes)
     stiffness = np.diag(squares) + turning
@@ -102,14 +102,13 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
         members = np.flatnonzero(group == g)
         within = np.ix_(members, members)
         if len(members) == 1:
-            pairs = _single(float(squares[members[0]]), float(c[within][0, 0]))
-            pairs_values, small = np.array(pairs, dtype=complex), np.ones((1, len(pairs)))
-            left = small
+            here = np.array(_single(float(squares[members[0]]), float(c[within][0, 0])), dtype=complex)
+            right = left = np.ones((1, len(here)))
         else:
-            pairs_values, small, left = _coupled(stiffness[within], c[within])
-        values.append(pairs_values)
-        vectors.append(shapes[:, members] @ small)
-        doubts.append(_doubts(pairs_values, small, left, c[within], noise_k[within], noise_c[within]))
+            here, right, left = _coupled(stiffness[within], c[within])
+        values.append(here)
+        vectors.append(shapes[:, members] @ right)
+        doubts.append(_doubts(here, right, left, c[within], noise_k[within], noise_c[within]))
     if not values:
         return Eigenpairs(np.zeros(0, dtype=complex), np.zeros((len(K), 0)), np.zeros(0))
     found = Eigenpairs(np.concatenate(values), np.hstack(vectors), np.concatenate(doubts))
