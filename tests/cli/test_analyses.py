@@ -77,6 +77,47 @@ def test_modes_prints_what_it_promises(capsys):
     assert code == 0
     assert len(answer["frequencies_hz"]) == len(answer["damping_ratios"]) == 3
     assert answer["stable"] is True
+    assert answer["kinds"] == ["oscillating"] * 3
+    assert all(isinstance(x, float) for shape in answer["shapes"] for x in shape)
+
+
+LOCKED = """
+pliant: 1
+bodies: {a: {mass: 1 kg}, b: {mass: 1 kg}}
+joints:
+  sa: {type: prismatic, child: a, axis: x, displacement: {spring: 100 N/m}}
+  sb: {type: prismatic, parent: a, child: b, axis: x, displacement: {spring: 1 N/m, damper: 1000 N*s/m}}
+analyses: [{modes: {count: 2}}, {modes: {undamped: true}}]
+"""
+
+
+def test_modes_of_a_damped_robot(capsys, tmp_path):
+    file = tmp_path / "locked.yaml"
+    file.write_text(LOCKED)
+    code, out, err = call(capsys, "modes", str(file))
+    assert (code, err) == (0, "")
+    assert "-0.0125 ± 7.071i  1.1254" in out
+    assert out.count("overdamped") == 2
+    code, answer = call_json(capsys, "modes", str(file), "--count", "2")
+    assert answer["kinds"] == ["overdamped", "oscillating"]
+    assert answer["eigenvalues"][1] == pytest.approx([-0.0125, 7.0711], abs=1e-4)
+    assert [len(pair) for pair in answer["shapes"][1]] == [2, 2]  # phases
+    code, answer = call_json(capsys, "modes", str(file), "--undamped")
+    assert answer["frequencies_hz"] == pytest.approx([0.158357, 1.59957], rel=1e-5)
+    code, answer = call_json(capsys, "run", str(file))
+    assert code == 0
+    first, second = answer["analyses"]
+    assert first["kinds"] == ["overdamped", "oscillating"]
+    assert second["kinds"] == ["oscillating", "oscillating"]
+
+
+def test_a_pose_that_is_not_at_rest_is_said(capsys):
+    for command in ("modes", "linearize"):
+        code, answer = call_json(capsys, command, "four_bar", "--at", "initial")
+        assert code == 0
+        assert "not at rest" in answer["message"]
+        assert answer["message"].count("unbalanced") == 1
+        assert call_json(capsys, command, "four_bar")[1]["message"] == ""
 
 
 def test_linearize_prints_matrices_and_names(capsys):

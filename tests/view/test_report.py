@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.cli import run as command
-from pliant.view.clips import Clip, mode_clips, run_clip, spread_indices
+from pliant.view.clips import Clip, mode_clips, mode_positions, run_clip, spread_indices
 from pliant.view.page import block, encoded, page, text
 from pliant.view.player import length_text, player_data, round_length
 from pliant.view.report import report
@@ -118,6 +118,26 @@ def test_a_mode_moves_visibly_and_comes_back(hostile):
         tips = np.array([scene.rods[0].points[-1] for scene in clip.scenes])
         assert 0.05 < np.ptp(tips, axis=0).max() / 0.5 < 0.5
         np.testing.assert_allclose(tips[0], tips[-1])
+
+
+def test_a_mode_with_phases_moves_through_them():
+    """Two carts that a damper couples do not stand still together; every picture is of one size."""
+    text = """
+pliant: 1
+bodies: {a: {mass: 1 kg, shape: {type: box, size: [1 cm, 1 cm, 1 cm]}}, b: {mass: 1 kg}}
+joints:
+  sa: {type: prismatic, child: a, axis: x, displacement: {spring: 100 N/m}}
+  sb: {type: prismatic, parent: a, child: b, axis: x, position: [1 m, 0, 0], displacement: {spring: 80 N/m, damper: 9 N*s/m}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    found = pliant.modes(eqs)
+    k = found.kinds.index("oscillating")
+    swings = np.array([found.phase(k, angle) for angle in np.linspace(0, 2 * np.pi, 9)])
+    np.testing.assert_allclose(swings[0], swings[-1], atol=1e-12)
+    np.testing.assert_allclose(swings[2], found.shapes[:, k].real)
+    assert np.linalg.matrix_rank(swings, tol=1e-3 * np.abs(swings).max()) == 2
+    positions = np.array(mode_positions(eqs, found, k))
+    assert 0.02 < np.ptp(positions, axis=0).max() < 0.5
 
 
 def test_modes_of_closed_loops_stay_closed():

@@ -24,7 +24,7 @@ COMMANDS = {
     "schema": ("models", "Print the JSON Schema of the language."),
     "mesh": ("mesh", "Read a mesh file and say what is in it: nodes, edges, size, and what was merged."),
     "equilibrium": ("analyses", "Find a pose at rest, and say whether it is stable."),
-    "modes": ("analyses", "Natural frequencies, damping ratios and mode shapes."),
+    "modes": ("analyses", "Eigenvalues, frequencies, damping ratios and mode shapes."),
     "linearize": ("analyses", "A, B, C, D about a state, on independent coordinates."),
     "simulate": ("analyses", "Simulate the motion from the start, and save or print it."),
     "run": ("analyses", "Do the analyses that the model lists, in order."),

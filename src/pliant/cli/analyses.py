@@ -6,9 +6,17 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
-from pliant.cli.answers import answering, equilibrium_json, print_equilibrium, print_result, result_json, write_json
+from pliant.cli.answers import (
+    answering,
+    equilibrium_json,
+    modes_json,
+    print_equilibrium,
+    print_modes,
+    print_result,
+    result_json,
+    write_json,
+)
 from pliant.cli.common import FAULT, Choices, CommandError, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
 from pliant.cli.options import with_options
@@ -73,35 +81,17 @@ def modes(
     report: Report = None,
     json: Json = False,
 ) -> int:
-    """Natural frequencies, damping ratios and mode shapes."""
+    """Eigenvalues, frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = derive(load_model(model, choices))
     found = answering(lambda: modal.modes(eqs, **options))
-    answer = {
-        "model": model,
-        "status": "ok",
-        "message": "; ".join(found.warnings),
-        "frequencies_hz": found.frequencies,
-        "damping_ratios": found.damping_ratios,
-        "stable": found.stable,
-        "eigenvalues": [[z.real, z.imag] for z in found.eigenvalues],
-        "rates": eqs.rates,
-        "shapes": found.shapes.T,
-        "warnings": found.warnings,
-    }
+    answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
     write_json(out, answer)
     save_report(report, eqs, [found])
     if json:
         print_json(answer)
         return 0
-    table = Table("mode", "frequency [Hz]", "damping ratio", "moves most", box=None)
-    for k, (frequency, ratio) in enumerate(zip(found.frequencies, found.damping_ratios, strict=True)):
-        shape = abs(found.shapes[:, k])
-        largest = [eqs.rates[i] for i in shape.argsort()[::-1][:3] if shape[i] > 0.05 * shape.max()]
-        table.add_row(str(k + 1), f"{frequency:.6g}", f"{ratio:.4g}", ", ".join(largest))
-    console().print(table)
-    for note in found.warnings:
-        say(note)
+    print_modes(found)
     return 0
 
 
@@ -121,7 +111,7 @@ def linearize(
     answer = {
         "model": model,
         "status": "ok",
-        "message": "" if found.residual < 1e-6 else f"not an equilibrium: acceleration {found.residual:.3g} there",
+        "message": "; ".join(found.warnings),
         **{name: getattr(found, name) for name in ("A", "B", "C", "D", "states", "inputs", "outputs", "independent")},
         "q": dict(zip(eqs.coordinates, found.state.q.tolist(), strict=True)),
     }
@@ -134,6 +124,8 @@ def linearize(
     for name in "ABCD":
         out_console.print(f"{name} =", markup=False)
         out_console.print(np.array2string(getattr(found, name), precision=6, suppress_small=True), markup=False)
+    for note in found.warnings:
+        say(note)
     out_console.print(f"states: {', '.join(found.states)}", markup=False)
     out_console.print(f"inputs: {', '.join(found.inputs) or 'none'}; outputs: {', '.join(found.outputs)}", markup=False)
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
@@ -100,6 +101,36 @@ def print_equilibrium(found: Any) -> None:
         table.add_row(f"output {name}", number_text(value))
     out.print(table)
     out.print(f"largest unbalanced force {found.residual:.2g}", markup=False)
+
+
+def modes_json(found: Any) -> dict[str, Any]:
+    """Modes; the shapes of one mode are pairs of real and imaginary part where they are complex."""
+    shapes = found.shapes.T
+    if np.iscomplexobj(shapes):
+        shapes = np.stack([shapes.real, shapes.imag], axis=-1)
+    return {
+        "frequencies_hz": found.frequencies,
+        "damping_ratios": found.damping_ratios,
+        "stable": found.stable,
+        "eigenvalues": [[z.real, z.imag] for z in found.eigenvalues],
+        "kinds": found.kinds,
+        "rates": found.equations.rates,
+        "shapes": shapes,
+        "warnings": found.warnings,
+    }
+
+
+def print_modes(found: Any) -> None:
+    head, rows = found.table()
+    table = Table(box=None)
+    for title in head[:-1]:  # narrow, so that the last has room: a title's last word stands below the others
+        table.add_column("\n".join(title.rsplit(" ", 1)), no_wrap=True)
+    table.add_column(head[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    console().print(table)
+    for note in found.warnings:
+        say(note)
 
 
 def number_text(value: Any) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 
 from pliant.cli.answers import (
     equilibrium_json,
+    modes_json,
     path_json,
     print_equilibrium,
+    print_modes,
     print_path,
     print_result,
     result_json,
@@ -85,20 +87,15 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     if isinstance(analysis, ModesAnalysis):
         shapes = modes(eqs, **options)
         if not json:
-            console().print(repr(shapes), markup=False)
-        answer = {
-            "status": "ok",
-            "frequencies_hz": shapes.frequencies,
-            "damping_ratios": shapes.damping_ratios,
-            "stable": shapes.stable,
-            "warnings": shapes.warnings,
-        }
-        return "ok", answer, shapes
+            print_modes(shapes)
+        return "ok", {"status": "ok", **modes_json(shapes)}, shapes
     if isinstance(analysis, LinearizeAnalysis):
         linear = linearize(eqs, **options)
         if not json:
             console().print(f"linearized: states {', '.join(linear.states)}", markup=False)
-        names = ("A", "B", "C", "D", "states", "inputs", "outputs")
+            for note in linear.warnings:
+                say(note)
+        names = ("A", "B", "C", "D", "states", "inputs", "outputs", "warnings")
         return "ok", {"status": "ok", **{name: getattr(linear, name) for name in names}}, linear
     target = None if file is None else str(file.with_suffix(".nc"))
     if isinstance(analysis, PathAnalysis):

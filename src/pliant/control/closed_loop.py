@@ -10,6 +10,7 @@ import scipy.linalg as la
 
 from pliant.control.discrete import DiscreteStateSpace, held_commands
 from pliant.control.modes import Mode, system_modes
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class ClosedLoop:
         )
 
 
+@on_one_blas_thread
 def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> ClosedLoop:
     """The loop that a controller closes around a linear robot: `plant`, or the system before it was reduced for the design.
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.modes import system_modes
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 ANSWERED = 1e3
@@ -57,6 +58,7 @@ class DiscreteStateSpace:
         return self.continuous.outputs
 
 
+@on_one_blas_thread
 def discretize(linear: StateSpace, sample_time: float, *, delay: float = 0.0) -> DiscreteStateSpace:
     """Exact discrete equations for inputs that are held between samples and take effect `delay` [s] after them.
 

@@ -12,6 +12,7 @@ import scipy.linalg as la
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.modes import Mode, check_stabilizable, system_modes
 from pliant.equations.core import UnknownName
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 Linear: TypeAlias = StateSpace | DiscreteStateSpace
@@ -51,6 +52,7 @@ class Regulator:
         return system_modes(A, names=self.linear.states)
 
 
+@on_one_blas_thread
 def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs: Weights | None = None) -> Regulator:
     """The regulator for weights on states (Q), inputs (R) and, where given, outputs (their square is added to Q).
 

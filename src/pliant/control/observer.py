@@ -11,6 +11,7 @@ import scipy.linalg as la
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.lqr import Linear, Weights, plant_states, state_weights, weight_matrix
 from pliant.control.modes import check_detectable
+from pliant.solve.blas_threads import on_one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Observer:
         return np.asarray(self.linear.A @ x + self.linear.B @ u)
 
 
+@on_one_blas_thread
 def kalman(
     linear: Linear, *, process: Weights = 1.0, inputs: Weights | None = None, outputs: Weights = 1.0
 ) -> Observer:
@@ -69,6 +71,7 @@ def kalman(
     return Observer(gain, P, linear, la.eigvals(linear.A - gain @ linear.C))
 
 
+@on_one_blas_thread
 def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
     """The observer whose error has these poles: [1/s] for a continuous system, per sample for a discrete one."""
     wanted = np.asarray(poles)

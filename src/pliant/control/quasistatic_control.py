@@ -18,6 +18,7 @@ from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Reference, Task
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.scalar import AngularSpeed, Number, Time
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
 from pliant.solve.saddle import saddle_matrix
@@ -275,6 +276,7 @@ class StaticModel:
         )
 
 
+@on_one_blas_thread
 def rest_with(
     eqs: Equations,
     task: Task,

@@ -19,6 +19,7 @@ from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.status import Status
 
 DEGREE = 3
@@ -30,6 +31,7 @@ APPROACH = 12
 SIZE = 0.1
 
 
+@on_one_blas_thread
 def plan_slow(
     eqs: Equations,
     duration: float,

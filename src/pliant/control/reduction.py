@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg as la
 
 from pliant.control.modes import SLOW, Mode, system_modes
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.linear.state_space import StateSpace
 
 SAME = 1e-6
@@ -63,6 +64,7 @@ class Spillover:
         return list(zip(self.neglected, near, strict=True))
 
 
+@on_one_blas_thread
 def reduce(linear: StateSpace, *, keep: int | None = None, below: float | None = None) -> Reduction:
     """The system on its `keep` slowest modes, or on those below a frequency [Hz].
 

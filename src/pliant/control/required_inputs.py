@@ -14,6 +14,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
 from pliant.language.arguments import vector
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
@@ -163,6 +164,7 @@ def _settle(
     )
 
 
+@on_one_blas_thread
 def required_inputs(
     eqs: Equations,
     q: Any,

@@ -19,6 +19,7 @@ from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
 from pliant.language.arguments import known_keywords, mapping, number, vector
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.state import Start
 from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import Status
@@ -102,6 +103,7 @@ class Trajectory:
         return State(self.q[-1], self.v[-1], float(self.time[-1]))
 
 
+@on_one_blas_thread
 def plan(
     eqs: Equations,
     duration: float | tuple[float, float],

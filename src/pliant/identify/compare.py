@@ -12,6 +12,7 @@ from pliant.equations.equations import Equations
 from pliant.identify.recording import Recording, RecordingError, drive, plateaus
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method, Rosenbrock
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
@@ -80,6 +81,7 @@ class _Run:
     notes: tuple[str, ...]
 
 
+@on_one_blas_thread
 def compare(
     robot: RobotSpec,
     rod: str,

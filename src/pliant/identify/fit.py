@@ -14,6 +14,7 @@ from pliant.equations.equations import Equations, Values
 from pliant.identify.compare import DEFAULT_METHOD
 from pliant.identify.recording import Recording, RecordingError, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method
 from pliant.solve.motion.simulate import simulate
 from pliant.solve.statics.equilibrium import equilibrium
@@ -62,6 +63,7 @@ class Fit:
     message: str
 
 
+@on_one_blas_thread
 def fit(
     eqs: Equations,
     parameters: Sequence[str],

@@ -11,6 +11,7 @@ import scipy.sparse.linalg as spla
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, symbolic_outputs
 from pliant.equations.time_loop import TimeLoop
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
@@ -49,6 +50,7 @@ def why_not(eqs: Equations, output: str) -> str:
     return ""
 
 
+@on_one_blas_thread
 def output_sensitivity(
     eqs: Equations,
     names: Sequence[str],
@@ -84,6 +86,7 @@ def output_sensitivity(
     return OutputSensitivity(result, values, tangent.output(output, *states))
 
 
+@on_one_blas_thread
 def rest_sensitivity(
     eqs: Equations,
     names: Sequence[str],

@@ -15,6 +15,7 @@ from pliant.equations.equations import Equations, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.state import read_state
 from pliant.language.arguments import ArgumentError, need_equations, number, positive, vector, whole
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.state import Start, assemble, given_state
@@ -86,6 +87,7 @@ def forward_kinematics(
     return FrameMotion(base.rotation.T @ (here.position - base.position), base.rotation.T @ here.rotation)
 
 
+@on_one_blas_thread
 def manipulability(
     eqs: Equations,
     frame: str,
@@ -113,6 +115,7 @@ def manipulability(
     return Manipulability(measure, values, directions, int(np.sum(values > 1e-9 * max(values[0], 1e-300))))
 
 
+@on_one_blas_thread
 def inverse_kinematics(
     eqs: Equations,
     frame: str,

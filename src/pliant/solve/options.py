@@ -52,14 +52,16 @@ class EquilibriumOptions(Options):
 
 
 class ModesOptions(Options):
-    """Natural frequencies, damping ratios and mode shapes."""
+    """Eigenvalues, frequencies, damping ratios and mode shapes."""
 
     renamed: ClassVar[Mapping[str, str]] = {"t": "time", "at_state": "at"}
 
     count: Annotated[int, Field(ge=1, strict=True)] | None = None
-    """How many modes, lowest first; otherwise all."""
+    """How many modes: those that grow, then the lowest; otherwise all (of more than 1200 rates, 20)."""
     at: Given = "equilibrium"
     """State about which the motion is linearized: `equilibrium`, `initial`, or coordinates by name."""
+    undamped: StrictBool = False
+    """Leave out damping and gyroscopic terms: natural frequencies and real mode shapes."""
     time: Time | None = None
     """Time at which inputs are read [s]; otherwise that of the state."""
 

@@ -15,6 +15,7 @@ from pliant.equations.state import HasFinal, HasState, State, state_of
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.words import describe, renamed_hint
+from pliant.solve.blas_threads import on_one_blas_thread
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6
@@ -82,6 +83,7 @@ class AssembledState:
     """Largest violation of the constraints before [m or rad]."""
 
 
+@on_one_blas_thread
 def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> AssembledState:
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 

@@ -33,7 +33,9 @@ def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
     emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
                for key in type(flat).model_fields if key not in kept}  # fmt: skip
     emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
-    found = modes(Equations(compile_model(flat.model_copy(update=emptied))), count=count).frequencies
+    found = modes(
+        Equations(compile_model(flat.model_copy(update=emptied))), at="initial", count=count, undamped=True
+    ).frequencies
     if len(found) < count:
         raise ValueError(
             f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"

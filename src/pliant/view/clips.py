@@ -128,10 +128,9 @@ def mode_clips(
     maker = SceneMaker(eqs, parameters, inputs=inputs)
     clips = []
     for k in range(min(most, found.shapes.shape[1])):
-        frequency = float(found.frequencies[k])
         positions = mode_positions(eqs, found, k, parameters=parameters, inputs=inputs)
         scenes = [maker.at(q) for q in positions]
-        words = f"{frequency:.4g} Hz" if frequency > 0 else "unstable" if frequency < 0 else "free"
+        words = found.words(k)
         times = np.linspace(0, MODE_SECONDS, MODE_FRAMES + 1)
         clips.append(Clip(f"mode {k + 1}: {words}", times, (*scenes, scenes[0]), loops=True, words=words))
     return clips
@@ -142,11 +141,15 @@ def mode_positions(
 ) -> list[np.ndarray]:
     """Positions q over one period of a mode, drawn large enough to be seen; closed loops stay closed."""
     bound = eqs.at(inputs=inputs, parameters=parameters).binding
-    rest, shape = found.state.q, found.shapes[:, mode]
-    amplitude = _amplitude(bound.node_poses(rest)[1], bound.node_twists(rest, shape))
+    rest = found.state.q
+    angles = np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES
+    places = bound.node_poses(rest)[1]
+    # a mode with phases has no one pose of largest swing
+    factors = [_amplitude(places, bound.node_twists(rest, found.phase(mode, angle))) for angle in angles]
+    amplitude = min((factor for factor in factors if factor > 0), default=0.0)
     positions = []
-    for phase in np.arange(MODE_FRAMES) * 2 * np.pi / MODE_FRAMES:
-        q = bound.increment(rest, amplitude * np.sin(phase) * shape)
+    for angle in angles:
+        q = bound.increment(rest, amplitude * found.phase(mode, angle))
         if bound.m:
             with suppress(AssemblyError):  # beyond where the loop closes, the straight line towards it is shown
                 q = assemble(eqs, bound, found.state.t, q, np.zeros(bound.nv)).q

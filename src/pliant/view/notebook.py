@@ -48,10 +48,11 @@ def equilibrium_html(found: Equilibrium) -> str:
 
 
 def modes_html(found: Modes) -> str:
-    """Modes: their frequencies, and how they move."""
-    pairs = zip(found.frequencies, found.damping_ratios, strict=True)
-    rows = [(k + 1, f"{f:.6g}", f"{z:.4g}") for k, (f, z) in enumerate(pairs)][:MOST_ROWS]
-    return table(("mode", "frequency [Hz]", "damping ratio"), rows) + _view("modes", lambda: mode_clips(found))
+    """Modes: their eigenvalues, what to know about them, and how they move."""
+    head, rows = found.table()
+    more = f"<p>{len(rows) - MOST_ROWS} more modes are not shown.</p>" if len(rows) > MOST_ROWS else ""
+    notes = "".join(f"<p>{text(note)}</p>" for note in found.warnings[:MOST_ROWS])
+    return table(head, rows[:MOST_ROWS]) + more + notes + _view("modes", lambda: mode_clips(found))
 
 
 def result_html(run: Result) -> str:

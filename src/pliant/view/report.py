@@ -120,14 +120,11 @@ def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
 
 
 def _modes(eqs: Equations, found: Modes, name: str) -> str:
-    rows = []
-    for k, (frequency, ratio) in enumerate(zip(found.frequencies, found.damping_ratios, strict=True)):
-        shape = np.abs(found.shapes[:, k])
-        largest = [eqs.rates[i] for i in shape.argsort()[::-1][:3] if shape[i] > 0.05 * shape.max()]
-        rows.append((k + 1, f"{frequency:.6g}", f"{ratio:.4g}", ", ".join(largest)))
-    head = ("mode", "frequency [Hz]", "damping ratio", "moves most")
+    head, rows = found.table()
     clips = mode_clips(found, most=MOST_MODES)
-    words = "One period of each mode takes two seconds here, whatever its frequency."
+    words = (
+        "One period of each mode takes two seconds here, whatever its frequency; how it grows or decays is not shown."
+    )
     if len(clips) < len(rows):
         words = f"The first {len(clips)} of {len(rows)} modes can be played. " + words
     note = f'<p class="note">{words}</p>'

@@ -1,12 +1,17 @@
-"""Stability: under loads without a potential by the motion, not by the sign of the stiffness; of large robots by pivots."""
+"""Stability: by the stiffness where it decides, by the motion where damping, gyroscopic terms or loads without a potential do; of
+large robots by pivots."""
 
 import numpy as np
 import pytest
+import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pliant import derive, equilibrium, load, load_text
-from pliant.solve.statics.eigenvalue_count import negative_eigenvalues
+from pliant import derive, equilibrium, load, load_text, modes
+from pliant.equations.binding import Linearized
+from pliant.solve.statics.eigenvalue_count import independent_rows, negative_eigenvalues, negative_eigenvalues_within
 from pliant.solve.statics.stability import growth, judge, judge_large
 from pliant.spec.rod_switch import with_rod_model
 
@@ -50,6 +55,23 @@ def test_columns_of_beck_and_euler():
             assert np.linalg.norm(found.frames["rod.tip"].position[:2]) < 1e-9
             assert found.stable is (share < 1)
             assert share < 1 or says in found.message
+
+
+def test_a_large_column_of_beck():
+    """The same by iteration, beyond the size for which all eigenvalues are computed."""
+    text = BECK.replace("pcs, elements: 12", "finite_element, elements: 110").replace("AXES", "rod.tip")
+    eqs = derive(load_text(text))
+    flutters = equilibrium(eqs, parameters={"push": 1.1 * 20.05 * BENDING})
+    assert flutters.stable is False
+    assert "flutters" in flutters.message
+    # below, no growing motion is found, which does not prove that there is none
+    assert equilibrium(eqs, parameters={"push": 0.9 * 20.05 * BENDING}).stable is None
+    small = derive(load_text(BECK.replace("AXES", "rod.tip")))
+    for found in (modes(eqs, at=flutters, count=4), modes(small, parameters={"push": 1.1 * 20.05 * BENDING}, count=4)):
+        assert found.kinds == ("unstable", "unstable", "oscillating", "oscillating")
+        # an undamped pair that flutters has a mirror image that decays
+        np.testing.assert_allclose(found.eigenvalues[2:], -found.eigenvalues[:2].conj(), rtol=1e-6)
+        assert found.eigenvalues[0].imag == pytest.approx(5.47, rel=0.01)
 
 
 def test_growth_of_small_systems():
@@ -127,3 +149,149 @@ def test_large_robots_are_judged():
     assert len(rest.equations.rates) == 660
     assert rest.stable is True
     assert rest.stiffness > 0
+
+
+DAMPED = """
+pliant: 1
+parameters: {c: -5 N*s/m}
+bodies: {a: {mass: 1 kg}}
+joints: {j: {type: prismatic, child: a, axis: x, displacement: {spring: 100 N/m, damper: =c, initial: 1 mm}}}
+"""
+
+
+def test_a_negative_damper_makes_a_pose_unstable():
+    eqs = derive(load_text(DAMPED))
+    found = equilibrium(eqs)
+    assert found.stable is False
+    assert "grows by a factor e in 0.4 s" in found.message  # 2 m / c
+    assert found.stiffness == pytest.approx(100.0)
+    for c in (0.0, 1e-12, 5.0, 1000.0):
+        assert equilibrium(eqs, parameters={"c": c}).stable is True
+    assert "gives way" in equilibrium(eqs, parameters={"c": -1000.0}).message
+
+
+def linearized(K, C, M, J=None):
+    """The equations of a small system at rest."""
+    n = len(K)
+    J = np.zeros((0, n)) if J is None else np.asarray(J, dtype=float)
+    matrices = (sp.csc_matrix(np.asarray(x, dtype=float)) for x in (K, C, M))
+    return Linearized(np.zeros(n), *matrices, np.zeros(len(J)), sp.csr_matrix(J))
+
+
+ONE, NONE, TURN = np.eye(2), np.zeros((2, 2)), np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+
+def test_gyroscopic_terms_hold_what_lacks_stiffness_until_damping_lets_it_go():
+    held = judge(linearized(-ONE, 3 * TURN, ONE))
+    assert (held.stable, held.unstable, held.conservative) == (True, 0, False)
+    assert "gyroscopic terms alone hold it" in held.remark
+    np.testing.assert_allclose(held.values, [-1.0, -1.0])  # the stiffness itself, for paths
+    # too slow: (g / 2)^2 < -k; and with damping
+    assert judge(linearized(-ONE, 1.9 * TURN, ONE)).stable is False
+    assert judge(linearized(-ONE, 3 * TURN + 1e-3 * ONE, ONE)).stable is False
+    # gyroscopic terms do no harm where there is stiffness
+    assert judge(linearized(ONE, 3 * TURN, ONE)).stable is True
+    assert judge(linearized(ONE, 3 * TURN, ONE)).conservative
+
+
+def test_damping_that_gives_energy_is_harmless_where_more_is_taken():
+    """One damper gives, another takes: what counts is the motion."""
+    K = np.array([[101.0, -1.0], [-1.0, 101.0]])
+    coupled = np.array([[1e3, -1e3], [-1e3, 1e3]])  # ties them together
+    assert judge(linearized(K, np.diag([-1.0, 3.0]) + coupled, ONE)).stable is True
+    growing = judge(linearized(K, np.diag([-3.0, 1.0]) + coupled, ONE))
+    assert (growing.stable, growing.conservative) == (False, False)
+    assert growing.remark.startswith("it flutters at 1.59 Hz")
+    assert growing.lowest == pytest.approx(100.0)
+    neutral = judge(linearized(np.diag([0.0, 1.0]), np.diag([-1.0, 0.0]), ONE))
+    assert neutral.stable is False  # drifts ever faster
+    assert judge(linearized(np.diag([0.0, 1.0]), np.diag([1.0, 0.0]), ONE)).stable is None
+
+
+def test_motions_without_mass():
+    """A spring and a damper without mass between them creep; a negative damper there makes them run away."""
+    M = np.diag([1.0, 0.0])
+    assert judge(linearized(np.diag([4.0, 9.0]), np.diag([0.0, 3.0]), M)).stable is True
+    gone = judge(linearized(np.diag([4.0, 9.0]), np.diag([0.0, -3.0]), M))
+    assert gone.stable is False
+    assert "gives way and grows by a factor e in 0.333 s" in gone.remark
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from(["takes", "gives", "mixed"]), st.booleans())
+def test_verdicts_agree_with_the_eigenvalues_of_the_motion(seed, n, damping, gyroscopic):
+    rng = np.random.default_rng(seed)
+    X, Y, G = (rng.normal(size=(n, n)) for _ in range(3))
+    K = X + X.T + rng.uniform(0, 6) * np.eye(n)
+    sign = {"takes": np.ones(n), "gives": -np.ones(n), "mixed": rng.choice([-0.1, 1.0], n)}[damping]
+    C = Y @ np.diag(sign) @ Y.T + gyroscopic * (G - G.T)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
+    fastest = la.eigvals(A).real.max()
+    if abs(fastest) > 1e-9:
+        assert judge(linearized(K, C, np.eye(n))).stable is bool(fastest < 0)
+
+
+def test_undamped_motions_are_not_pushed_off_the_axis_by_round_off():
+    """Stiff and soft oscillators with gyroscopic coupling and dampers that cancel: nothing grows."""
+    rng = np.random.default_rng(3)
+    n = 8
+    w2 = np.logspace(0, 10, n)
+    Q = la.qr(rng.normal(size=(n, n)))[0]
+    K = Q @ np.diag(w2) @ Q.T
+    G = rng.normal(size=(n, n))
+    C = (G - G.T) * 1e-2
+    C[0, 0] = -1e-18  # not quite a damper that takes energy
+    assert judge(linearized(0.5 * (K + K.T), C, np.eye(n))).stable is True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_negative_eigenvalues_on_allowed_motions(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 50, 7
+    off = sp.csc_matrix(rng.normal(size=(n, n)) * (rng.uniform(size=(n, n)) < 0.05))
+    K = sp.csc_matrix(off + off.T + sp.diags(rng.choice([-1.0, 1.0, 1.0], n)))
+    J = sp.csr_matrix(np.vstack([rng.normal(size=(m, n)) * (rng.uniform(size=(m, n)) < 0.2)] * 2))  # each row twice
+    rows = independent_rows(J)
+    assert len(rows) == m
+    Z = la.null_space(J.toarray())
+    exact = int(np.sum(la.eigvalsh(Z.T @ K @ Z) < 0))
+    assert negative_eigenvalues_within(K, J[rows]) == exact > 0
+
+
+def test_large_loops_are_judged_like_small_ones():
+    """Rods that hold a plate in a loop, straight or loaded beyond buckling, with a damper that takes or gives."""
+    eqs = derive(load_text(LOOP))
+    for push, c, stable in ((0.0, 1.0, True), (60.0, 1.0, False), (0.0, -1.0, False)):
+        bound = eqs.at(parameters={"push": push, "c": c}).binding
+        q, zero = eqs.initial_state().q, np.zeros(bound.nv)
+        at = bound.linearized(0.0, q, zero, zero, np.zeros(bound.m))
+        multipliers = np.linalg.lstsq(at.jacobian.toarray().T, at.residual, rcond=None)[0]
+        at = bound.linearized(0.0, q, zero, zero, multipliers)
+        dense, sparse = judge(at), judge_large(at)
+        assert dense.stable is sparse.stable is stable
+        if c > 0:
+            assert sparse.unstable == dense.unstable
+        if stable:
+            assert sparse.lowest == pytest.approx(dense.lowest, rel=1e-6)
+
+
+LOOP = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {push: 0 N, c: 1 N*s/m}
+sections: {strip: {shape: rectangle, width: 20 mm, height: 1 mm}}
+materials: {steel: {density: 7800 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+bodies:
+  plate:
+    mass: 1 kg
+    shape: {type: box, size: [20 cm, 10 cm, 1 cm]}
+    frames: {a: {position: [-10 cm, 0, 0]}, b: {position: [10 cm, 0, 0]}}
+rods:
+  left: {parent: world, length: 30 cm, section: strip, material: steel, model: {kind: pcs, elements: 5}}
+  right: {parent: world, position: [20 cm, 0, 0], length: 30 cm, section: strip, material: steel, model: {kind: pcs, elements: 5}}
+joints: {float: {type: free, child: plate, x: {initial: 10 cm, damper: =c}, y: {damper: =c}, z: {initial: 30 cm}}}
+constraints:
+  hold_left: {between: [left.tip, plate.a], components: all}
+  hold_right: {between: [right.tip, plate.b], components: all}
+loads: {press: {frame: plate, force: [0, 0, =-push]}}
+"""

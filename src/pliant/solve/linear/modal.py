@@ -1,161 +1,294 @@
-"""Natural modes about a state, on the motions that the constraints allow."""
+"""Modes about a state: eigenvalues and shapes of small motions that constraints allow, with damping and gyroscopic terms."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse.linalg as spla
+import scipy.sparse as sp
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
 from pliant.language.display import shown
+from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.independent_coordinates import null_space
+from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
 from pliant.solve.options import ModesOptions
-from pliant.solve.saddle import balancing_multipliers, first_order_matrix, on_allowed_motions
-from pliant.solve.state import Start, assemble
+from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, MasslessMotion, eigenpairs
+from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs
+from pliant.solve.state import Start
+from pliant.solve.statics.eigenvalue_count import is_symmetric
 from pliant.solve.statics.equilibrium import about
+from pliant.solve.statics.stability import judge_large, stiffness_scaling
 
-DENSE_UP_TO = 1200
+DENSE_UP_TO = 500
+"""Rates up to which all modes are computed, and the lowest picked from them; larger robots are solved by iteration."""
+ALL_UP_TO = 1200
+"""Rates up to which all modes are given where no number is; larger robots give the lowest few."""
+FEW = 20
+WIDEST = 36
+"""Letters of the names of coordinates in a table, unless one is longer."""
+
+
+Kind: TypeAlias = Literal["oscillating", "overdamped", "rigid-body", "unstable"]
+"""What a mode does."""
 
 
 @dataclass(frozen=True)
 class Modes:
-    """Natural modes, lowest frequency first.
+    """Modes: eigenvalues of small motions with their shapes. Those that grow come first, then by magnitude, lowest first.
+
+    A conjugate pair of eigenvalues is one mode. Two real ones are two modes, unless they are opposite and share their shape for
+    want of damping (a rigid-body mode, a direction that gives way).
 
     Attributes:
-        frequencies: undamped natural frequencies [Hz]; negative for unstable directions (the growth rate over 2 pi).
-        shapes: mode shapes in increments of q, nv x modes, mass-normalized.
-        eigenvalues: complex eigenvalues of the damped system [1/s], matched to the modes.
-        damping_ratios: minus the real part over the magnitude of `eigenvalues` [-].
-        stable: no eigenvalue grows.
-        warnings: rigid-body or unstable modes, by number.
+        eigenvalues: complex, with the positive imaginary part of a pair, or the one that grows [1/s].
+        frequencies: magnitude of `eigenvalues` over 2 pi [Hz]; without damping the natural frequency. Negative for a motion that
+            grows without oscillating.
+        damping_ratios: minus the real part over the magnitude of `eigenvalues` [-]; negative for a motion that grows, 1 for one
+            that decays without oscillating, 0 for a rigid-body mode.
+        kinds: oscillating, overdamped (decays without oscillating), rigid-body (moves without stiffness), unstable.
+        shapes: in increments of q, nv x modes, with x^H M x = 1; complex where parts of the robot move out of phase, as where
+            damping or gyroscopic terms couple the undamped modes. The motion is the real part of x exp(eigenvalue t).
+        stable: no mode grows, listed or not; None where that could not be decided.
+        warnings: a pose that is not at rest, unstable and rigid-body modes, what was left out.
+        state: about which they are.
     """
 
-    frequencies: np.ndarray
-    shapes: np.ndarray
     eigenvalues: np.ndarray
+    frequencies: np.ndarray
     damping_ratios: np.ndarray
-    stable: bool
+    kinds: tuple[Kind, ...]
+    shapes: np.ndarray
+    stable: bool | None
     warnings: tuple[str, ...]
     state: State
     equations: Equations
 
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def phase(self, mode: int, angle: float) -> np.ndarray:
+        """Increments of q in a mode (from 0) at an angle of its oscillation [rad]: a quarter of a turn is its largest swing."""
+        return np.asarray((self.shapes[:, mode] * (-1j * np.exp(1j * angle))).real)
+
+    def leading(self, mode: int) -> tuple[str, ...]:
+        """Rates that a mode (from 0) moves most: up to three."""
+        size = np.abs(self.shapes[:, mode])
+        most = np.argsort(-size, kind="stable")[:3]
+        return tuple(self.equations.rates[i] for i in most if size[i] > 0.05 * size.max())
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Titles and rows of a table for people."""
+        head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "kind", "moves most")
+        rows: list[tuple[str, ...]] = [
+            (str(k + 1), _eigenvalue(value), f"{f:.6g}" if value.imag or value == 0 else "-", f"{ratio:.4g}", str(kind),
+             _shortened(_merged(self.leading(k))))
+            for k, (value, f, ratio, kind) in enumerate(
+                zip(self.eigenvalues, self.frequencies, self.damping_ratios, self.kinds, strict=True)
+            )
+        ]  # fmt: skip
+        return head, rows
+
+    def words(self, mode: int) -> str:
+        """A mode (from 0) in a few words: its frequency, or what else it does."""
+        value = self.eigenvalues[mode]
+        if self.kinds[mode] == "rigid-body":
+            return "rigid-body"
+        grows = self.kinds[mode] == "unstable"
+        if value.imag == 0:
+            return f"{'unstable' if grows else 'overdamped'}, {abs(1 / value.real):.3g} s"
+        return f"{abs(self.frequencies[mode]):.4g} Hz{', unstable' if grows else ''}"
+
     def __repr__(self) -> str:
-        rows = [
-            f"{k + 1:4d}  {f:12.6g} Hz   damping ratio {z:.4g}"
-            for k, (f, z) in enumerate(zip(self.frequencies, self.damping_ratios, strict=True))
+        head, rows = self.table()
+        widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
         ]
-        return "\n".join(["Modes", *rows, *self.warnings])
+        return "\n".join(["Modes", *lines, *self.warnings])
 
     def _repr_html_(self) -> str:
         return str(shown("Modes.html", self))
 
 
+def _merged(names: tuple[str, ...]) -> list[str]:
+    """Names that differ in one number as one: rod.bend_x[1], rod.bend_x[2] are rod.bend_x[1, 2]."""
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        before, bracket, rest = name.partition("[")
+        number, _, after = rest.partition("]")
+        numbers.setdefault((before + bracket, after), []).append(number)
+    return [f"{before}{', '.join(found)}]{after}" if found[0] else before for (before, after), found in numbers.items()]
+
+
+def _shortened(names: list[str]) -> str:
+    """The first names, as many as fit into a table."""
+    kept = [name for k, name in enumerate(names) if k == 0 or len(", ".join(names[: k + 1])) <= WIDEST]
+    return ", ".join(kept)
+
+
+def _eigenvalue(value: complex) -> str:
+    if value == 0:
+        return "0"
+    if value.imag == 0:
+        return f"{value.real:.4g}"
+    return f"±{value.imag:.4g}i" if value.real == 0 else f"{value.real:.4g} ± {value.imag:.4g}i"
+
+
 @known_keywords(ModesOptions.renamed)
+@on_one_blas_thread
 def modes(
     eqs: Equations,
     *,
-    at: Start = "initial",
+    at: Start = "equilibrium",
     count: int | None = None,
+    undamped: bool = False,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
     time: float | None = None,
 ) -> Modes:
-    """Modes about a state at rest: `count` of them, or all.
+    """Modes about a state at rest or in steady motion: `count` of them, or all (of more than 1200 rates, 20).
 
-    at: "initial" (the default here; model files and the command line take the equilibrium), "equilibrium", a State, positions,
-    coordinates by name, or an `Equilibrium`, which brings its inputs and parameters along. time: at which inputs are read [s], by
-    default that of the state.
+    at: "equilibrium", "initial", a State, positions, coordinates by name, or an `Equilibrium`, which brings its inputs and
+    parameters along. undamped: leave out damping and gyroscopic terms: natural frequencies and real, mass-normalized shapes. time:
+    at which inputs are read [s], by default that of the state.
 
-    The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included.
+    The stiffness is the derivative of all position-dependent forces there, gravity and constraint forces included. Rates count
+    where the motion is steady: that of a rotor, or with a prescribed motion.
     """
     need_equations(eqs)
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    made = assemble(eqs, eqs.binding, t, given.q, np.zeros(len(eqs.rates)))
-    bound = made.bound
-    linear, state = at_rest(bound, t, made.q)
-    if bound.nv > DENSE_UP_TO and not bound.m and count is not None:
-        squares, shapes = _sparse(linear, count)
-        eigenvalues = _perturbed(linear, squares, shapes)
-    else:
-        squares, shapes, eigenvalues = _dense(linear, count)
-    frequencies = np.sign(squares) * np.sqrt(np.abs(squares)) / (2 * np.pi)
-    size = np.abs(eigenvalues)
-    ratios = np.divide(-eigenvalues.real, size, out=np.zeros_like(size), where=size > 1e-12)
-    ratios[np.abs(ratios) < 1e-12] = 0.0  # round-off of an undamped mode
-    highest = float(np.max(np.abs(squares), initial=1e-300))
-    notes = []
-    for k, (square, value) in enumerate(zip(squares, eigenvalues, strict=True)):
-        if abs(square) <= 1e-10 * highest:
-            notes.append(f"mode {k + 1} is a rigid-body mode: it moves without stiffness")
-        elif square < 0 or value.real > 1e-9 * size.max(initial=1.0):
-            notes.append(f"mode {k + 1} is unstable: it grows by a factor e in {1 / max(value.real, 1e-300):.3g} s")
-    stable = not any("unstable" in note for note in notes)
-    return Modes(frequencies, shapes, eigenvalues, ratios, stable, tuple(notes), state, eqs)
+    made, moving = steady_start(eqs, given, t)
+    notes = [*made.messages, *([moving] if moving else [])]
+    found, state, stable, more = _solved(eqs, made.bound, t, made.q, made.v, count, undamped)
+    notes += more
+    order, kinds = _in_order(found)
+    unlisted = [] if count is None else [kinds[k] for k in order[count:]]
+    order = order[:count]
+    values, kinds = found.values[order], [kinds[k] for k in order]
+    size = np.abs(values)
+    ratios = np.divide(-values.real, size, out=np.zeros_like(size), where=size > 0) + 0.0  # no minus in front of zero
+    frequencies = np.where((values.imag == 0) & (values.real > 0), -1.0, 1.0) * size / (2 * np.pi)
+    if stable is not False:
+        stable = False if "unstable" in (*kinds, *unlisted) else stable
+    notes += _words(values, kinds, unlisted)
+    shapes = found.shapes[:, order]
+    if np.iscomplexobj(shapes) and not np.any(shapes.imag):
+        shapes = shapes.real
+    return Modes(values, frequencies, ratios, tuple(kinds), shapes, stable, tuple(notes), state, eqs)
 
 
-def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]:
-    """Linearization at rest with the constraint forces that balance the pose best."""
-    zero = np.zeros(bound.nv)
-    multipliers = np.zeros(bound.m)
-    if bound.m:
-        linear = bound.linearized(t, q, zero, zero, multipliers)
-        multipliers = balancing_multipliers(linear, linear.residual, bound.active_rows)
-    linear = bound.linearized(t, q, zero, zero, multipliers)
-    return linear, State(q, zero, t, multipliers)
+def _solved(
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, count: int | None, undamped: bool
+) -> tuple[Eigenpairs, State, bool | None, list[str]]:
+    """Eigenvalues and shapes in increments of q, the state, whether it is stable as far as that is known, and what to say."""
+    if np.any(v):
+        linear, state = _in_motion(bound, t, q, v)
+        order = first_order(eqs, bound, state, np.zeros(bound.nv), linear)
+        K, C, M = order.second_order(linear.mass)
+        return _dense(order.G, K, C, M, undamped, largest_force(bound, t, q)), state, True, []
+    linear, state = at_rest(bound, t, q)
+    forces = largest_force(bound, t, q)
+    said = imbalance(eqs, linear, forces=forces)
+    notes = [said] if said else []
+    on = bound.active_rows
+    few = count
+    if bound.nv > ALL_UP_TO and count is None:
+        few = FEW
+        notes.append(f"the lowest {FEW} modes of {bound.nv - int(on.sum())}; count asks for more")
+    if bound.nv > DENSE_UP_TO and few is not None and few < (bound.nv - int(on.sum())) // 4:
+        try:
+            found, stable, more = _sparse(linear, on, few, undamped, forces)
+            return found, state, stable, notes + more
+        except NotConverged:
+            pass  # all of them then, which takes longer
+    Z = null_space(linear.jacobian.toarray()[on])
+    K, C, M = (Z.T @ (x @ Z) for x in (linear.stiffness, linear.damping, linear.mass))
+    return _dense(Z, K, C, M, undamped, forces), state, True, notes
 
 
-def _dense(linear: Linearized, count: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    Z, K, C, M = on_allowed_motions(linear)
-    f = len(K)
-    if f == 0:
-        return np.zeros(0), np.zeros((Z.shape[0], 0)), np.zeros(0, dtype=complex)
-    symmetric = np.allclose(K, K.T, atol=1e-8 * max(1e-300, np.abs(K).max()))
-    if not symmetric:
-        warnings.warn(
-            "the stiffness is not symmetric here (follower loads?): modes use its symmetric part", stacklevel=3
-        )
+def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Linearized, State]:
+    """Linearization in steady motion."""
+    _, multipliers = bound.forward(t, q, v)
+    return bound.linearized(t, q, v, np.zeros(bound.nv), multipliers), State(q, v, t, multipliers)
+
+
+def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped: bool, forces: float) -> Eigenpairs:
+    if undamped:
+        K, C = 0.5 * (K + K.T), np.zeros_like(C)
+    # an equilibrium that is found to a tolerance leaves forces with a potential a little asymmetric
+    size = np.sqrt(np.abs(np.diag(K)))
+    size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
+    if np.abs((K - K.T) / np.outer(size, size)).max(initial=0.0) <= 1e-9:
+        K = 0.5 * (K + K.T)
     try:
-        squares, shapes = la.eigh(0.5 * (K + K.T), M)
-    except la.LinAlgError:
+        found = eigenpairs(K, C, M, round_off=ROUND_OFF * forces)
+    except MasslessMotion:
         raise ArgumentError(
             "the mass matrix is not positive definite on the allowed motions: give every moving body mass and inertia"
         ) from None
-    count = f if count is None else min(count, f)
-    squares, shapes = squares[:count], shapes[:, :count]
-    # damped eigenvalues, matched to the undamped modes by the largest share of modal energy
-    values, vectors = la.eig(first_order_matrix(K, C, M))
-    energy = np.abs(shapes.T @ M @ vectors[:f]) ** 2
-    total = np.einsum("ij,ij->j", vectors[:f].conj(), M @ vectors[:f]).real
-    share = energy / np.maximum(total, 1e-300)
-    share[:, values.imag < -1e-12] = -1.0
-    taken: set[int] = set()
-    eigenvalues = np.zeros(count, dtype=complex)
-    for k in range(count):
-        # an unstable direction has a growing and a decaying eigenvalue: the growing one is the news
-        order = np.argsort(-share[k] - (values.real > 0) * (squares[k] < 0))
-        best = next(int(j) for j in order if int(j) not in taken)
-        taken.add(best)
-        eigenvalues[k] = values[best]
-    return squares, Z @ shapes, eigenvalues
+    return Eigenpairs(found.values, Z @ found.shapes, found.doubts)
 
 
-def _sparse(linear: Linearized, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest modes of a large unconstrained system by shift and invert."""
-    K = 0.5 * (linear.stiffness + linear.stiffness.T)
-    shift = -1e-6 * np.abs(K.diagonal()).max() / np.abs(linear.mass.diagonal()).max()
-    squares, shapes = spla.eigsh(K, k=count, M=linear.mass, sigma=shift, which="LM")
-    order = np.argsort(squares)
-    return squares[order], shapes[:, order]
+def _sparse(
+    linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float
+) -> tuple[Eigenpairs, bool | None, list[str]]:
+    """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
+    C = sp.csc_matrix(linear.damping.shape) if undamped else linear.damping
+    K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped else linear.stiffness
+    J = sp.csr_matrix(linear.jacobian[on])
+    at = SparseMatrices(sp.csc_matrix(K), sp.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
+    D = sp.diags(stiffness_scaling(linear))
+    symmetric = is_symmetric(D @ at.K @ D) and is_symmetric(at.C)
+    judged = judge_large(Linearized(linear.residual, at.K, at.C, at.M, linear.phi[on], at.J))
+    wanted = count
+    while True:
+        found = lowest_eigenpairs(at, wanted, symmetric=symmetric)
+        growing = int(np.sum(found.values.real > found.doubts))
+        if judged is None or growing >= judged.unstable or wanted > 4 * count + 40:
+            break
+        wanted *= 2
+    if judged is None:
+        return found, None, [f"whether others grow was not decided: {len(found.values)} modes were looked at"]
+    missing = judged.unstable - growing
+    if missing > 0:
+        return found, False, [f"{missing} more modes grow, faster than those that were looked at"]
+    return found, judged.stable is not False, []
 
 
-def _perturbed(linear: Linearized, squares: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Damped eigenvalues from the modal damping of each mode alone (couplings between modes left out)."""
-    damping = np.einsum("ij,ij->j", shapes, linear.damping @ shapes)
-    return np.asarray(-0.5 * damping + np.sqrt((0.25 * damping**2 - squares).astype(complex)))
+def _in_order(found: Eigenpairs) -> tuple[np.ndarray, list[Kind]]:
+    """Numbers of the modes in the order in which they are listed, and the kind of each."""
+    values = found.values
+    # a real part within round-off is none: a motion without damping, or held by gyroscopic terms alone
+    values.real[(values.imag != 0) & (np.abs(values.real) <= found.doubts)] = 0.0
+    values.real[np.abs(values) <= found.doubts * (values.imag == 0)] = 0.0
+    kinds: list[Kind] = []
+    for value in values:
+        if value == 0:
+            kinds.append("rigid-body")
+        elif value.real > 0:
+            kinds.append("unstable")
+        else:
+            kinds.append("oscillating" if value.imag else "overdamped")
+    grows = np.array([kind == "unstable" for kind in kinds], dtype=bool)
+    return np.lexsort((np.abs(values), np.where(grows, -values.real, 0.0), ~grows)), kinds
+
+
+def _words(values: np.ndarray, kinds: list[Kind], unlisted: list[Kind]) -> list[str]:
+    """Unstable and rigid-body modes, and how many there are of these that are not listed."""
+    notes = []
+    for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        if kind == "rigid-body":
+            notes.append(f"mode {k + 1} is a rigid-body mode: it moves without stiffness")
+        elif kind == "unstable":
+            notes.append(f"mode {k + 1} is unstable: it grows by a factor e in {1 / value.real:.3g} s")
+    for kind in ("unstable", "rigid-body"):
+        if left := unlisted.count(kind):
+            notes.append(f"{left} more {'mode is' if left == 1 else 'modes are'} {kind}")
+    return notes

@@ -14,11 +14,10 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.independent_coordinates import partition
-from pliant.solve.linear.modal import at_rest
+from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force
 from pliant.solve.options import LinearizeOptions
-from pliant.solve.saddle import saddle_matrix
 from pliant.solve.state import Start, assemble
 from pliant.solve.statics.equilibrium import about
 
@@ -29,7 +28,7 @@ class StateSpace:
 
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
-    equilibrium).
+    equilibrium); `warnings` say how far a pose is from rest, and whether it was moved onto its constraints.
     """
 
     A: np.ndarray
@@ -43,6 +42,7 @@ class StateSpace:
     state: State
     input_values: np.ndarray
     residual: float
+    warnings: tuple[str, ...] = ()
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
@@ -74,10 +74,11 @@ class StateSpace:
 
 
 @known_keywords(LinearizeOptions.renamed)
+@on_one_blas_thread
 def linearize(
     eqs: Equations,
     *,
-    at: Start = "initial",
+    at: Start = "equilibrium",
     independent: Sequence[str] | None = None,
     inputs: InputValues | None = None,
     parameters: Values | None = None,
@@ -87,9 +88,9 @@ def linearize(
 ) -> StateSpace:
     """Exact linearization about a state, which may be moving.
 
-    at: "initial" (the default here; model files and the command line take the equilibrium), "equilibrium", a State, positions,
-    coordinates and rates by name, or an `Equilibrium`, which brings its inputs and parameters along. time: at which inputs are read
-    [s], by default that of the state. input_names, output_names: those to take, all by default.
+    at: "equilibrium", "initial", a State, positions, coordinates and rates by name, or an `Equilibrium`, which brings its inputs
+    and parameters along. time: at which inputs are read [s], by default that of the state. input_names, output_names: those to
+    take, all by default.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
@@ -101,38 +102,29 @@ def linearize(
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
-    if not np.any(v) and residual < 1e-6:
-        # at an equilibrium: drop the round-off accelerations
-        a = np.zeros(bound.nv)
-        multipliers = at_rest(bound, t, q)[1].multipliers
+    notes = list(made.messages)
+    if not np.any(v):
+        resting, rest = at_rest(bound, t, q)
+        said = imbalance(eqs, resting, forces=largest_force(bound, t, q)) if residual >= 1e-6 else ""
+        if said:
+            notes.append(said)
+        else:  # drop the round-off accelerations
+            a, multipliers = np.zeros(bound.nv), rest.multipliers
+    state = State(q, v, t, multipliers)
     linear = bound.linearized(t, q, v, a, multipliers)
-    Eq, Ev = bound.acceleration_tangent(t, q, v, a)
-    on = bound.active_rows
-    J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
-    K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
-    gamma = _bracket(eqs, v)
-    chosen, G = partition(J, None if independent is None else _indices(eqs, independent), eqs.rates)
-    f, n, m = len(chosen), bound.nv, len(J)
-    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
-    H = 0.5 * (Ev - J @ gamma)
-    dependent = [i for i in range(n) if i not in chosen]
-    P = np.zeros((n, n))
-    if m:
-        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
+    order = first_order(eqs, bound, state, a, linear, None if independent is None else _indices(eqs, independent))
+    chosen, G, P, by_q, by_v = order.chosen, order.G, order.P, order.by_q, order.by_v
+    f, n, on = len(chosen), bound.nv, bound.active_rows
     Rq, Rv = _force_by_input(eqs, bound, t, q, v)
-    kkt = saddle_matrix(M, J)
-    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
-    by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
-    by_u = np.linalg.solve(kkt, -np.vstack([Rq, Rv[on] if m else np.zeros((0, Rq.shape[1]))]))
-    A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
+    by_u = np.linalg.solve(order.kkt, -np.vstack([Rq, Rv[on]]))
     B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
     full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
     names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
     labels = tuple(eqs.rates[i] for i in chosen)
     space = StateSpace(
-        A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
-        State(q, v, t, multipliers), bound.signals(t)[0][: len(eqs.inputs)], residual,
+        order.A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
+        state, bound.signals(t)[0][: len(eqs.inputs)], residual, tuple(notes),
     )  # fmt: skip
     return space.select(name_tuple(input_names), name_tuple(output_names))
 
@@ -140,15 +132,6 @@ def linearize(
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
     check_names("coordinate", names, eqs.rates)
     return [eqs.rates.index(name) for name in names]
-
-
-def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
-    """Gamma with d(increment)/dt = change of v - Gamma increment."""
-    gamma = np.zeros((len(v), len(v)))
-    for _, at in eqs.model.system.quaternions():
-        w = v[at : at + 3]
-        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
-    return gamma
 
 
 def _force_by_input(

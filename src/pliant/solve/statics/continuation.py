@@ -13,6 +13,7 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.words import describe
 from pliant.model.model import SI_HINT
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import Timing
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
@@ -29,6 +30,7 @@ PUSH_STAGES = 10
 
 
 @known_keywords(ContinuationOptions.renamed)
+@on_one_blas_thread
 def continuation(
     eqs: Equations,
     *,

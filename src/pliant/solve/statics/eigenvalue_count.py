@@ -1,14 +1,17 @@
-"""Number of negative eigenvalues of a symmetric sparse matrix, from the signs of its pivots."""
+"""Number of negative eigenvalues of a symmetric sparse matrix, from the signs of its pivots; also on what constraints allow."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 # Without row exchanges entries may grow; beyond this the signs of the pivots are not to be trusted.
 MOST_GROWTH = 1e6
 LEAST_PIVOT = 1e-14
+# Rows of constraints that others give to this share are not independent.
+DEPENDENT = 1e-9
 
 
 def is_symmetric(matrix: sp.spmatrix, share: float = 1e-9) -> bool:
@@ -36,3 +39,33 @@ def negative_eigenvalues(matrix: sp.spmatrix) -> int | None:
     if np.abs(pivots).min(initial=np.inf) <= LEAST_PIVOT * size or np.abs(factors.U.data).max() > MOST_GROWTH * size:
         return None
     return int(np.sum(pivots < 0))
+
+
+def independent_rows(jacobian: sp.spmatrix) -> np.ndarray:
+    """Numbers of rows that span all rows of a Jacobian (m x n), ascending."""
+    if not jacobian.shape[0]:
+        return np.zeros(0, dtype=int)
+    R, order = la.qr(jacobian.toarray().T, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    return np.sort(order[: len(size)][size > DEPENDENT * max(float(size.max(initial=0.0)), 1e-300)])
+
+
+def negative_eigenvalues_within(matrix: sp.spmatrix, jacobian: sp.spmatrix) -> int | None:
+    """Number of negative eigenvalues of a symmetric matrix of about unit diagonal on the null space of independent rows.
+
+    Adding J'J changes nothing there and makes the matrix regular elsewhere; the inertia of the saddle point is then that of the
+    matrix and of its Schur complement (Haynsworth). None where round-off leaves it open.
+    """
+    if not jacobian.shape[0]:
+        return negative_eigenvalues(matrix)
+    length = np.sqrt(np.asarray(jacobian.multiply(jacobian).sum(axis=1)).ravel())
+    J = sp.csr_matrix(sp.diags(1 / np.maximum(length, 1e-300)) @ jacobian)
+    full = sp.csc_matrix(matrix + J.T @ J)
+    below = negative_eigenvalues(full)
+    if below is None:
+        return None
+    complement = J @ spla.splu(full).solve(J.T.toarray())
+    values = la.eigvalsh(0.5 * (complement + complement.T))
+    if np.abs(values).min() <= LEAST_PIVOT * np.abs(values).max():
+        return None
+    return below - int(np.sum(values < 0))

@@ -14,6 +14,7 @@ from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
 from pliant.language.display import shown
+from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
 from pliant.solve.statics.arc_length import robot_size
@@ -114,6 +115,7 @@ def about(
 
 
 @known_keywords(EquilibriumOptions.renamed)
+@on_one_blas_thread
 def equilibrium(
     eqs: Equations,
     *,
@@ -205,6 +207,7 @@ def _is_squeezed(eqs: Equations, bound: Binding, q: np.ndarray, gap: float) -> b
 
 
 @known_keywords(EquilibriumOptions.renamed)
+@on_one_blas_thread
 def equilibria(
     eqs: Equations,
     *,

@@ -1,17 +1,28 @@
-"""Stability of equilibria: eigenvalues of the stiffness on the motions that the constraints allow."""
+"""Stability of equilibria: by the stiffness on the motions that constraints allow, or by the eigenvalues of the motion.
+
+A pose at which forces have a potential is stable where that has a minimum, as long as damping takes energy away; gyroscopic terms
+do not matter then. Where forces have none, where something like a negative damper gives energy, or where gyroscopic terms may hold
+what lacks stiffness, the eigenvalues of the motion decide.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
 from pliant.equations.binding import Linearized
 from pliant.solve.independent_coordinates import null_space
-from pliant.solve.statics.eigenvalue_count import is_symmetric, negative_eigenvalues
+from pliant.solve.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
+from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs, lowest_real_modes
+from pliant.solve.statics.eigenvalue_count import (
+    independent_rows,
+    is_symmetric,
+    negative_eigenvalues,
+    negative_eigenvalues_within,
+)
 
 # Eigenvalues are computed densely up to this many rates.
 DENSE_UP_TO = 600
@@ -19,9 +30,15 @@ DENSE_UP_TO = 600
 NEUTRAL = 1e-10
 
 
+# Damping that gives energy by less than this share is round-off; whether it does harm is then decided by the motion.
+GIVES = 1e-12
+# Modes that are looked at in a large robot whose stiffness does not decide.
+LOOKED_AT = 12
+
+
 @dataclass(frozen=True)
 class Stability:
-    """The stiffness on allowed motions.
+    """The stiffness on allowed motions, and whether they grow.
 
     Attributes:
         values: eigenvalues of the scaled stiffness, ascending [-]; about 1 for a direction that is as stiff as single
@@ -31,8 +48,9 @@ class Stability:
         neutral: how many have no stiffness.
         lowest: lowest eigenvalue of the stiffness itself [N/m or N m/rad in mass-free metric], or minus the fastest
             growth [1/s] where forces have no potential; None without allowed motions, or where it was not computed.
-        conservative: whether the stiffness is symmetric; if not, `unstable` counts growing eigenvalues of the motion.
-        remark: how it grows, where forces have no potential.
+        conservative: whether the stiffness decides: `unstable` counts its negative eigenvalues. Otherwise it counts growing
+            eigenvalues of the motion: forces have no potential, damping gives energy, or gyroscopic terms hold it.
+        remark: how it grows, or what holds it, where the stiffness does not decide.
     """
 
     values: np.ndarray
@@ -87,51 +105,124 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     size = max(1.0, float(np.abs(values).max(initial=0.0)))
     neutral = int(np.sum(np.abs(values) <= NEUTRAL * size))
     if asymmetry <= 1e-9 * size:
-        unstable = int(np.sum(values < -NEUTRAL * size))
-        return Stability(values, directions, unstable, neutral, float(la.eigvalsh(0.5 * (plain + plain.T))[0]), True)
+        lacking = int(np.sum(values < -NEUTRAL * size))
+        lowest = float(la.eigvalsh(0.5 * (plain + plain.T))[0])
+        by_stiffness = Stability(values, directions, lacking, neutral, lowest, True)
+        return by_stiffness if _stiffness_decides(at, Z, lacking) else _by_motion(at, Z, plain, by_stiffness)
     # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
     roots, shapes = la.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
-    C, M = (Z.T @ x.toarray() @ Z for x in (at.damping, at.mass))
+    C, M = (Z.T @ (x @ Z) for x in (at.damping, at.mass))
     found = growth(plain, C, M)
     return Stability(
         roots[order].real, directions, found.growing, found.neutral, -found.fastest, False, remark=found.remark
     )
 
 
+def _stiffness_decides(at: Linearized, Z: np.ndarray, lacking: int) -> bool:
+    """Whether a symmetric stiffness tells of stability: damping takes energy, and no gyroscopic terms act where it is lacking."""
+    C = at.damping
+    if not C.count_nonzero():
+        return True
+    if lacking and not is_symmetric(C):
+        return False  # gyroscopic terms may hold it
+    dense = 0.5 * (C + C.T).toarray()
+    return _takes_energy(dense) or _takes_energy(Z.T @ dense @ Z)
+
+
+def _takes_energy(C: np.ndarray) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalues but round-off."""
+    size = np.abs(np.diag(C))
+    D = 1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300)))
+    try:
+        la.cholesky(D[:, None] * C * D + GIVES * len(C) * np.eye(len(C)))
+    except la.LinAlgError:
+        return False
+    return True
+
+
+def _by_motion(at: Linearized, Z: np.ndarray, K: np.ndarray, by_stiffness: Stability) -> Stability:
+    """The judgement of a symmetric stiffness, changed to what the motion does."""
+    C, M = (Z.T @ (x @ Z) for x in (at.damping, at.mass))
+    found = growth(0.5 * (K + K.T), C, M)
+    lacking = by_stiffness.unstable
+    if not found.judged or (lacking and found.growing):
+        return by_stiffness  # what lacks stiffness gives way
+    if found.growing:
+        return replace(by_stiffness, unstable=found.growing, conservative=False, remark=found.remark)
+    if lacking:
+        way = "direction" if lacking == 1 else "directions"
+        remark = f"gyroscopic terms alone hold it, as its stiffness is negative in {lacking} {way}; any damping there lets it go"
+        return replace(by_stiffness, unstable=0, conservative=False, remark=remark)
+    return by_stiffness
+
+
 def judge_large(at: Linearized) -> Stability | None:
-    """Stability of a system without constraints that is too large for `judge`, without values and directions; None where
-    forces have no potential, or round-off leaves it open."""
+    """Stability of a system that is too large for `judge`, without values and directions; None where round-off leaves it open, or
+    where the stiffness does not decide and no growing motion was found among the slowest."""
     n = at.stiffness.shape[0]
-    if n == 0 or at.jacobian.shape[0] or not is_symmetric(at.stiffness):
+    if n == 0:
+        return None
+    J = sp.csr_matrix(at.jacobian[independent_rows(at.jacobian)])
+    if J.shape[0] >= n:
         return None
     D = sp.diags(stiffness_scaling(at))
-    K = D @ (0.5 * (at.stiffness + at.stiffness.T)) @ D
-    below, above = (negative_eigenvalues(K + sign * NEUTRAL * sp.eye(n)) for sign in (1, -1))
+    K = D @ at.stiffness @ D
+    if not is_symmetric(K) or not _takes_energy_large(at.damping):
+        return _growing_large(at, J, symmetric=is_symmetric(K) and is_symmetric(at.damping))
+    K = 0.5 * (K + K.T)
+    below, above = (negative_eigenvalues_within(K + sign * NEUTRAL * sp.eye(n), J @ D) for sign in (1, -1))
     if below is None or above is None:
         return None
-    lowest = None if above else _lowest(at.stiffness)
+    if below and not is_symmetric(at.damping):
+        return _growing_large(at, J, symmetric=False)
+    lowest = None
+    if not above:
+        try:
+            unit = SparseMatrices(sp.csc_matrix(at.stiffness), sp.csc_matrix((n, n)), sp.identity(n, format="csc"), J)
+            lowest = float(lowest_real_modes(unit, 1).squares[0])
+        except NotConverged:
+            pass
     return Stability(np.zeros(0), np.zeros((n, 0)), below, above - below, lowest, True)
 
 
-def _lowest(stiffness: sp.spmatrix) -> float | None:
-    """Lowest eigenvalue of a matrix that has no negative ones."""
+def _takes_energy_large(damping: sp.spmatrix) -> bool:
+    """Whether damping surely takes energy."""
+    C = sp.csc_matrix(0.5 * (damping + damping.T))
+    if not C.count_nonzero():
+        return True
+    size = np.abs(C.diagonal())
+    D = sp.diags(1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300))))
+    return negative_eigenvalues(D @ C @ D + 1e-9 * sp.eye(C.shape[0])) == 0
+
+
+def _growing_large(at: Linearized, J: sp.csr_matrix, *, symmetric: bool) -> Stability | None:
+    """Growing motions among the slowest of a large robot; None without any, as the others are not known."""
+    n = at.stiffness.shape[0]
+    matrices = SparseMatrices(sp.csc_matrix(at.stiffness), sp.csc_matrix(at.damping), at.mass, J)
     try:
-        start = np.ones(stiffness.shape[0])
-        return float(spla.eigsh(sp.csc_matrix(stiffness), k=1, sigma=0.0, v0=start, return_eigenvectors=False)[0])
-    except (spla.ArpackError, RuntimeError):
+        found = lowest_eigenpairs(matrices, LOOKED_AT, symmetric=symmetric)
+    except NotConverged:
         return None
+    seen = _growth_of(found.values, found.doubts)
+    if not seen.growing:
+        return None
+    return Stability(np.zeros(0), np.zeros((n, 0)), seen.growing, 0, -seen.fastest, False, remark=seen.remark)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s], in words."""
+    """Small motions about a pose: how many eigenvalues grow, how many are zero, the fastest growth [1/s], in words.
+
+    judged: False where motions without mass leave it open.
+    """
 
     growing: int
     neutral: int
     fastest: float
     remark: str = ""
+    judged: bool = True
 
 
 def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
@@ -141,22 +232,36 @@ def growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     do not count, and a pair that flutters is told from one that round-off pushed off the axis.
     """
     try:
-        L = la.cholesky(M, lower=True)
-    except la.LinAlgError:
-        return Growth(0, 1, 0.0)  # motions without mass are not judged
-    k, c = (la.solve_triangular(L, la.solve_triangular(L, x, lower=True).T, lower=True).T for x in (K, C))
-    # rates in units of the highest frequency, so that both halves of the state are of one size
-    scale = max(float(np.sqrt(np.linalg.norm(k, 2))), 1e-300)
-    f = len(k)
-    A = np.block([[np.zeros((f, f)), scale * np.eye(f)], [-k / scale, -c]])
-    values, left, right = la.eig(A, left=True)
-    condition = 1 / np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-300)
-    doubt = 100 * np.finfo(float).eps * np.linalg.norm(A, 2) * condition
-    grows = values.real > doubt
-    neutral = int(np.sum(np.abs(values) <= doubt))
+        found = eigenpairs(K, C, M)
+    except MasslessMotion:
+        return _massless_growth(K, C, M)
+    return _growth_of(found.values, found.doubts)
+
+
+def _growth_of(values: np.ndarray, doubts: np.ndarray) -> Growth:
+    """Growth by eigenvalues, of which conjugate pairs stand once, and their round-off."""
+    twice = np.where(values.imag != 0, 2, 1)
+    grows = values.real > doubts
+    neutral = int(np.sum(np.abs(values) <= doubts))
     if not grows.any():
-        return Growth(0, neutral, max(0.0, float(values.real.max())))
+        return Growth(0, neutral, max(0.0, float(values.real.max(initial=0.0))))
     worst = values[grows][np.argmax(values[grows].real)]
     how = f"flutters at {abs(worst.imag) / (2 * np.pi):.3g} Hz" if abs(worst.imag) > 1e-6 * abs(worst) else "gives way"
     remark = f"it {how} and grows by a factor e in {1 / worst.real:.3g} s"
-    return Growth(int(grows.sum()), neutral, float(worst.real), remark)
+    return Growth(int(twice[grows].sum()), neutral, float(worst.real), remark)
+
+
+def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
+    """The same where some motions have no mass: they follow the others at once, or creep against their dampers."""
+    f = len(K)
+    unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / max(float(np.linalg.norm(M, 2)), 1e-300))
+    A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / unit**2, -C / unit]])
+    B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M]])
+    alpha, beta = la.eig(A, B, right=False, homogeneous_eigvals=True)
+    finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
+    if not finite.any():
+        return Growth(0, 0, 0.0, judged=False)
+    values = unit * alpha[finite] / beta[finite]
+    doubts = 1e-9 * np.abs(values).max() + 1e-7 * np.abs(values)
+    half = values.imag >= 0
+    return _growth_of(values[half], doubts[half])

@@ -76,7 +76,7 @@ class LiveRobot:
             positions = mode_positions(self.eqs, found, number - 1, parameters=choice.parameters, inputs=choice.inputs)
             self._positions = choice, number, positions
         positions = self._positions[2]
-        words = f"mode {number}: {found.frequencies[number - 1]:.4g} Hz, damping ratio {found.damping_ratios[number - 1]:.3g}"
+        words = f"mode {number}: {found.words(number - 1)}, damping ratio {found.damping_ratios[number - 1]:.3g}"
         return self._shown(choice, positions[int(phase * len(positions)) % len(positions)], 0.0, words)
 
     def at_time(self, t: float) -> Shown:

@@ -133,7 +133,7 @@ def spectrum(
 ) -> Any:
     """Amplitude over frequency of an output, a frame's position or a coordinate, its mean taken away (Hann window).
 
-    The run must have been saved at equal intervals (`Every`). modes: natural frequencies to mark. highest: end of the axis [Hz].
+    The run must have been saved at equal intervals (`Every`). modes: whose frequencies to mark. highest: end of the axis [Hz].
     """
     name = _default(run)[0] if name is None else name
     steps = np.diff(run.time)
@@ -149,7 +149,7 @@ def spectrum(
     for words, column in zip(_parts(name, values.shape[1], run[name].unit), amplitude.T, strict=True):
         ax.plot(frequency, factor * column, label=words)
     if modes is not None:
-        inside = [f for f in modes.frequencies if 0 < f <= top]
+        inside = [f for f, z in zip(modes.frequencies, modes.eigenvalues, strict=True) if z.imag and 0 < f <= top]
         for k, f in enumerate(inside):
             ax.axvline(f, color=GREY, linewidth=0.8, linestyle=":", zorder=0, label="modes" if k == 0 else None)
     ax.set_xlim(0, top)

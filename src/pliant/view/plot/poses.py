@@ -73,7 +73,7 @@ def _poses(eqs: Equations, poses: Any, mode: int, parameters: Values | None) -> 
 def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> dict[str, np.ndarray]:
     if not 1 <= mode <= found.shapes.shape[1]:
         raise ValueError(f"there is no mode {mode}: the modes are counted from 1 to {found.shapes.shape[1]}")
-    bound, q, direction = eqs.at(parameters=parameters).binding, found.state.q, found.shapes[:, mode - 1]
+    bound, q, direction = eqs.at(parameters=parameters).binding, found.state.q, found.phase(mode - 1, np.pi / 2)
     rest = np.concatenate(_lines(eqs, q, parameters))
     small = 1e-6 / max(float(np.abs(direction).max()), 1e-300)
     moved = np.concatenate(_lines(eqs, bound.increment(q, small * direction), parameters))
@@ -82,7 +82,7 @@ def _swing(eqs: Equations, found: Any, mode: int, parameters: Values | None) -> 
     amplitude = MODE_SWING * size / fastest if fastest > 0 and size > 0 else 0.0
     return {
         "rest": q,
-        f"mode {mode}, {found.frequencies[mode - 1]:.3g} Hz": bound.increment(q, amplitude * direction),
+        f"mode {mode}, {found.words(mode - 1)}": bound.increment(q, amplitude * direction),
         "opposite": bound.increment(q, -amplitude * direction),
     }
 

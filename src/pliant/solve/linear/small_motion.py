@@ -1,0 +1,169 @@
+"""Small motions about a state: the equations of first order, states at rest or in steady motion, and how far from balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from pliant.equations.binding import Binding, Linearized
+from pliant.equations.equations import Equations
+from pliant.equations.state import State
+from pliant.solve.independent_coordinates import partition
+from pliant.solve.saddle import balancing_multipliers, saddle_matrix
+from pliant.solve.state import AssembledState, assemble
+
+BALANCED = 1e-9
+"""Unbalanced forces below this share of the forces in play are none (an equilibrium is found to a tenth of it)."""
+STEADY = 1e-6
+"""A motion whose linear equations change by less than this share, and which accelerates by less than it, is steady."""
+
+
+def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]:
+    """Linearization at rest with the constraint forces that balance the pose best."""
+    zero = np.zeros(bound.nv)
+    multipliers = np.zeros(bound.m)
+    if bound.m:
+        linear = bound.linearized(t, q, zero, zero, multipliers)
+        multipliers = balancing_multipliers(linear, linear.residual, bound.active_rows)
+    linear = bound.linearized(t, q, zero, zero, multipliers)
+    return linear, State(q, zero, t, multipliers)
+
+
+def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
+    """Largest generalized force of any source in a pose at rest [N or N m]."""
+    by_source = bound.force_by_source(t, q, np.zeros(bound.nv)).values()
+    return max((float(np.abs(force).max(initial=0.0)) for force in by_source), default=0.0)
+
+
+def imbalance(eqs: Equations, linear: Linearized, *, forces: float = 0.0) -> str:
+    """How far a pose is from rest, in words; empty where it is at rest.
+
+    linear: the equations there, with the constraint forces that balance it best. forces: the largest force in play [N or N m].
+    """
+    size = np.abs(linear.residual)
+    in_play = max(1e-3 * float(np.abs(linear.stiffness.data).max(initial=0.0)), forces, 1e-9)
+    if size.max(initial=0.0) <= BALANCED * in_play:
+        return ""
+    k = int(np.argmax(size))
+    units = {"m": " N", "rad": " N m"}
+    unit = [" N m" if c.is_rotation else units.get(c.unit, "") for c in eqs.model.coordinates for _ in c.v_names][k]
+    return (
+        f"the pose is not at rest: a force of {size[k]:.3g}{unit} on '{eqs.rates[k]}' is unbalanced "
+        "(`at: equilibrium` is the pose at rest)"
+    )
+
+
+@dataclass(frozen=True)
+class FirstOrder:
+    """dx/dt = A x for changes x = (independent coordinates y, their rates), about a state that may be moving.
+
+    Attributes:
+        A: 2f x 2f.
+        chosen: indices of the independent rates (f).
+        G: changes of all coordinates per change of y (nv x f); those of their rates are G times the independent ones plus P G y.
+        P: nv x nv.
+        kkt: matrix of accelerations and constraint forces.
+        by_q, by_v: accelerations and constraint forces (in active rows) per y and per independent rate.
+    """
+
+    A: np.ndarray
+    chosen: list[int]
+    G: np.ndarray
+    P: np.ndarray
+    kkt: np.ndarray
+    by_q: np.ndarray
+    by_v: np.ndarray
+
+    def second_order(self, mass: sp.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """K, C and M of the same motion: M y'' + C y' + K y = 0."""
+        f = len(self.chosen)
+        T, S, R = self.A[:f, :f], self.A[f:, :f], self.A[f:, f:]
+        M = self.G.T @ (mass @ self.G)
+        return -M @ (S - R @ T), -M @ (T + R), M
+
+
+def first_order(
+    eqs: Equations,
+    bound: Binding,
+    state: State,
+    a: np.ndarray,
+    linear: Linearized,
+    independent: list[int] | None = None,
+) -> FirstOrder:
+    """The equations of first order about a state with accelerations a, where the equations are `linear`."""
+    t, q, v = state.t, state.q, state.v
+    Eq, Ev = bound.acceleration_tangent(t, q, v, a)
+    on = bound.active_rows
+    J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
+    K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
+    gamma = _bracket(eqs, v)
+    chosen, G = partition(J, independent, eqs.rates)
+    f, n = len(chosen), bound.nv
+    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
+    H = 0.5 * (Ev - J @ gamma)
+    dependent = [i for i in range(n) if i not in chosen]
+    P = np.zeros((n, n))
+    if len(J):
+        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
+    kkt = saddle_matrix(M, J)
+    by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
+    by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
+    A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
+    return FirstOrder(A, chosen, G, P, kkt, by_q, by_v)
+
+
+def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
+    """Gamma with d(increment)/dt = change of v - Gamma increment."""
+    gamma = np.zeros((len(v), len(v)))
+    for _, at in eqs.model.system.quaternions():
+        w = v[at : at + 3]
+        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
+    return gamma
+
+
+def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState, str]:
+    """The state on the constraints, and a word where rates were left out.
+
+    It has the rates of `given` if it moves steadily with them, those that prescribed motions ask for if it does so with these, and
+    is at rest otherwise.
+    """
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v))
+    if not np.any(made.v) or _is_steady(made, t):
+        return made, ""
+    k = int(np.argmax(np.abs(made.v)))
+    said = (
+        f"the state moves ('{eqs.rates[k]}' at {made.v[k]:.3g} in SI units), and not steadily: "
+        "modes are those about its pose, {} left out"
+    )
+    if np.any(given.v):
+        driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)))
+        if not np.any(driven.v):
+            return driven, said.format("the rates")
+        if _is_steady(driven, t):
+            return driven, said.format("rates that no motion prescribes")
+    zero = AssembledState(made.bound, made.q, np.zeros_like(made.v), made.messages, made.gap)
+    return zero, said.format("the rates")
+
+
+def _is_steady(made: AssembledState, t: float) -> bool:
+    """Whether the linear equations of a motion are the same a little further along it."""
+    bound, q, v = made.bound, made.q, made.v
+    a, multipliers = bound.forward(t, q, v)
+    fastest = float(np.abs(v).max())
+    if np.abs(a).max(initial=0.0) > STEADY * fastest**2:
+        return False
+    h, zero = 0.3 / fastest, np.zeros(bound.nv)
+    try:
+        further = bound.increment(q, h * v)
+        here, there = (bound.linearized(s, x, v, zero, multipliers) for s, x in ((t, q), (t + h, further)))
+    except RuntimeError:
+        return False
+    for name in ("stiffness", "damping", "mass", "jacobian"):
+        one, two = getattr(here, name), getattr(there, name)
+        if np.abs((one - two).data).max(initial=0.0) > STEADY * np.abs(one.data).max(initial=0.0):
+            return False
+    return bool(
+        np.abs(here.residual - there.residual).max(initial=0.0) <= STEADY * max(1.0, np.abs(here.residual).max())
+    )

@@ -1,0 +1,241 @@
+"""Eigenvalues of small motions: (value^2 M + value C + K) x = 0 with dense matrices on the motions that constraints allow.
+
+The problem is written in the undamped modes, where stiff and soft motions are apart. Modes that damping does not couple have
+eigenvalues in closed form; each group of coupled ones is solved as a system of first order, and its eigenvalues are improved by
+quotients of their left and right vectors, which are good to the round-off of the matrices' entries (Tisseur and Meerbergen,
+SIAM Review 43 (2001) 235, sections 4 and 6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+EPS = float(np.finfo(float).eps)
+# Round-off of products with a matrix, as a share of what its entries' absolute values give.
+ROUND_OFF = 1e3 * EPS
+# Modes below this share of the highest square are computed again, as their share of the round-off is larger.
+LOW = 1e-6
+# Squares closer than this share are one.
+ALIKE = 1e-8
+
+
+class MasslessMotion(ValueError):
+    """A motion that the constraints allow has no mass."""
+
+
+@dataclass(frozen=True)
+class RealModes:
+    """Modes without damping: squares of angular frequencies [1/s^2], ascending, and mass-normalized shapes, one per column.
+
+    Squares of motions without stiffness are exactly zero.
+    """
+
+    squares: np.ndarray
+    shapes: np.ndarray
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues [1/s] and shapes (columns, real where they can be), in no order.
+
+    A conjugate pair stands once, with its positive imaginary part. So does a pair of opposite sign that shares its shape for want
+    of damping: a rigid-body mode (0) and a direction that gives way (the value that grows). `doubts` are the round-off of each
+    value [1/s].
+    """
+
+    values: np.ndarray
+    shapes: np.ndarray
+    doubts: np.ndarray
+
+
+def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealModes:
+    """Modes of the symmetric part of K, all of them; raises MasslessMotion where M is not positive definite.
+
+    round_off: that of entries of K which are small differences of large forces [N/m or N m/rad].
+    """
+    K = 0.5 * (K + K.T)
+    try:
+        squares, shapes = la.eigh(K, M)
+    except la.LinAlgError:
+        raise MasslessMotion from None
+    top = float(np.abs(squares).max(initial=0.0))
+    while np.any(low := np.abs(squares) < LOW * top):
+        # inverse iteration for these alone: the first pass has lost them in the round-off of the highest
+        block, singular = la.lapack.dsysv(K + 1e-3 * ROUND_OFF * top * M, M @ shapes[:, low])[2:]
+        scale = np.sqrt(np.einsum("ij,ij->j", block, M @ block))
+        if singular or not np.all(np.isfinite(block)) or not np.all(scale > 0):
+            break
+        block /= scale
+        try:
+            squares[low], small = la.eigh(block.T @ K @ block, block.T @ M @ block)
+        except la.LinAlgError:
+            break  # the block has lost its rank: the first pass stands
+        shapes[:, low] = block @ small
+        order = np.argsort(squares, kind="stable")
+        squares, shapes = squares[order], shapes[:, order]
+        top = float(np.abs(squares[low[order]]).max(initial=0.0))
+        if top <= ROUND_OFF * float(np.abs(squares).max()):
+            break
+    noise = np.einsum("ij,ij->j", np.abs(shapes), np.abs(K) @ np.abs(shapes))
+    noise = ROUND_OFF * noise + round_off * np.sum(shapes**2, axis=0)
+    return RealModes(np.where(np.abs(squares) <= noise, 0.0, squares), shapes)
+
+
+def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> Eigenpairs:
+    """All eigenvalues of M a + C v + K x = 0, M positive definite. K and C need not be symmetric; `round_off`: see `real_modes`."""
+    undamped = real_modes(K, M, round_off=round_off)
+    squares, shapes = undamped.squares, undamped.shapes
+    shapes = shapes @ _within_clusters(squares, _cleaned(C, C, shapes))
+    c, turning = _cleaned(C, C, shapes), _cleaned(0.5 * (K - K.T), K, shapes)
+    stiffness = np.diag(squares) + turning
+    size = np.abs(shapes)
+    noise_c, noise_k = ROUND_OFF * size.T @ np.abs(C) @ size, size.T @ (ROUND_OFF * np.abs(K) @ size + round_off * size)
+    _, group = connected_components(sp.csr_matrix(np.abs(c) + np.abs(turning)), directed=False)
+    values, vectors, doubts = [], [], []
+    for g in range(group.max(initial=-1) + 1):
+        members = np.flatnonzero(group == g)
+        within = np.ix_(members, members)
+        if len(members) == 1:
+            here = np.array(_single(float(squares[members[0]]), float(c[within][0, 0])), dtype=complex)
+            right = left = np.ones((1, len(here)))
+        else:
+            here, right, left = _coupled(stiffness[within], c[within])
+        values.append(here)
+        vectors.append(shapes[:, members] @ right)
+        doubts.append(_doubts(here, right, left, c[within], noise_k[within], noise_c[within]))
+    if not values:
+        return Eigenpairs(np.zeros(0, dtype=complex), np.zeros((len(K), 0)), np.zeros(0))
+    found = Eigenpairs(np.concatenate(values), np.hstack(vectors), np.concatenate(doubts))
+    return with_real_doubles(found, M)
+
+
+def with_real_doubles(found: Eigenpairs, M: Any) -> Eigenpairs:
+    """Eigenvalues in which a pair that only round-off has pushed off the real axis stands as the two real values that it is."""
+    values, x = found.values, shapes_of_unit_mass(found.shapes, M)
+    double = (values.imag != 0) & (np.abs(values.imag) <= found.doubts) & (np.abs(values.real) > found.doubts)
+    if not double.any():
+        return Eigenpairs(values, x, found.doubts)
+    first, second = x[:, double].real, x[:, double].imag
+    second = np.where(np.abs(second).max(axis=0) > 1e-3 * np.abs(first).max(axis=0), second, first)
+    real = values[double].real + 0j
+    shapes = np.hstack([x[:, ~double], shapes_of_unit_mass(first, M), shapes_of_unit_mass(second, M)])
+    doubts = np.concatenate([found.doubts[~double], found.doubts[double], found.doubts[double]])
+    return Eigenpairs(np.concatenate([values[~double], real, real]), shapes, doubts)
+
+
+def _cleaned(matrix: np.ndarray, of: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """A matrix in modal coordinates, without the entries that are round-off of the one that it is a part of."""
+    if not np.any(matrix):
+        return np.zeros((shapes.shape[1],) * 2)
+    modal = shapes.T @ matrix @ shapes
+    noise = np.abs(shapes).T @ np.abs(of) @ np.abs(shapes)
+    return np.where(np.abs(modal) <= ROUND_OFF * noise, 0.0, modal)
+
+
+def _within_clusters(squares: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Rotation of modes with one frequency among each other that takes them apart by their damping."""
+    turn = np.eye(len(squares))
+    gaps = np.abs(np.diff(squares)) > ALIKE * np.maximum(np.abs(squares[1:]), np.abs(squares[:-1]))
+    for cluster in np.split(np.arange(len(squares)), np.flatnonzero(gaps) + 1):
+        if len(cluster) > 1:
+            block = c[np.ix_(cluster, cluster)]
+            if np.any(block - np.diag(np.diag(block))):
+                turn[np.ix_(cluster, cluster)] = la.eigh(0.5 * (block + block.T))[1]
+    return turn
+
+
+def _single(square: float, c: float) -> list[complex]:
+    """Eigenvalues of one mode by itself."""
+    if c == 0.0:
+        return [1j * np.sqrt(square) if square >= 0 else complex(np.sqrt(-square))]
+    inside = 0.25 * c * c - square
+    if inside < 0:
+        return [complex(-0.5 * c, np.sqrt(-inside))]
+    larger = -0.5 * c - np.copysign(np.sqrt(inside), c)
+    return [complex(square / larger), complex(larger)]
+
+
+def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues, right and left vectors of x'' + c x' + k x = 0; columns of k that are zero are rigid motions."""
+    size = len(k)
+    free = ~np.any(k, axis=0)
+    held = np.flatnonzero(~free)
+    # stiff motions first and each of them in its own unit of rate: the matrix is graded, which keeps slow values exact
+    unit = np.sqrt(np.abs(np.diag(k)[held]))
+    unit = np.where(unit > 0, unit, max(float(unit.max(initial=0.0)), float(np.abs(c).max()), 1e-300))
+    A = np.zeros((len(held) + size,) * 2)
+    A[np.arange(len(held)), len(held) + held] = unit
+    A[len(held) :, : len(held)] = -k[:, held] / unit
+    A[len(held) :, len(held) :] = -c
+    weight = np.concatenate([unit, np.maximum(np.sqrt(np.abs(np.diag(k))), np.abs(np.diag(c)))])
+    order = np.argsort(-weight, kind="stable")
+    values, left, right = la.eig(A[np.ix_(order, order)], left=True)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    left, right = left[back], right[back]
+    condition = 1 / np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-300)
+    zero = np.abs(values) <= 100 * EPS * np.linalg.norm(A, 2) * condition if free.any() else np.zeros(len(values), bool)
+    keep = (values.imag >= 0) & ~zero
+    values, y = values[keep], left[len(held) :, keep]
+    x = right[len(held) :, keep] / np.where(values == 0, 1.0, values)
+    if np.any(values == 0):
+        x[held[:, None], np.flatnonzero(values == 0)] = (right[: len(held), keep] / unit[:, None])[:, values == 0]
+    values = _improved(values, x, y, k, c)
+    rigid = np.eye(size)[:, free]
+    left_rigid = la.null_space(k.T)[:, : free.sum()] if free.any() else rigid
+    if left_rigid.shape[1] < free.sum():
+        left_rigid = rigid
+    return (np.concatenate([np.zeros(int(free.sum())), values]), np.hstack([rigid, x]), np.hstack([left_rigid, y]))
+
+
+def _improved(values: np.ndarray, x: np.ndarray, y: np.ndarray, k: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Roots of y^H (value^2 + value c + k) x nearest to each value."""
+    m, d, s = (np.einsum("ij,ij->j", y.conj(), z) for z in (x, c @ x, k @ x))
+    root = np.sqrt(d * d - 4 * m * s)
+    root = np.where((root.conj() * d).real < 0, -root, root)
+    q = -0.5 * (d + root)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = np.array([q / m, s / q])
+        near = np.abs(both - values)
+    near = np.where(np.isfinite(near), near, np.inf)
+    best = both[np.argmin(near, axis=0), np.arange(len(values))]
+    # left and right vectors of a double value are at right angles, and tell nothing
+    trust = (near.min(axis=0) <= 1e-3 * np.abs(values)) & np.isfinite(best)
+    better = np.where(trust, best, values)
+    return np.where(values.imag == 0, better.real + 0j, better)
+
+
+def _doubts(
+    values: np.ndarray, x: np.ndarray, y: np.ndarray, c: np.ndarray, noise_k: np.ndarray, noise_c: np.ndarray
+) -> np.ndarray:
+    """Round-off of eigenvalues by changes of the matrices within the round-off of their entries."""
+    size = np.abs(values)
+    ax, ay = np.abs(x), np.abs(y)
+    share = (
+        ROUND_OFF * size**2 * np.einsum("ij,ij->j", ay, ax)
+        + size * np.einsum("ij,ij->j", ay, noise_c @ ax)
+        + np.einsum("ij,ij->j", ay, noise_k @ ax)
+    )
+    slope = np.abs(np.einsum("ij,ij->j", y.conj(), 2 * values * x + c @ x))
+    # where two values meet, a change e moves them by its root
+    curve = np.maximum(np.abs(np.einsum("ij,ij->j", y.conj(), x)), 1e-300)
+    return np.minimum(share / np.maximum(slope, 1e-300), np.sqrt(share / curve))
+
+
+def shapes_of_unit_mass(x: np.ndarray, M: Any) -> np.ndarray:
+    """Shapes with x^H M x = 1, turned in phase so that they are as real as they can be; a real array if all of them are."""
+    if np.iscomplexobj(x):
+        square, size = np.einsum("ij,ij->j", x, M @ x), np.einsum("ij,ij->j", x.conj(), M @ x).real
+        largest = x[
+            np.argmax(np.abs(x), axis=0), np.arange(x.shape[1])
+        ]  # of circular motions, which have no real phase
+        x = x * np.exp(-1j * np.where(np.abs(square) > 1e-6 * size, 0.5 * np.angle(square), np.angle(largest)))
+        if not np.any(np.abs(x.imag) > 1e-12 * np.abs(x).max(axis=0, initial=0.0)):
+            x = x.real
+    return x / np.sqrt(np.einsum("ij,ij->j", x.conj(), M @ x).real)
