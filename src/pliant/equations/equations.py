@@ -17,7 +17,8 @@ from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.printing import equations_latex, equations_text
-from pliant.equations.state import State, read_state, state_of, with_names
+from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
+from pliant.equations.state import State, initial_state, read_state, state_of, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.inputs import TimeSeries
@@ -212,16 +213,28 @@ class Equations:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def initial_state(self, parameters: Values | None = None) -> State:
-        """The state that the model gives as its start (constraints may be violated; see `assemble`)."""
-        q, v = self.model.initial(
-            self.model.parameter_vector({**self._parameters, **mapping("parameters", parameters)})
-        )
-        return State(np.asarray(q).ravel(), np.asarray(v).ravel())
+    def initial_state(self, parameters: Values | None = None, *, t: float = 0.0) -> State:
+        """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
+        time t [s]. Loops may be open: analyses close them (`assemble`)."""
+        here = self.at(parameters=parameters, within_limits=False)
+        state = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        return here.on_motions(state)
 
-    def state(self, values: Values, *, parameters: Values | None = None) -> State:
-        """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units)."""
-        return with_names(self.model, self.initial_state(parameters), mapping("values", values))
+    def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
+        """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
+
+        What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
+        """
+        here = self.at(parameters=parameters, within_limits=False)
+        start = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        named = with_names(self.model, start, mapping("values", values))
+        if not self.model.carried:
+            return here.on_motions(named)
+        return here.on_motions(carried_along(self.model, here.binding, start, named))
+
+    def on_motions(self, state: State) -> State:
+        """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""
+        return on_motions(self.model, self.binding, state) if prescribed_coordinates(self.model) else state
 
     position_vector = RenamedAttribute("write state({...}).q")
 

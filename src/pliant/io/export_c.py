@@ -305,11 +305,11 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
 
 def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Positions on the constraints at the model's own parameters, and which constraint rows are in force there."""
-    q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(model.parameter_vector()))
-    if not model.system.rows:
-        return q, np.zeros(0, dtype=int)
     equations = Equations(model)
-    assembled = assemble(equations, equations.binding, 0.0, q, v)
+    start = equations.initial_state()
+    if not model.system.rows:
+        return start.q, np.zeros(0, dtype=int)
+    assembled = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
     return assembled.q, assembled.bound.row_active.copy()
 
 

@@ -52,6 +52,14 @@ class NodePlan:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A node with a pose of its own against the world, and the node that carries it: at the start it moves with that one."""
+
+    node: int
+    carrier: int
+
+
+@dataclass(frozen=True)
 class RodPiece:
     """A piece of rod of a length [m] that moves with a node, placed on it, around fraction x of the rod's length."""
 

@@ -18,7 +18,7 @@ from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
 from pliant.language.words import suggestion
 from pliant.model.build import Build
-from pliant.model.entries import ArcEntry, CoordinateEntry, TurnLimit
+from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
@@ -61,6 +61,8 @@ class Model:
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
         turn_limits: how far sections of rods may turn against each other.
+        carried: nodes with poses of their own that move with others at the start, carriers first.
+        stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
         rod_elements: number of elements of the rods that have more of them than their model says, by rod.
         notes: what the user should know about the model.
     """
@@ -83,6 +85,8 @@ class Model:
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    stated: frozenset[str] = frozenset()
     rod_elements: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -229,6 +233,8 @@ def compile_model(
         prescribed_accelerations=tuple(build.signals.prescribed),
         structural=structural,
         turn_limits=tuple(build.turn_limits),
+        carried=tuple(build.carried),
+        stated=frozenset(build.stated),
         rod_elements=build.rod_elements,
         notes=tuple(build.notes),
     )

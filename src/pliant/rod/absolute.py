@@ -85,15 +85,17 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
 
 def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
     """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
-    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(FREE, se3.identity())])
+        build.carry(element.nodes[0], rod.node)
         R, p = se3.compose(base, rod.curve.pose(s))
+        moving = build.entries(se3.point_velocity(twist, p))
         name = f"{rod.name}.section[{k}]"
         for j, axis in enumerate("xyz"):
-            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], unit="m")
-        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
+            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], moving[j], unit="m")
+        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R, R.T @ twist[3:6])
         places.append((element.nodes[0], se3.identity()))
     limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
@@ -105,18 +107,21 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
     Their coordinates are displacements along these axes and the angle about the plane's normal.
     """
     motion, along = (PLANAR_XZ, 0) if plane == "xz" else (PLANAR_YZ, 1)
-    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     _refuse_base_out_of_plane(build, rod, base, 1 - along, plane)
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(motion, base)])
+        build.carry(element.nodes[0], rod.node)
         R, p = rod.curve.pose(s)
+        slide = base[0].T @ se3.point_velocity(twist, base[1] + base[0] @ p)
+        rates = (slide[along], slide[2], (base[0].T @ twist[3:6])[1 - along])
         _refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
         # about the normal z turns towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
-            unit = "rad" if label == "angle" else "m"
-            build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start, unit=unit)
+            name, unit = f"{rod.name}.section[{k}].{label}", "rad" if label == "angle" else "m"
+            build.coordinate(name, element.q_at + j, element.v_at + j, start, rates[j], unit=unit)
         places.append((element.nodes[0], se3.identity()))
     limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places

@@ -77,7 +77,7 @@ def modes(
     if count is not None:
         whole("count", count, least=1, hint="or leave it out for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    made = assemble(eqs, eqs.binding, t, given.q, np.zeros(len(eqs.rates)))
+    made = assemble(eqs, eqs.binding, t, given.q, np.zeros(len(eqs.rates)), given.given.at_rest())
     bound = made.bound
     linear, state = at_rest(bound, t, made.q)
     if bound.nv > DENSE_UP_TO and not bound.m and count is not None:

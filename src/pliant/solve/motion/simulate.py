@@ -101,7 +101,7 @@ def simulate(
     given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
     state = state_at(eqs, start, begin, where="start")
     series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
-    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
+    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v, state.given)
     if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
     elif controllers is False:

@@ -136,9 +136,10 @@ def equilibrium(
     need_equations(eqs)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     positive("tolerance", tolerance)
-    start_q = q = np.array(given_state(eqs, start, time, where="start").q)
+    begin = given_state(eqs, start, time, where="start")
+    start_q = q = np.array(begin.q)
     t = time
-    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)))
+    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
     bound = made.bound
     solver = NewtonStatics(bound, t, tolerance)
     notes = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(t)[1])]
