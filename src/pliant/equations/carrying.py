@@ -89,9 +89,9 @@ class Carrying:
                 mine = slice(at, at + len(placed))
                 q[mine] = np.where(keep[mine], q[mine], placed)
             if own is not None:
-                mine = np.zeros(binding.nv)
-                mine[level.rates()] = own[level.rates()]
-                q = binding.increment(q, mine)
+                moved = np.zeros(binding.nv)
+                moved[level.rates()] = own[level.rates()]
+                q = binding.increment(q, moved)
         return q
 
     def _located(self, binding: Binding, node: int, R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:

@@ -167,9 +167,7 @@ class Closing:
         found = scipy.optimize.least_squares(
             lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
         )
-        closed = moved(found.x)
-        if np.max(np.abs(found.fun)) <= OPEN:
-            closed = self._closed(closed, hold)
+        closed = self._closed(moved(found.x), hold) if np.max(np.abs(found.fun)) <= OPEN else None
         if closed is None or np.max(np.abs(self._values(closed))) > OPEN:
             worst = int(np.argmax(np.abs(found.fun)))
             raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(found.fun))))
@@ -229,8 +227,11 @@ def changes(eqs: Equations, start: State, end: State, given: Given, gap: float) 
             notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken)}")
     if gap > SILENT_BELOW:
         others = [(x, before[x], after[x]) for x in names if x not in promised and _differs(before[x], after[x])]
-        moved = f": {_listed(others)}" if others else ""
-        notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{moved}")
+        soft = {x for c in eqs.model.coordinates if c.spec is None for x in (*c.q_names, *map(rate_name, c.v_names))}
+        moved = _listed([item for item in others if item[0] not in soft])
+        deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
+        text = ", ".join([*([moved] if moved else []), *deformed])
+        notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
     return notes
 
 
