@@ -33,7 +33,7 @@ from pliant.solve.options import SimulateOptions
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Start, assemble
 from pliant.solve.statics.equilibrium import state_at
-from pliant.solve.status import Status
+from pliant.solve.status import Status, unless_failed
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
@@ -71,8 +71,9 @@ def simulate(
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
+    on_failure: Literal["raise", "return"] = "raise",
 ) -> Result:
-    """Simulate from `begin` to `until` [s].
+    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed where the run cannot go on; its `result` holds what was computed.
 
     start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
         positions at rest.
@@ -87,6 +88,7 @@ def simulate(
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
+    on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
     need_equations(eqs)
     begin, end = _span(begin, until)
@@ -95,6 +97,7 @@ def simulate(
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
+    choice("on_failure", on_failure, ("raise", "return"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerance = DEFAULT_TOLERANCE if rtol is None else rtol
     times = save_times(begin, end, save_every, save_at)
@@ -115,9 +118,11 @@ def simulate(
                 "the reduced formulation has its own method",
                 "leave out the method and its step; rtol and atol are used",
             )
-        return simulate_reduced(
-            eqs, made, begin, end, times, independent, ExplicitRungeKutta(rtol=tolerance, atol=atol), progress
-        )
+        reduced = ExplicitRungeKutta(rtol=tolerance, atol=atol)
+        result = simulate_reduced(eqs, made, begin, end, times, independent, reduced, progress)
+        if out is not None:
+            result.save(out)
+        return unless_failed(result, on_failure)
     if independent is not None:
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
@@ -130,7 +135,7 @@ def simulate(
     exact = save_at is not None and not save_between
     job = Job(eqs, made.bound, series, integrator, begin, end, times, exact, progress, out, notes)
     job.why = why
-    return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
+    return unless_failed(job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop), on_failure)
 
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
