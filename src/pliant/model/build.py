@@ -15,10 +15,11 @@ from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
+from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.model import placing
-from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, NodePlan, RodPiece, TurnLimit
+from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, NodePlan, Requirement, RodPiece, TurnLimit
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
@@ -54,6 +55,7 @@ class Build:
         self.turn_limits: list[TurnLimit] = []
         self.carried: list[Carried] = []
         self.stated: set[str] = set()
+        self._required: list[tuple[Any, Requirement]] = []
         self._started: dict[str, Any] = {}
         self._moving: dict[str, Any] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
@@ -224,6 +226,21 @@ class Build:
     def nominals(self, matrix: Any) -> np.ndarray:
         """A matrix at the model's own parameter values."""
         return np.array(ca.Function("nominals", [self.parameters], [ca.SX(matrix)])(self._nominal_parameters))
+
+    def require(self, amount: Any, path: str, message: str, hint: str) -> None:
+        """Refuse the model, and later values of its parameters, where an amount is below zero: with a fault at that path."""
+        if self.nominal(amount) < 0:
+            raise SpecError([Fault(message, hint, path)])
+        if not ca.SX(amount).is_constant():
+            self._required.append((amount, Requirement(path, message, hint)))
+
+    def requirements(self) -> tuple[ca.Function | None, tuple[Requirement, ...]]:
+        """What must not fall below zero as a function of the parameters, and what is wrong with those values where it does."""
+        if not self._required:
+            return None, ()
+        amounts = ca.vertcat(*(ca.SX(amount) for amount, _ in self._required))
+        function = ca.Function("requirements", [self.parameters], [ca.densify(amounts)])
+        return function, tuple(requirement for _, requirement in self._required)
 
     @cached_property
     def _nominal_parameters(self) -> list[float]:

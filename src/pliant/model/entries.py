@@ -60,6 +60,15 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class Requirement:
+    """Something that must hold at all values of the parameters: where it is in the model, what is wrong otherwise, the way out."""
+
+    path: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
 class RodPiece:
     """A piece of rod of a length [m] that moves with a node, placed on it, around fraction x of the rod's length."""
 

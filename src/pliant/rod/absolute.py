@@ -12,7 +12,6 @@ import casadi as ca
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.language.faults import Fault, SpecError
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
@@ -20,6 +19,12 @@ from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+
+ROUND_OFF = 1e-9
+"""Geometry that agrees up to this share of its size does."""
+
+ANEW = "load the model with these values instead: load(..., set={...})"
+"""Way out where other values of parameters would change which part of a rod carries a frame."""
 
 Plane = Literal["xz", "yz"]
 
@@ -63,6 +68,10 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
         stops.setdefault(place, at)
         where[name] = place
+        apart = f"the frame '{name}' parts from another one that it stands with in the text"
+        build.require(
+            ROUND_OFF * rod.length - ca.fabs(at - stops[place]), f"rods.{rod.name}.frames.{name}", apart, ANEW
+        )
     places = sorted(stops)
     gaps = [b - a for a, b in pairwise(places)]
     counts = [1] * len(gaps)
@@ -77,6 +86,8 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         )
     arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
+        text = "its frames change their order, which settles how its elements stand"
+        build.require(stops[b] - stops[a], f"rods.{rod.name}.frames", text, ANEW)
         arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
         fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
         index[b] = len(arc_lengths) - 1
@@ -135,17 +146,17 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
     slides = R.T @ (twists[0:3, :] - so3.hat(p) @ twists[3:6, :])
     across = [turns[k, j] for k in range(3) for j in range(twists.shape[1]) if k != normal]
     across += [slides[normal, j] for j in range(twists.shape[1])]
-    if any(abs(build.nominal(x)) > 1e-9 for x in across):
-        text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
-        hint = "leave out `plane`, or hold the parent by joints that move in the plane"
-        raise SpecError([Fault(text, hint, f"rods.{rod.name}.model.plane")])
+    text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
+    hint = "leave out `plane`, or hold the parent by joints that move in the plane"
+    for amount in across:
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, hint)
 
 
 def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
     R, p = section
-    if abs(build.nominal(p[normal] / rod.length)) > 1e-9 or abs(build.nominal(R[normal, normal]) - 1) > 1e-9:
-        text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
-        raise SpecError([Fault(text, "leave out `plane`", f"rods.{rod.name}.model.plane")])
+    text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
+    for amount in (p[normal] / rod.length, R[normal, normal] - 1):
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, "leave out `plane`")
 
 
 def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:

@@ -15,6 +15,7 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
+from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.segments import add_section_force, name_strains
@@ -76,6 +77,9 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
         place = build.nominal(fraction)
         if segment < place <= segment + 1 or (segment == 0 and place == 0):
             found[name] = fraction - segment
+            text = f"the frame '{name}' moves to another segment than it is on in the text"
+            for amount in (fraction - segment, segment + 1 - fraction):
+                build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
     return found
 
 

@@ -76,7 +76,7 @@ def continuation(
     positive("tolerance", tolerance)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     loading = ModelLoading(eqs, parameter, 1.0)
-    eqs.check_limits({parameter: to})
+    eqs.check_values({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
         raise ArgumentError(f"'{parameter}' is {to:g} already; give another value to go to")
