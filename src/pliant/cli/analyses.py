@@ -11,7 +11,7 @@ from rich.table import Table
 from pliant.cli.answers import answering, equilibrium_json, print_equilibrium, print_result, result_json, write_json
 from pliant.cli.common import FAULT, Choices, CommandError, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
-from pliant.cli.options import with_options
+from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.io.results import write_csv
@@ -44,6 +44,7 @@ def equilibrium(
     if starts == 1 and seed is not None:
         raise CommandError("--seed is that of random starts", "add --starts 20")
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
@@ -76,6 +77,7 @@ def modes(
     """Natural frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     found = answering(lambda: modal.modes(eqs, **options))
     answer = {
         "model": model,
@@ -117,6 +119,7 @@ def linearize(
     """A, B, C, D about a state, on independent coordinates."""
     check_report(report)
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     found = answering(lambda: linear.linearize(eqs, **options))
     answer = {
         "model": model,
@@ -148,6 +151,7 @@ def simulate(
     if out is not None and not out.endswith((".nc", ".csv")):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]

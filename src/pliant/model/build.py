@@ -19,7 +19,16 @@ from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.model import placing
-from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, NodePlan, Requirement, RodPiece, TurnLimit
+from pliant.model.entries import (
+    ArcEntry,
+    Carried,
+    CoordinateEntry,
+    NodePlan,
+    Requirement,
+    RodPiece,
+    RodStation,
+    TurnLimit,
+)
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
@@ -53,6 +62,8 @@ class Build:
         self.notes: list[str] = []
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self.turn_limits: list[TurnLimit] = []
+        self.stations: dict[str, list[RodStation]] = {}
+        self._placements: dict[tuple[Any, ...], int] = {}
         self.carried: list[Carried] = []
         self.stated: set[str] = set()
         self._required: list[tuple[Any, Requirement]] = []
@@ -345,6 +356,16 @@ class Build:
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
         self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
+        """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched
+        between them."""
+        for (node, placement), x in zip(places, fractions, strict=True):
+            entries = tuple(self.pose_entries(placement))
+            key = entries if all(isinstance(entry, float) for entry in entries) else (id(placement),)
+            if key not in self._placements:
+                self._placements[key] = self.system.constants(list(entries))
+            self.stations.setdefault(rod, []).append(RodStation(node, self._placements[key], x))
 
     def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:
         """Note that a rod's section (a node) may turn by less than an angle [rad] against another one."""

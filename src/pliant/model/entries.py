@@ -79,6 +79,15 @@ class RodPiece:
 
 
 @dataclass(frozen=True)
+class RodStation:
+    """A place on a rod: the node it moves with, where in the constants its placement there stands, its fraction of the length."""
+
+    node: int
+    constants: int
+    x: float
+
+
+@dataclass(frozen=True)
 class TurnLimit:
     """How far a node of a rod may turn against another one (or against a frame on it) before its states lose count.
 

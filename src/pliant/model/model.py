@@ -18,7 +18,7 @@ from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
 from pliant.language.words import suggestion
 from pliant.model.build import Build
-from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, TurnLimit
+from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
@@ -65,6 +65,7 @@ class Model:
         requirements: what must hold at all values of the parameters, and `required`: `parameters -> amounts`, not below zero where
             it does; None where nothing is.
         stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
+        rod_stations: places along each rod, in order.
         rod_elements: number of elements of the rods that have more of them than their model says, by rod.
         notes: what the user should know about the model.
     """
@@ -89,6 +90,7 @@ class Model:
     turn_limits: tuple[TurnLimit, ...] = ()
     carried: tuple[Carried, ...] = ()
     stated: frozenset[str] = frozenset()
+    rod_stations: Mapping[str, tuple[RodStation, ...]] = field(default_factory=dict)
     requirements: tuple[Requirement, ...] = ()
     required: ca.Function | None = None
     rod_elements: Mapping[str, int] = field(default_factory=dict)
@@ -240,6 +242,7 @@ def compile_model(
         turn_limits=tuple(build.turn_limits),
         carried=tuple(build.carried),
         stated=frozenset(build.stated),
+        rod_stations={rod: tuple(sorted(places, key=lambda place: place.x)) for rod, places in build.stations.items()},
         requirements=requirements,
         required=required,
         rod_elements=build.rod_elements,

@@ -44,6 +44,7 @@ class Pcs(RodModelBase):
         length = rod.length / self.elements
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
+        build.rod_stations(rod.name, [(node, placement)], [0.0])
         for k in range(self.elements):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
@@ -57,6 +58,7 @@ class Pcs(RodModelBase):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             node, placement = element.nodes[-1], se3.identity()
+            build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.elements])
         build.name_frame(f"{rod.name}.tip", node, placement)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:

@@ -52,6 +52,7 @@ class PseudoRigid(RodModelBase):
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
         add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
+        build.rod_stations(rod.name, nodes, fractions)
         limit_turns(build, rod, nodes, arc_lengths, math.pi / 2, "use more elements")
         build.name_frame(rod.name, *nodes[0])
         for frame, at in rod.attachments.items():

@@ -164,9 +164,10 @@ class Closing:
             return self._moved(q, full, hold)
 
         start = np.zeros(int(np.sum(free)))
-        found = scipy.optimize.least_squares(
-            lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
-        )
+        with np.errstate(all="ignore"):  # gaps that no length of the robot comes near
+            found = scipy.optimize.least_squares(
+                lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
+            )
         closed = self._closed(moved(found.x), hold) if np.max(np.abs(found.fun)) <= OPEN else None
         if closed is None or np.max(np.abs(self._values(closed))) > OPEN:
             worst = int(np.argmax(np.abs(found.fun)))

@@ -10,7 +10,7 @@ from pliant.equations.outputs import output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, range_warnings
 from pliant.solve.versions import versions
 
 
@@ -21,7 +21,7 @@ def build_result(
     """The result of a run from its saved states; `history`: the bindings that were in force, in order of time."""
     derived = derive_quantities(eqs, motion, history)
     notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
-    notes = (*notes, *turn_limit_warnings(eqs.model, history[0].bound, motion.q))
+    notes = (*notes, *range_warnings(eqs.model, history[0].bound, motion.q))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,

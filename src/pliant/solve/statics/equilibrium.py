@@ -21,7 +21,7 @@ from pliant.solve.statics.homotopy import follow_homotopy
 from pliant.solve.statics.newton import NewtonStatics
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, judge_large
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, range_warnings
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def equilibrium(
     residual = float(np.max(np.abs(at.residual), initial=0.0))
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     notes.insert(0, _found(judged, iterations) if done else _not_found(eqs, at.residual, iterations))
-    notes += turn_limit_warnings(eqs.model, bound, q[None])
+    notes += range_warnings(eqs.model, bound, q[None])
     status = Status.CONVERGED if done else Status.FAILED
     return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
 
