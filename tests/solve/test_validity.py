@@ -95,3 +95,14 @@ links: {mount: {type: beam, between: [world, wheel], stiffness: [1, 1, 1, 1, 1, 
     assert range_warnings(eqs.model, eqs.binding, np.array([[2.9]])) == []
     (note,) = range_warnings(eqs.model, eqs.binding, np.array([[0.0], [3.1], [0.0]]))
     assert "the ends of the link 'mount' turn by 178 deg against each other" in note
+
+
+def test_a_strip_is_strained_across_its_thickness():
+    """Bent by 5 rad over its thin side a strip is strained by 0.5 percent outside, whatever its width."""
+    text = ROD.replace("{shape: circle, radius: 5 mm}", "{shape: rectangle, width: 4 cm, height: 1 mm}")
+    eqs = derive(load_text(text.replace("MODEL", "{kind: pcs, elements: 8}").replace("MODULUS", "200 GPa")))
+    q = eqs.initial_state().q
+    for turn, axis, count in ((5.0, "bend_x", 0), (5.0, "bend_y", 1)):
+        bent = q.copy()
+        bent[[k for k, name in enumerate(eqs.coordinates) if name.startswith(f"rod.{axis}[")]] = turn / 0.5
+        assert len(range_warnings(eqs.model, eqs.binding, bent[None])) == count

@@ -105,7 +105,7 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         rod = model.spec.rods[name]
         if rod.law != "linear" or rod.model.is_linear or len(stations) < 2:
             continue
-        radius = _half_height(model, rod.section, value)
+        half_x, half_y = _half_sizes(model, rod.section, value)
         moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
         stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
         length, rest = value(rod.length), _strains(bound, stations, bound.node_poses(start))
@@ -113,7 +113,7 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         for poses in states.poses:
             change = (_strains(bound, stations, poses) - rest) / length
             along = float(change[np.argmax(np.abs(change[:, 2])), 2])
-            bent = radius * float(np.max(np.linalg.norm(change[:, 3:5], axis=1)))
+            bent = float(np.max(np.hypot(half_y * change[:, 3], half_x * change[:, 4])))
             for size, word in ((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent")):
                 if size > worst:
                     worst, how = size, word
@@ -135,17 +135,16 @@ def _values(model: Model, bound: Binding) -> Callable[[object], float]:
     return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
 
 
-def _half_height(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> float:
-    """Half of the largest size of a rod's sections [m]; zero where only their stiffness is known."""
-    sizes = [0.0]
+def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:
+    """Half of the largest sizes of a rod's sections along x and y [m]; zero where only their stiffness is known."""
+    sizes = [(0.0, 0.0)]
     for name in sections:
-        section = model.spec.sections[name]
-        inner = [key for _, key in section.stations_by_arc_length()] or [name]
-        for key in inner:
+        stations = model.spec.sections[name].stations_by_arc_length()
+        for key in [station for _, station in stations] or [name]:
             one = model.spec.sections[key]
             if isinstance(one, OneSection):
-                sizes.extend(float(x) for x in one.half_sizes(value))
-    return max(sizes)
+                sizes.append(one.half_sizes(value))
+    return max(x for x, _ in sizes), max(y for _, y in sizes)
 
 
 def _strains(bound: Binding, stations: Sequence[RodStation], poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
