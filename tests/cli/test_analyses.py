@@ -169,7 +169,7 @@ def test_starts_take_units(capsys):
     ("start", "message"),
     [
         ("q1=10 s", "--start q1=10 s: expected a plain number or angle, got a time"),
-        ("q1=ten", "cannot read --start q1=ten"),
+        ("q1=ten", "--start q1=ten is not a number"),
         ("q1=nan", "'q1' must be a finite number, not nan"),
         ("q1=1e200", "the start of 'q1' is 1e+200, beyond what can be computed with"),
         ("d(q1)/dt=2 m/s", "expected a rate, got a speed"),

@@ -126,7 +126,7 @@ def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
     rates = {f"d({x})/dt": f"{c.unit}/s" for c in eqs.model.coordinates for x in c.v_names}
     known = {**units, **rates, **{x: "rad/s" for c in eqs.model.coordinates if c.is_rotation for x in c.v_names}}
     return {
-        option: {name: _number(_flag(option), name, x, known) for name, x in given.items()}
+        option: {name: _number(_flag(option), name, x, known if option in STATES else {}) for name, x in given.items()}
         if isinstance(given, dict)
         else given
         for option, given in options.items()
@@ -143,11 +143,14 @@ def _number(flag: str, name: str, given: float | str, units: Mapping[str, str]) 
         value = float(evaluate(node, {}))
     except ExpressionError as error:
         hint = error.hint or 'give a number in SI units, or one with a unit: "q1=10 deg"'
-        raise CommandError(f"cannot read {flag} {name}={given}: {error}", hint) from None
+        raise CommandError(f"{flag} {name}={given} is not a number: {error}", hint) from None
     if problem is not None:
         raise CommandError(f"{flag} {name}={given}: {problem[0]}", problem[1])
     return value
 
+
+STATES = ("start", "at")
+"""Options that give coordinates and rates; others by the same names may be forces on them."""
 
 EXPECTED: dict[str, Dimension] = {
     "m": LENGTH,

@@ -118,10 +118,11 @@ def assemble(
 
 def _refuse_extremes(eqs: Equations, what: str, values: np.ndarray) -> None:
     """Numbers that no evaluation could work with, as squares of them overflow."""
-    names = eqs.coordinates if what == "position" else eqs.rates
-    for name, value in zip(names, values, strict=True):
-        if not abs(value) <= LARGEST:
-            raise ArgumentError(
-                f"the start of '{name if what == 'position' else rate_name(name)}' is {value:g}, beyond what can be computed with",
-                "values are in SI units: metres, radians and seconds",
-            )
+    beyond = np.flatnonzero(~(np.abs(values) <= LARGEST))
+    if len(beyond):
+        at = int(beyond[0])
+        name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
+        raise ArgumentError(
+            f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
+            "values are in SI units: metres, radians and seconds",
+        )
