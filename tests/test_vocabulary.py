@@ -21,7 +21,7 @@ VERBS = {
     "equilibrium": (pliant.equilibrium, EquilibriumOptions, set()),
     "modes": (pliant.modes, ModesOptions, set()),
     "linearize": (pliant.linearize, LinearizeOptions, set()),
-    "simulate": (pliant.simulate, SimulateOptions, {"events", "mid_step", "progress", "out"}),
+    "simulate": (pliant.simulate, SimulateOptions, {"events", "mid_step", "progress", "out", "on_failure"}),
     "path": (pliant.continuation, ContinuationOptions, set()),
 }
 """Function, schema, and what only Python can give."""

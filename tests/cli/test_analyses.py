@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pliant import load_result
 from pliant.cli import run
 
 
@@ -194,3 +195,48 @@ def test_bad_input_gets_a_message_and_exit_code_two(capsys, arguments, message):
     code, answer = call_json(capsys, *arguments)
     assert code == 2
     assert answer["status"] in ("error", "faults", "failed")
+
+
+def test_starts_take_units(capsys):
+    start = "q1=10 deg,d(q1)/dt=0.5 rad/s"
+    code, answer = call_json(capsys, "simulate", "four_bar", "--start", start, "--until", "0.01", "--save-at", "0,0.01")
+    assert code == 0
+    assert answer["samples"][0]["q"]["q1"] == pytest.approx(0.17453292519943295)
+    assert answer["samples"][0]["v"]["q1"] == pytest.approx(0.5)
+    assert any("q2 from 1.777 to" in note for note in answer["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("q1=10 s", "--start q1=10 s: expected a plain number or angle, got a time"),
+        ("q1=ten", "--start q1=ten is not a number"),
+        ("q1=nan", "'q1' must be a finite number, not nan"),
+        ("q1=1e200", "the start of 'q1' is 1e+200, beyond what can be computed with"),
+        ("d(q1)/dt=2 m/s", "expected a rate, got a speed"),
+    ],
+)
+def test_starts_that_make_no_sense_are_refused(capsys, start, message):
+    code, _, err = call(capsys, "simulate", "four_bar", "--start", start)
+    assert code == 2
+    assert message in err
+
+
+def test_a_failed_run_is_said_and_saved(capsys, tmp_path):
+    file = tmp_path / "run.nc"
+    asked = [
+        "--formulation",
+        "reduced",
+        "--independent",
+        "q3",
+        "--start",
+        "q1=0.2",
+        "--until",
+        "20",
+        "--save-every",
+        "0.01",
+    ]
+    code, out, err = call(capsys, "simulate", "four_bar", *asked, "--out", str(file))
+    assert code == 2
+    assert "dead position" in " ".join((out + err).split())
+    assert load_result(file).status == "failed"

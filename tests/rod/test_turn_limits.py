@@ -6,7 +6,7 @@ import pytest
 from pliant import derive, equilibrium, load, load_text
 from pliant.language.faults import SpecError
 from pliant.rod.polynomial import radau
-from pliant.solve.validity import turn_limit_warnings
+from pliant.solve.validity import range_warnings
 from pliant.spec.rod_switch import parse_rod_model, with_rod_model
 
 BENDING = 1e7 * np.pi / 4 * 0.01**4
@@ -48,8 +48,9 @@ PLACES = {
 def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
     eqs = cantilever(word, **changes)
     calm, near = bent(eqs, 0.9 * total), bent(eqs, 0.98 * total)
-    assert turn_limit_warnings(eqs.model, eqs.binding, calm[None]) == []
-    (note,) = turn_limit_warnings(eqs.model, eqs.binding, np.array([calm, near, calm]))
+    # sections are turned where they stand, which tears the rod: its strains are another matter
+    assert not [x for x in range_warnings(eqs.model, eqs.binding, calm[None]) if "can follow" in x]
+    (note,) = (x for x in range_warnings(eqs.model, eqs.binding, np.array([calm, near, calm])) if "can follow" in x)
     assert "can follow up to 180 deg" in note
     assert hint in note
 

@@ -19,7 +19,7 @@ from pliant.cli.answers import (
 )
 from pliant.cli.common import FAULT, Choices, CommandError, Interrupted, Json, Model, console, print_json, say
 from pliant.cli.listed_analyses import run_analyses, simulated
-from pliant.cli.options import with_options
+from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.io.results import write_csv
@@ -52,6 +52,7 @@ def equilibrium(
     if starts == 1 and seed is not None:
         raise CommandError("--seed is that of random starts", "add --starts 20")
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     if starts > 1:
         found = answering(lambda: solver.equilibria(eqs, starts=starts, seed=seed or 0, **options))
         if not found:
@@ -84,6 +85,7 @@ def modes(
     """Eigenvalues, frequencies, damping ratios and mode shapes."""
     check_report(report)
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     found = answering(lambda: modal.modes(eqs, **options))
     answer = {"model": model, "status": "ok", "message": "; ".join(found.warnings), **modes_json(found)}
     write_json(out, answer)
@@ -107,6 +109,7 @@ def linearize(
     """A, B, C, D about a state, on independent coordinates."""
     check_report(report)
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     found = answering(lambda: linear.linearize(eqs, **options))
     answer = {
         "model": model,
@@ -140,6 +143,7 @@ def simulate(
     if out is not None and not out.endswith((".nc", ".csv")):
         raise CommandError(f"cannot tell the format of '{out}'", "end it in .nc or .csv")
     eqs = derive(load_model(model, choices))
+    options = in_si(eqs, options)
     ends_only = "save_at" not in options and "save_every" not in options
     if ends_only and json and report is None:  # a report plays the whole motion
         options["save_at"] = [options["begin"], options["until"]]

@@ -23,6 +23,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.state import AssemblyError
+from pliant.solve.status import AnalysisFailed
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -37,6 +38,7 @@ MOST_OUTPUTS = 5
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
     expected = (
+        AnalysisFailed,
         AssemblyError,
         CompileError,
         EvaluationError,

@@ -120,4 +120,4 @@ def simulated(eqs: Equations, options: dict[str, Any], out: str | None) -> Resul
     controllers = model_controllers(eqs) if options["controllers"] else []
     say_warnings(controllers)
     with ProgressLine() as progress:
-        return simulate(eqs, **{**options, "controllers": controllers}, progress=progress, out=out)
+        return simulate(eqs, **{**options, "controllers": controllers}, progress=progress, out=out, on_failure="return")

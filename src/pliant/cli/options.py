@@ -10,7 +10,12 @@ from typing import Annotated, Any, get_origin
 import typer
 
 from pliant.cli.common import CommandError, in_place_of
+from pliant.equations.equations import Equations
+from pliant.language.dimension import CURVATURE, LENGTH, NUMBER, RATE, SPEED, TIME, Dimension
+from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.expected import wrong_dimension
 from pliant.language.scalar import Quantity
+from pliant.language.syntax import ExpressionError, parse
 from pliant.language.walk import Hint, field_hints
 from pliant.solve.options import Options
 
@@ -101,8 +106,9 @@ def _times(flag: str, words: list[str]) -> list[float]:
         raise CommandError(f"cannot read the times '{','.join(words)}'", f"write {flag} 0.5,1,2") from None
 
 
-def _by_name(flag: str, settings: list[str]) -> dict[str, float]:
-    found = {}
+def _by_name(flag: str, settings: list[str]) -> dict[str, float | str]:
+    """Values by name; those with a unit stay text until the robot is there that they belong to (`in_si`)."""
+    found: dict[str, float | str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip() or not value.strip():
@@ -110,5 +116,50 @@ def _by_name(flag: str, settings: list[str]) -> dict[str, float]:
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            raise CommandError(f"{flag} {setting} is not a number", "give a plain number in SI units") from None
+            found[name.strip()] = value.strip()
     return found
+
+
+def in_si(eqs: Equations, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with values by name, such as `--start "q1=10 deg"`, in the SI units of the robot's coordinates and rates."""
+    units = {x: c.unit for c in eqs.model.coordinates for x in c.q_names}
+    rates = {f"d({x})/dt": f"{c.unit}/s" for c in eqs.model.coordinates for x in c.v_names}
+    known = {**units, **rates, **{x: "rad/s" for c in eqs.model.coordinates if c.is_rotation for x in c.v_names}}
+    return {
+        option: {name: _number(_flag(option), name, x, known if option in STATES else {}) for name, x in given.items()}
+        if isinstance(given, dict)
+        else given
+        for option, given in options.items()
+    }
+
+
+def _number(flag: str, name: str, given: float | str, units: Mapping[str, str]) -> float:
+    if isinstance(given, float):
+        return given
+    try:
+        node = parse(given)
+        expected = EXPECTED.get(units.get(name, ""), UNKNOWN)
+        problem = wrong_dimension(node, expected, {})
+        value = float(evaluate(node, {}))
+    except ExpressionError as error:
+        hint = error.hint or 'give a number in SI units, or one with a unit: "q1=10 deg"'
+        raise CommandError(f"{flag} {name}={given} is not a number: {error}", hint) from None
+    if problem is not None:
+        raise CommandError(f"{flag} {name}={given}: {problem[0]}", problem[1])
+    return value
+
+
+STATES = ("start", "at")
+"""Options that give coordinates and rates; others by the same names may be forces on them."""
+
+EXPECTED: dict[str, Dimension] = {
+    "m": LENGTH,
+    "rad": NUMBER,
+    "-": NUMBER,
+    "1/m": CURVATURE,
+    "m/s": SPEED,
+    "rad/s": RATE,
+    "-/s": RATE,
+    "1/m/s": CURVATURE / TIME,
+}
+"""Dimensions of coordinates and rates by their units."""

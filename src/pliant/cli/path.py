@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.answers import answering, check_picture, drawing, path_json, print_path
 from pliant.cli.common import Choices, CommandError, Json, Model, print_json, say
-from pliant.cli.options import with_options
+from pliant.cli.options import in_si, with_options
 from pliant.cli.reporting import Report, check_report, save_report
 from pliant.cli.subject import load_model
 from pliant.io.results import load_path
@@ -66,6 +66,7 @@ def path(
     eqs = derive(spec)
     if saved:
         options["start"] = answering(lambda: _point(options["start"], -1 if point is None else point))
+    options = in_si(eqs, options)
     found: Path = answering(lambda: continuation(eqs, **options))
     if out is not None:
         answering(lambda: found.save(out))

@@ -281,6 +281,17 @@ class Binding:
             out[:, element.v_at : element.v_at + size] = w.subspaces[at : at + 6 * size].reshape(size, 6).T
         return out
 
+    def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
+        """World twists of nodes per rate of the element that moves each of them, 6 x its rates."""
+        w = self.program.workspace(self)
+        w.kinematics(0.0, q, np.zeros(self.nv))
+        begins = self.program.tables.integers["node_s"]
+        out = []
+        for k in nodes:
+            at, size = int(begins[k]), self.system.elements[self.system.element_of(k)].v_size
+            out.append(w.subspaces[at : at + 6 * size].reshape(size, 6).T.copy())
+        return out
+
     def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
         w = self.program.workspace(self)

@@ -19,7 +19,7 @@ from pliant.language.words import suggestion
 from pliant.model.inputs import HELD, TimeSeries
 from pliant.model.model import SI_HINT, Model
 
-KEPT = 8
+KEPT = 16
 """Results that are kept for callers who give the same values again."""
 
 

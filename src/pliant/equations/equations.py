@@ -17,11 +17,12 @@ from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.printing import equations_latex, equations_text
-from pliant.equations.state import State, read_state, state_of, with_names
+from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
+from pliant.equations.state import State, initial_state, read_state, state_of, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.inputs import TimeSeries
-from pliant.model.limits import check_limits, declared_bounds
+from pliant.model.limits import check_values, declared_bounds
 from pliant.model.model import SI_HINT, Model
 
 RANK_TOLERANCE = 1e-9
@@ -105,26 +106,36 @@ class Equations:
     ) -> Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
-        What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are checked against
-        the `minimum` and `maximum` that the model gives them, unless `within_limits` is False.
+        What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are refused where
+        the text of the model would be refused for them: beyond their `minimum` and `maximum`, or where a part cannot be made
+        with them. `within_limits=False` leaves that out, for paths that lead through such values.
         """
         if inputs is None and parameters is None:
             return self
         inputs, parameters = mapping("inputs", inputs), mapping("parameters", parameters)
-        if within_limits and parameters:
-            check_limits(self.model, parameters)
         if not inputs and not parameters:
             return self
         try:
-            key = ("at", *_sorted(self._inputs | inputs), None, *_sorted(self._parameters | parameters))
+            key = (
+                "at",
+                within_limits,
+                *sorted(parameters),
+                None,
+                *_sorted(self._inputs | inputs),
+                None,
+                *_sorted(self._parameters | parameters),
+            )
             hash(key)
         except TypeError:  # something that is no number, which `_changed` says in words
-            return self._changed(inputs, parameters)
-        return self._core.recent(key, lambda: self._changed(inputs, parameters))
+            return self._changed(inputs, parameters, within_limits=within_limits)
+        return self._core.recent(key, lambda: self._changed(inputs, parameters, within_limits=within_limits))
 
-    def _changed(self, inputs: dict[str, Any], parameters: dict[str, Any]) -> Equations:
+    def _changed(self, inputs: dict[str, Any], parameters: dict[str, Any], *, within_limits: bool) -> Equations:
         self._core.check_structure(parameters)
-        self.model.environment_with(parameters)
+        if within_limits and parameters:
+            self._check(parameters)
+        else:
+            self.model.environment_with(parameters)
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
         other._inputs = self._inputs | self._core.checked_inputs(inputs)
@@ -132,6 +143,17 @@ class Equations:
             name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
         }
         return other
+
+    def _check(self, parameters: dict[str, Any]) -> None:
+        """Refuse values of parameters; those that were checked a moment ago are not checked again."""
+        merged = {**self._parameters, **parameters}
+        try:
+            key = ("checked", *sorted(parameters), None, *_sorted(merged))
+            hash(key)
+        except TypeError:  # something that is no number
+            check_values(self.model, merged, parameters)
+        else:
+            self._core.recent(key, lambda: check_values(self.model, merged, parameters))
 
     @property
     def binding(self) -> Binding:
@@ -202,9 +224,9 @@ class Equations:
         held = (given.get(name, defaults[name]) for name in self.inputs)
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])
 
-    def check_limits(self, parameters: Values) -> None:
-        """Refuse values outside of the `minimum` and `maximum` that the model gives them."""
-        check_limits(self.model, parameters)
+    def check_values(self, parameters: Values) -> None:
+        """Refuse values of parameters that the text of the model would be refused for, as `at` does."""
+        check_values(self.model, {**self._parameters, **parameters}, tuple(parameters))
 
     def declared_bounds(self, name: str) -> tuple[float, float]:
         """`minimum` and `maximum` that the model gives a parameter or input (SI units); infinite where it gives none."""
@@ -212,16 +234,28 @@ class Equations:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def initial_state(self, parameters: Values | None = None) -> State:
-        """The state that the model gives as its start (constraints may be violated; see `assemble`)."""
-        q, v = self.model.initial(
-            self.model.parameter_vector({**self._parameters, **mapping("parameters", parameters)})
-        )
-        return State(np.asarray(q).ravel(), np.asarray(v).ravel())
+    def initial_state(self, parameters: Values | None = None, *, t: float = 0.0) -> State:
+        """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
+        time t [s]. Loops may be open: analyses close them (`assemble`)."""
+        here = self.at(parameters=parameters, within_limits=False)
+        state = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        return here.on_motions(state)
 
-    def state(self, values: Values, *, parameters: Values | None = None) -> State:
-        """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units)."""
-        return with_names(self.model, self.initial_state(parameters), mapping("values", values))
+    def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
+        """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
+
+        What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
+        """
+        here = self.at(parameters=parameters, within_limits=False)
+        start = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        named = with_names(self.model, start, mapping("values", values))
+        if not self.model.carried:
+            return here.on_motions(named)
+        return here.on_motions(carried_along(self.model, here.binding, start, named))
+
+    def on_motions(self, state: State) -> State:
+        """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""
+        return on_motions(self.model, self.binding, state) if prescribed_coordinates(self.model) else state
 
     position_vector = RenamedAttribute("write state({...}).q")
 

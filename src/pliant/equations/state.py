@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,13 +17,30 @@ UNIT = 1e-6
 
 
 @dataclass(frozen=True)
+class Given:
+    """Values of a start that somebody gave, by name; rates are called `d(NAME)/dt`.
+
+    asked: by the caller; stated: by the model. Where loops are closed, these stay and the others follow, as far as that goes.
+    """
+
+    asked: Mapping[str, float] = field(default_factory=dict)
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    def at_rest(self) -> Given:
+        """Positions alone."""
+        return Given(*({x: y for x, y in values.items() if not _is_rate(x)} for values in (self.asked, self.stated)))
+
+
+@dataclass(frozen=True)
 class State:
-    """Positions, rates and time [s]; `q, v = state` takes it apart. `multipliers`: constraint forces, where they are known."""
+    """Positions, rates and time [s]; `q, v = state` takes it apart. `multipliers`: constraint forces, where they are known;
+    `given`: which of its values somebody asked for, where that is known."""
 
     q: np.ndarray
     v: np.ndarray
     t: float = 0.0
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    given: Given = field(default_factory=Given)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -73,6 +90,7 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
     Of a free rotation all four parts of its quaternion are given, or none.
     """
     q, v = np.array(state.q, dtype=float), np.array(state.v, dtype=float)
+    asked = dict(state.given.asked)
     rates = {f"d({name})/dt": i for i, name in enumerate(model.v_names)}
     rates |= {name: i for i, name in enumerate(model.v_names) if name not in model.q_names}
     turns = {c.name: c.q_names for c in model.coordinates if c.is_rotation}
@@ -84,8 +102,10 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
         found = number(f"'{name}'", value, hint=SI_HINT)
         if name in rates:
             v[rates[name]] = found
+            asked[rate_name(model.v_names[rates[name]])] = found
         else:
             q[model.q_names.index(name)] = found
+            asked[name] = found
     for parts in turns.values():
         given = [name for name in parts if name in values]
         if given and len(given) < len(parts):
@@ -95,4 +115,29 @@ def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
             )
         if given and abs(np.linalg.norm([values[name] for name in parts]) - 1) > UNIT:
             raise ArgumentError(f"{', '.join(parts)} must be a unit quaternion", "divide them by its length")
-    return State(q, v, state.t)
+    return State(q, v, state.t, given=Given(asked, state.given.stated))
+
+
+def _is_rate(name: str) -> bool:
+    return name.startswith("d(")
+
+
+def rate_name(name: str) -> str:
+    """How the rate of a coordinate is called where values are given by name."""
+    return f"d({name})/dt"
+
+
+def named(model: Model, names: Collection[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Truth values, nq and nv: which positions and which rates are among these names."""
+    q = np.array([name in names for name in model.q_names], dtype=bool)
+    v = np.array([rate_name(name) in names for name in model.v_names], dtype=bool)
+    return q, v
+
+
+def initial_state(model: Model, parameters: np.ndarray, t: float) -> State:
+    """The start that a model gives, at these values of its parameters."""
+    q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(parameters))
+    stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
+    rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
+    stated |= {name: x for name, x in rates if name in model.stated}
+    return State(q, v, t, given=Given(stated=stated))

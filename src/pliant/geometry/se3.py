@@ -45,6 +45,11 @@ def transform_twist(pose: Pose, twist: Any) -> Any:
     return ca.vertcat(R @ twist[0:3, :] + so3.hat(p) @ angular, angular)
 
 
+def point_velocity(twist: Any, point: Any) -> Any:
+    """Velocity of a point [m] that moves with a twist (linear at the origin, angular)."""
+    return twist[0:3] + ca.cross(twist[3:6], point)
+
+
 def cross_twist(a: Any, b: Any) -> Any:
     """The Lie bracket of two twists: `a x b`."""
     v, w = a[0:3], a[3:6]

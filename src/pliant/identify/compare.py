@@ -170,7 +170,15 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
             notes.append(f"{kind} at t = {t:g} s: {found.message}")
             static[-1] = np.full_like(static[-1], np.nan)
     static_s = time.perf_counter() - start
-    run = simulate(eqs, float(times[-1]), begin=float(times[0]), method=method, save_at=times, save_between=True)
+    run = simulate(
+        eqs,
+        float(times[-1]),
+        begin=float(times[0]),
+        method=method,
+        save_at=times,
+        save_between=True,
+        on_failure="return",
+    )
     if run.interrupted:
         raise KeyboardInterrupt
     if run.status != "completed":

@@ -186,8 +186,9 @@ class _MotionOutput:
     def values(self, parameters: Values) -> np.ndarray | None:
         begin, end = self.span
         run = simulate(
-            self.eqs, end, begin=begin, method=self.method, save_at=self.times, save_between=True, parameters=parameters
-        )
+            self.eqs, end, begin=begin, method=self.method, save_at=self.times, save_between=True, parameters=parameters,
+            on_failure="return",
+        )  # fmt: skip
         if run.interrupted:
             raise KeyboardInterrupt
         return run[self.output].values.reshape(len(run.time), -1) if run.status == "completed" else None

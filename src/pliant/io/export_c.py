@@ -222,7 +222,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     kernels = [f for library in tables.libraries for f in library.functions]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
-    assembled_q, row_active = _assembled_start(model)
+    assembled_q, assembled_v, row_active = _assembled_start(model)
     lower, upper = factor_bounds(tables)
     coefficients = METHODS[method](step=step).coefficients  # type: ignore[call-arg]
     counts = dict(tables.counts)
@@ -248,6 +248,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
         c_text.numbers(f"const double {name}_assembled_q", assembled_q),
+        c_text.numbers(f"const double {name}_assembled_v", assembled_v),
         c_text.integers(f"const int {name}_series_bends", (not np.any(x.poly[:, 2:]) for x in model.plan.table)),
         c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
         c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
@@ -303,14 +304,14 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
 
 
-def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Positions on the constraints at the model's own parameters, and which constraint rows are in force there."""
-    q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(model.parameter_vector()))
-    if not model.system.rows:
-        return q, np.zeros(0, dtype=int)
+def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions and rates on the constraints at the model's own parameters, and which constraint rows are in force there."""
     equations = Equations(model)
-    assembled = assemble(equations, equations.binding, 0.0, q, v)
-    return assembled.q, assembled.bound.row_active.copy()
+    start = equations.initial_state()
+    if not model.system.rows:
+        return start.q, start.v, np.zeros(0, dtype=int)
+    assembled = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)
+    return assembled.q, assembled.v, assembled.bound.row_active.copy()
 
 
 def factor_bounds(tables: Tables) -> tuple[int, int]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 Way: TypeAlias = Literal["both", "positive", "negative"]
+Map: TypeAlias = Literal["midpoint", "first", "published"]
 
 
 SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
@@ -62,11 +63,19 @@ class Beam(LinkBase):
     """Where each component acts: always, only above its rest value, or only below; one word or six."""
     x_axis: Vector | None = None
     """Direction of the section's x axis in the first frame; otherwise that frame's axes are the beam's."""
-    map: Literal["midpoint", "published"] = "midpoint"
+    map: Map | None = None
     """How deformations are measured: displacements in the frame half-way between the ends and the rotation vector
-    (`midpoint`), or displacements in the first frame and twice the quaternion's vector part (`published`)."""
+    (`midpoint`), displacements in the first frame and the rotation vector (`first`), or displacements in the first frame and
+    twice the quaternion's vector part (`published`). Otherwise `midpoint`, which treats both ends alike, or `first` where a
+    component acts on one side only: the axes along which a stop acts then do not turn with what is stopped."""
     input: tuple[ForceSignal, ForceSignal, ForceSignal, TorqueSignal, TorqueSignal, TorqueSignal] = (0,) * 6
     """Forces and torques along the six components, which may vary in time: three [N], three [N m]."""
+
+    @property
+    def measure(self) -> Map:
+        """How deformations are measured: the `map`, or what it is by default."""
+        one_way = any(way != "both" for way in self.direction)
+        return self.map or ("first" if one_way else "midpoint")
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """A damping coefficient's dimension depends on its power."""
@@ -96,7 +105,7 @@ links:
         ends = ENDS.read(constants)
         first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
         R, p = se3.compose(se3.inverse(first), second)
-        return beam_deformation(p, so3.log(R), self.map)
+        return beam_deformation(p, so3.log(R), self.measure)
 
     def apply(self, build: Build, name: str) -> None:
         """Add the link's force to the system."""
@@ -126,7 +135,7 @@ links:
             direction=[ways[way] for way in self.direction],
         )
         with_input = any(x != 0 for x in self.input)
-        kind = beam_force(map=self.map, with_input=with_input)
+        kind = beam_force(map=self.measure, with_input=with_input)
         build.frame_force(kind, [node_a, node_b], constants, self.input if with_input else (), name)
 
 
@@ -138,11 +147,13 @@ def _section_axes(along: Any, x_axis: Any) -> Any:
     return ca.horzcat(x, ca.cross(z, x), z)
 
 
-def beam_deformation(p: Any, turn: Any, map: str) -> Any:
+def beam_deformation(p: Any, turn: Any, map: Map) -> Any:
     """Six components of the pose of the second end in the first: its position and rotation vector, as the map sees them."""
     if map == "published":
         # twice the quaternion's vector part
         return ca.vertcat(p, so3.sinc(ca.dot(turn, turn) / 4) * turn)
+    if map == "first":
+        return ca.vertcat(p, turn)
     return ca.vertcat(so3.exp(-0.5 * turn) @ p, turn)
 
 
@@ -151,7 +162,7 @@ BEAM = ENDS + Fields("rest:6", "stiffness:6", "damping:6", "power:6", "direction
 
 
 @cache
-def beam_force(*, map: str, with_input: bool) -> FrameForce:
+def beam_force(*, map: Map, with_input: bool) -> FrameForce:
     """Six-component force between two frames."""
 
     def law(e: Any, rate: Any, c: Any, signal: Any) -> Effect:

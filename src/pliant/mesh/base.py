@@ -197,6 +197,7 @@ class PlacedMesh:
         vectors, lengths: 3 x k and 1 x k, edges of each kind in the drawing's axes [m].
         edge_mass: 1 x k [kg], or None where nodes are given theirs.
         held: for nodes that are points of a frame: that frame's node, and the placement there.
+        carrier: node that the free ones move with at the start: what holds the mesh where that is one body, the parent otherwise.
     """
 
     base: tuple[int, Pose]
@@ -210,6 +211,7 @@ class PlacedMesh:
     lengths: Any
     edge_mass: Any | None
     held: dict[int, tuple[int, Pose]]
+    carrier: int
 
     @property
     def count(self) -> int:
@@ -258,7 +260,9 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
     lengths = ca.sqrt(ca.sum1(vectors * vectors))
     kind = kind.ravel()
     mass = _edge_mass(mesh, build, lengths, np.bincount(kind))
-    return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, mass, held)
+    holders = {holder for holder, _ in held.values()}
+    carrier = holders.pop() if len(holders) == 1 else node
+    return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, mass, held, carrier)
 
 
 def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -> Any | None:

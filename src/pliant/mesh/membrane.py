@@ -66,7 +66,9 @@ outputs:
         masses = self._node_masses(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
         places = columns(placed.world)
-        nodes = build.free_nodes(TRANSLATION, [f"{name}.n{i + 1}" for i in free], [places[i] for i in free], None)
+        nodes = build.free_nodes(
+            TRANSLATION, [f"{name}.n{i + 1}" for i in free], [places[i] for i in free], None, placed.carrier
+        )
         frames: dict[int, tuple[int, Pose]] = dict(placed.held)
         identity = se3.identity()
         for i, node in zip(free, nodes, strict=True):

@@ -69,7 +69,7 @@ meshes:
         free = [i for i in range(placed.count) if i not in placed.held]
         places = columns(placed.world)
         names = [f"{name}.n{i + 1}" for i in free]
-        nodes = build.free_nodes(FREE, names, [places[i] for i in free], placed.rotation)
+        nodes = build.free_nodes(FREE, names, [places[i] for i in free], placed.rotation, placed.carrier)
         frames: dict[int, tuple[int, Pose]] = dict(placed.held)
         identity = se3.identity()
         for i, node in zip(free, nodes, strict=True):

@@ -15,10 +15,20 @@ from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
+from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.model import placing
-from pliant.model.entries import ArcEntry, CoordinateEntry, NodePlan, RodPiece, TurnLimit
+from pliant.model.entries import (
+    ArcEntry,
+    Carried,
+    CoordinateEntry,
+    NodePlan,
+    Requirement,
+    RodPiece,
+    RodStation,
+    TurnLimit,
+)
 from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
@@ -52,6 +62,11 @@ class Build:
         self.notes: list[str] = []
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self.turn_limits: list[TurnLimit] = []
+        self.stations: dict[str, list[RodStation]] = {}
+        self._placements: dict[tuple[Any, ...], int] = {}
+        self.carried: list[Carried] = []
+        self.stated: set[str] = set()
+        self._required: list[tuple[Any, Requirement]] = []
         self._started: dict[str, Any] = {}
         self._moving: dict[str, Any] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
@@ -61,6 +76,7 @@ class Build:
         self._initial_v: list[Any] = []
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
         self._motions: dict[int, tuple[int, NodePlan, int]] = {}
+        self._rates_at: dict[int, int] = {}
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -138,6 +154,26 @@ class Build:
             node = base
         return ca.horzcat(*columns)
 
+    def initial_twist(self, node: int) -> Any:
+        """World twist of a node at the start (linear at the world's origin, angular)."""
+        twist = ca.DM.zeros(6)
+        while node:
+            base, plan, q_at = self._motions[node]
+            v_at = self._rates_at[node]
+            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
+            rates = ca.vertcat(*self._initial_v[v_at : v_at + plan.motion.v_size])
+            if not (isinstance(rates, ca.DM) and rates.is_zero()):
+                constants = ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1)
+                place = se3.compose(self.initial_pose(base), plan.placement)
+                twist = twist + se3.transform_twist(place, plan.motion.twist_per_rate(q, constants)) @ rates
+            node = base
+        return twist
+
+    def carry(self, node: int, carrier: int) -> None:
+        """Note that a node with a pose of its own moves with another one at the start."""
+        if carrier:
+            self.carried.append(Carried(node, carrier))
+
     def initial_point(self, node: int, point: Any) -> Any:
         """World position at the start of a point fixed to a node."""
         R, p = self.initial_pose(node)
@@ -202,6 +238,21 @@ class Build:
         """A matrix at the model's own parameter values."""
         return np.array(ca.Function("nominals", [self.parameters], [ca.SX(matrix)])(self._nominal_parameters))
 
+    def require(self, amount: Any, path: str, message: str, hint: str) -> None:
+        """Refuse the model, and later values of its parameters, where an amount is below zero: with a fault at that path."""
+        if self.nominal(amount) < 0:
+            raise SpecError([Fault(message, hint, path)])
+        if not ca.SX(amount).is_constant():
+            self._required.append((amount, Requirement(path, message, hint)))
+
+    def requirements(self) -> tuple[ca.Function | None, tuple[Requirement, ...]]:
+        """What must not fall below zero as a function of the parameters, and what is wrong with those values where it does."""
+        if not self._required:
+            return None, ()
+        amounts = ca.vertcat(*(ca.SX(amount) for amount, _ in self._required))
+        function = ca.Function("requirements", [self.parameters], [ca.densify(amounts)])
+        return function, tuple(requirement for _, requirement in self._required)
+
     @cached_property
     def _nominal_parameters(self) -> list[float]:
         values = Environment(self.robot)
@@ -231,12 +282,13 @@ class Build:
         element = self.system.element_at(index)
         for number, plan in zip(element.nodes, nodes, strict=True):
             self._motions[number] = (base, plan, element.q_at)
+            self._rates_at[number] = element.v_at
         return element
 
     def free_nodes(
-        self, motion: Motion, names: Sequence[str], places: Sequence[Sequence[Any]], rotation: Any
+        self, motion: Motion, names: Sequence[str], places: Sequence[Sequence[Any]], rotation: Any, carrier: int
     ) -> list[int]:
-        """Add many nodes on the world that move by TRANSLATION or FREE, at rest at `places`; returns them.
+        """Add many nodes on the world that move by TRANSLATION or FREE and start at `places` with a carrier; returns them.
 
         Coordinates are called `name.x`, `name.y`, `name.z` and, with a `rotation` at the start, `name.orientation`.
         """
@@ -244,15 +296,19 @@ class Build:
         plan = NodePlan(motion, se3.identity())
         turned = [] if rotation is None else self.entries(so3.matrix_quaternion(rotation))
         q_at, v_at = len(self._initial_q), len(self._initial_v)
+        twist = self.initial_twist(carrier)
+        spin = [] if rotation is None else self.entries(rotation.T @ twist[3:6])
         for node, name, place in zip(nodes, names, places, strict=True):
             self._motions[node] = (0, plan, q_at)
+            self._rates_at[node] = v_at
+            self.carry(node, carrier)
             for k, axis in enumerate("xyz"):
                 self.coordinates[f"{name}.{axis}"] = CoordinateEntry(f"{name}.{axis}", q_at + k, v_at + k, False)
             if turned:
                 whole = f"{name}.orientation"
                 self.coordinates[whole] = CoordinateEntry(whole, q_at + 3, v_at + 3, True)
             self._initial_q.extend([*place, *turned])
-            self._initial_v.extend([0.0] * motion.v_size)
+            self._initial_v.extend([*self.entries(se3.point_velocity(twist, ca.vertcat(*place))), *spin])
             q_at, v_at = q_at + motion.q_size, v_at + motion.v_size
         return nodes
 
@@ -269,6 +325,7 @@ class Build:
 
     def start_coordinates(self, owner: str, initial: Mapping[str, Scalar], rates: Mapping[str, Scalar]) -> None:
         """Values and rates that coordinates `owner.name`, still to be added, start with instead of their own."""
+        self.stated |= {f"{owner}.{name}" for name in initial} | {f"d({owner}.{name})/dt" for name in rates}
         self._started |= {f"{owner}.{name}": self.value(value) for name, value in initial.items()}
         self._moving |= {f"{owner}.{name}": self.value(value) for name, value in rates.items()}
 
@@ -276,15 +333,16 @@ class Build:
         """Make the next circular arc of a rod known, for outputs."""
         self.arcs.setdefault(rod, []).append(ArcEntry(node, coordinates))
 
-    def orientation(self, name: str, q_at: int, v_at: int, initial: Any) -> None:
-        """Name a free rotation of the element added last, at rest at the start.
+    def orientation(self, name: str, q_at: int, v_at: int, initial: Any, rates: Any = None) -> None:
+        """Name a free rotation of the element added last.
 
-        initial: its rotation matrix there, or its unit quaternion where the sign matters.
+        initial: its rotation matrix at the start, or its unit quaternion where the sign matters. rates: its angular velocity
+        there in its own axes [rad/s]; at rest when None.
         """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
         is_matrix = initial.shape == (3, 3)
         self._initial_q.extend(self._quaternion(initial) if is_matrix else self.entries(initial))
-        self._initial_v.extend([0.0] * Quaternion().v_size)
+        self._initial_v.extend([0.0] * Quaternion().v_size if rates is None else self.entries(rates))
 
     def _quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
@@ -298,6 +356,16 @@ class Build:
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
         self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
+        """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched
+        between them."""
+        for (node, placement), x in zip(places, fractions, strict=True):
+            entries = tuple(self.pose_entries(placement))
+            key = entries if all(isinstance(entry, float) for entry in entries) else (id(placement),)
+            if key not in self._placements:
+                self._placements[key] = self.system.constants(list(entries))
+            self.stations.setdefault(rod, []).append(RodStation(node, self._placements[key], x))
 
     def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:
         """Note that a rod's section (a node) may turn by less than an angle [rad] against another one."""

@@ -52,12 +52,38 @@ class NodePlan:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A node with a pose of its own against the world, and the node that carries it: at the start it moves with that one."""
+
+    node: int
+    carrier: int
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Something that must hold at all values of the parameters: where it is in the model, what is wrong otherwise, the way out."""
+
+    path: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
 class RodPiece:
     """A piece of rod of a length [m] that moves with a node, placed on it, around fraction x of the rod's length."""
 
     node: int
     placement: Pose
     length: Any
+    x: float
+
+
+@dataclass(frozen=True)
+class RodStation:
+    """A place on a rod: the node it moves with, where in the constants its placement there stands, its fraction of the length."""
+
+    node: int
+    constants: int
     x: float
 
 

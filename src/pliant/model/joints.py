@@ -54,7 +54,11 @@ def add_joint(build: Build, name: str) -> None:
 def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int]:
     is_rotation = isinstance(spec, Orientation)
     unit = "-" if is_rotation else "m" if isinstance(spec, LengthCoordinate) else "rad"
-    build.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)
+    entry = build.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)
+    if "initial" in spec.model_fields_set:
+        build.stated.update(entry.q_names)
+    if "rate" in spec.model_fields_set:
+        build.stated.update(f"d({rate})/dt" for rate in entry.v_names)
     if isinstance(spec, Orientation):
         start = build.entries(so3.matrix_quaternion(build.rotation(spec.initial)))
         build.start(start, [build.value(rate) for rate in spec.rate])

@@ -18,7 +18,7 @@ from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
 from pliant.language.words import suggestion
 from pliant.model.build import Build
-from pliant.model.entries import ArcEntry, CoordinateEntry, TurnLimit
+from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import PrescribedAcceleration
@@ -61,6 +61,11 @@ class Model:
         prescribed_accelerations: signals that are accelerations of constraints.
         structural: parameters that decide how many parts there are; another value makes another model.
         turn_limits: how far sections of rods may turn against each other.
+        carried: nodes with poses of their own that move with others at the start, carriers first.
+        requirements: what must hold at all values of the parameters, and `required`: `parameters -> amounts`, not below zero where
+            it does; None where nothing is.
+        stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
+        rod_stations: places along each rod, in order.
         rod_elements: number of elements of the rods that have more of them than their model says, by rod.
         notes: what the user should know about the model.
     """
@@ -83,6 +88,11 @@ class Model:
     prescribed_accelerations: tuple[PrescribedAcceleration, ...]
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
+    carried: tuple[Carried, ...] = ()
+    stated: frozenset[str] = frozenset()
+    rod_stations: Mapping[str, tuple[RodStation, ...]] = field(default_factory=dict)
+    requirements: tuple[Requirement, ...] = ()
+    required: ca.Function | None = None
     rod_elements: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
@@ -210,6 +220,7 @@ def compile_model(
     system, q, v = build.finish()
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
     times = ca.vertcat(*switches) if switches else ca.SX(0, 1)
+    required, requirements = build.requirements()
     return Model(
         spec=written or flat,
         compiled=flat,
@@ -229,6 +240,11 @@ def compile_model(
         prescribed_accelerations=tuple(build.signals.prescribed),
         structural=structural,
         turn_limits=tuple(build.turn_limits),
+        carried=tuple(build.carried),
+        stated=frozenset(build.stated),
+        rod_stations={rod: tuple(sorted(places, key=lambda place: place.x)) for rod, places in build.stations.items()},
+        requirements=requirements,
+        required=required,
         rod_elements=build.rod_elements,
         notes=tuple(build.notes),
     )

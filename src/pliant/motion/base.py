@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
@@ -80,6 +81,8 @@ class Motion(OfParts):
         pose: `(q, constants) -> (R, p)` of the moved frame in the base frame.
         subspace: `(q, constants) -> s`, 6 x len(v): twist of the moved frame in base axes at the base's origin,
             per unit rate. Optional: found by differentiating the pose when absent. Give it where it is simpler.
+        locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, those nearest to other ones. Of motions by which frames
+            have poses of their own against the world while something else carries them at the start.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Motion(OfParts):
     constants: int
     pose: Callable[[Any, Any], Pose]
     subspace: Callable[[Any, Any], Any] | None = None
+    locate: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def rate_matrix(self, q: Any) -> Any:
         """N(q) with `dq/dt = N v`."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
+import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
@@ -24,4 +26,10 @@ def _subspace(q: Any, constants: Any) -> Any:
     return ca.horzcat(translation, ca.vertcat(so3.hat(q[0:3]) @ R, R))
 
 
-FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace)
+def _locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
+    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    quaternion = np.array([w, x, y, z])
+    return np.concatenate([p, quaternion if quaternion @ near[3:7] >= 0 else -quaternion])
+
+
+FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace, _locate)

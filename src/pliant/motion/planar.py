@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
@@ -25,7 +26,13 @@ def _planar(name: str, along: int, normal: int) -> Motion:
         turn = ca.vertcat(ca.cross(q[0] * first + q[1] * ca.DM([0, 0, 1]), axis), axis)
         return ca.horzcat(ca.vertcat(slides, ca.DM(3, 2)), turn)
 
-    return Motion(name, (Vector(3),), 0, pose, subspace)
+    def locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
+        # about the normal z turns towards x, but away from y
+        angle = np.arctan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
+        turns = np.round((near[2] - angle) / (2 * np.pi))
+        return np.array([p[along], p[2], angle + 2 * np.pi * turns])
+
+    return Motion(name, (Vector(3),), 0, pose, subspace, locate)
 
 
 PLANAR_XZ = _planar("planar_xz", 0, 1)

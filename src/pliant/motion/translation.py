@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
@@ -18,4 +19,8 @@ def _subspace(q: Any, constants: Any) -> Any:
     return ca.DM.eye(6)[:, 0:3]
 
 
-TRANSLATION = Motion("translation", (Vector(3),), 0, _pose, _subspace)
+def _locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
+    return np.array(p)
+
+
+TRANSLATION = Motion("translation", (Vector(3),), 0, _pose, _subspace, _locate)

@@ -12,7 +12,6 @@ import casadi as ca
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.language.faults import Fault, SpecError
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
@@ -20,6 +19,12 @@ from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+
+ROUND_OFF = 1e-9
+"""Geometry that agrees up to this share of its size does."""
+
+ANEW = "load the model with these values instead: load(..., set={...})"
+"""Way out where other values of parameters would change which part of a rod carries a frame."""
 
 Plane = Literal["xz", "yz"]
 
@@ -63,6 +68,10 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
         stops.setdefault(place, at)
         where[name] = place
+        apart = f"the frame '{name}' parts from another one that it stands with in the text"
+        build.require(
+            ROUND_OFF * rod.length - ca.fabs(at - stops[place]), f"rods.{rod.name}.frames.{name}", apart, ANEW
+        )
     places = sorted(stops)
     gaps = [b - a for a, b in pairwise(places)]
     counts = [1] * len(gaps)
@@ -77,6 +86,8 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
         )
     arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
+        text = "its frames change their order, which settles how its elements stand"
+        build.require(stops[b] - stops[a], f"rods.{rod.name}.frames", text, ANEW)
         arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
         fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
         index[b] = len(arc_lengths) - 1
@@ -85,15 +96,17 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
 
 def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
     """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
-    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(FREE, se3.identity())])
+        build.carry(element.nodes[0], rod.node)
         R, p = se3.compose(base, rod.curve.pose(s))
+        moving = build.entries(se3.point_velocity(twist, p))
         name = f"{rod.name}.section[{k}]"
         for j, axis in enumerate("xyz"):
-            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], unit="m")
-        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R)
+            build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], moving[j], unit="m")
+        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R, R.T @ twist[3:6])
         places.append((element.nodes[0], se3.identity()))
     limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
@@ -105,18 +118,21 @@ def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]
     Their coordinates are displacements along these axes and the angle about the plane's normal.
     """
     motion, along = (PLANAR_XZ, 0) if plane == "xz" else (PLANAR_YZ, 1)
-    base = se3.compose(build.initial_pose(rod.node), rod.placement)
+    base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     _refuse_base_out_of_plane(build, rod, base, 1 - along, plane)
     places: list[Place] = [(rod.node, rod.placement)]
     for k, s in enumerate(arc_lengths[1:], start=1):
         element = build.element(WORLD, [build.plan(motion, base)])
+        build.carry(element.nodes[0], rod.node)
         R, p = rod.curve.pose(s)
+        slide = base[0].T @ se3.point_velocity(twist, base[1] + base[0] @ p)
+        rates = (slide[along], slide[2], (base[0].T @ twist[3:6])[1 - along])
         _refuse_shape_out_of_plane(build, rod, (R, p), 1 - along, plane)
         # about the normal z turns towards x, but away from y
         angle = ca.atan2(R[along, 2], R[2, 2]) * (1 if along == 0 else -1)
         for j, (label, start) in enumerate(((plane[0], p[along]), ("z", p[2]), ("angle", angle))):
-            unit = "rad" if label == "angle" else "m"
-            build.coordinate(f"{rod.name}.section[{k}].{label}", element.q_at + j, element.v_at + j, start, unit=unit)
+            name, unit = f"{rod.name}.section[{k}].{label}", "rad" if label == "angle" else "m"
+            build.coordinate(name, element.q_at + j, element.v_at + j, start, rates[j], unit=unit)
         places.append((element.nodes[0], se3.identity()))
     limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
@@ -130,17 +146,17 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
     slides = R.T @ (twists[0:3, :] - so3.hat(p) @ twists[3:6, :])
     across = [turns[k, j] for k in range(3) for j in range(twists.shape[1]) if k != normal]
     across += [slides[normal, j] for j in range(twists.shape[1])]
-    if any(abs(build.nominal(x)) > 1e-9 for x in across):
-        text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
-        hint = "leave out `plane`, or hold the parent by joints that move in the plane"
-        raise SpecError([Fault(text, hint, f"rods.{rod.name}.model.plane")])
+    text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
+    hint = "leave out `plane`, or hold the parent by joints that move in the plane"
+    for amount in across:
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, hint)
 
 
 def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
     R, p = section
-    if abs(build.nominal(p[normal] / rod.length)) > 1e-9 or abs(build.nominal(R[normal, normal]) - 1) > 1e-9:
-        text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
-        raise SpecError([Fault(text, "leave out `plane`", f"rods.{rod.name}.model.plane")])
+    text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
+    for amount in (p[normal] / rod.length, R[normal, normal] - 1):
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, "leave out `plane`")
 
 
 def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:

@@ -109,6 +109,7 @@ class ArcModel(RodModelBase):
         motion, inertia = arc_motion(kind), self.inertia(kind)
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
+        build.rod_stations(rod.name, [(node, placement)], [0.0])
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, self.sections)
             plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
@@ -122,6 +123,7 @@ class ArcModel(RodModelBase):
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             node, placement = element.nodes[-1], se3.identity()
+            build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.sections])
         build.name_frame(f"{rod.name}.tip", node, placement)
 
     def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:

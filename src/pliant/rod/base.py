@@ -21,6 +21,9 @@ class RodModelBase(Part):
     fineness: ClassVar[str] = "elements"
     """The field that says how fine the model is: the N of `KIND:N`."""
 
+    is_linear: ClassVar[bool] = False
+    """Whether it holds for small deflections only."""
+
     @property
     def has_own_drag(self) -> bool:
         """Whether `apply` adds the drag of `rod.mass_damping` itself, by its own mass; otherwise it acts on its pieces."""

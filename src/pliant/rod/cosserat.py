@@ -63,6 +63,7 @@ rods:
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+        build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:

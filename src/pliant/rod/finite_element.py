@@ -122,6 +122,7 @@ rods:
             add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
         else:
             add_consistent_masses(build, rod, stations, places)
+        build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
 
 

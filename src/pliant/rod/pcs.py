@@ -15,6 +15,7 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
+from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.segments import add_section_force, name_strains
@@ -43,6 +44,7 @@ class Pcs(RodModelBase):
         length = rod.length / self.elements
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
+        build.rod_stations(rod.name, [(node, placement)], [0.0])
         for k in range(self.elements):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
@@ -56,6 +58,7 @@ class Pcs(RodModelBase):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             node, placement = element.nodes[-1], se3.identity()
+            build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.elements])
         build.name_frame(f"{rod.name}.tip", node, placement)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
@@ -76,6 +79,9 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
         place = build.nominal(fraction)
         if segment < place <= segment + 1 or (segment == 0 and place == 0):
             found[name] = fraction - segment
+            text = f"the frame '{name}' moves to another segment than it is on in the text"
+            for amount in (fraction - segment, segment + 1 - fraction):
+                build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{name}", text, ANEW)
     return found
 
 

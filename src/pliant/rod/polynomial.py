@@ -67,6 +67,8 @@ class Polynomial(RodModelBase):
         for node, x, weight in zip(element.nodes, points, weights, strict=False):
             add_piece_of_mass(build, rod, node, se3.identity(), weight * rod.length, x)
         self._add_elasticity(build, rod, element, basis, started)
+        along = [(node, se3.identity()) for node in (*element.nodes[: len(points)], element.nodes[-1])]
+        build.rod_stations(rod.name, [(rod.node, rod.placement), *along], [0.0, *points, 1.0])
         for frame in (rod.name, *(f"{rod.name}.{name}" for name in rod.attachments if name not in inner)):
             build.name_frame(frame, rod.node, rod.placement)
         if self.orientation == "three":

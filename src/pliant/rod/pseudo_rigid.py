@@ -16,6 +16,7 @@ from pydantic import Field
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
+from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
@@ -51,14 +52,23 @@ class PseudoRigid(RodModelBase):
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
         add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
+        build.rod_stations(rod.name, nodes, fractions)
         limit_turns(build, rod, nodes, arc_lengths, math.pi / 2, "use more elements")
         build.name_frame(rod.name, *nodes[0])
         for frame, at in rod.attachments.items():
             k = self._link(build.nominal(at / rod.length))
+            self._stays_on_link(build, rod, frame, at / rod.length * self.elements, k)
             node, placement = nodes[k]
             offset = (ca.DM.eye(3), ca.vertcat(0, 0, at - k * length))
             build.name_frame(f"{rod.name}.{frame}", node, se3.compose(placement, offset))
         build.name_frame(f"{rod.name}.tip", *nodes[-1])
+
+    def _stays_on_link(self, build: Build, rod: RodProperties, frame: str, place: Any, k: int) -> None:
+        """A frame is carried by the same link at all values of the parameters."""
+        text = f"the frame '{frame}' moves to another link than it is on in the text"
+        before = 0.5 if self.map == "midpoint" else 0.0
+        for amount in (place - (k - before), k + 1 - before - place):
+            build.require(amount + ROUND_OFF, f"rods.{rod.name}.frames.{frame}", text, ANEW)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
         """Strains of a segment in the rod's shape: the slides and turns that lead from one section to the next."""

@@ -74,6 +74,8 @@ rods:
   beam: {length: 15 cm, section: bar, material: aluminium, model: {kind: timoshenko, elements: 10, plane: xz}}
 """
 
+    is_linear: ClassVar[bool] = True
+
     kind: Literal["timoshenko"] = "timoshenko"
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where

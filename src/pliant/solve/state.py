@@ -1,4 +1,4 @@
-"""States, and how a start is brought onto the constraints."""
+"""States that callers give, and how a start is brought onto the constraints."""
 
 from __future__ import annotations
 
@@ -7,23 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, with_independent_rows
-from pliant.equations.state import HasFinal, HasState, State, state_of
-from pliant.equations.workspace import EvaluationError
+from pliant.equations.starts import on_motions, prescribed_coordinates
+from pliant.equations.state import Given, HasFinal, HasState, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.words import describe, renamed_hint
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.closing import AssemblyError, Closing, changes
 
-# A start closer to the constraints than this needs no word about it [m or rad].
-SILENT_BELOW = 1e-6
-
-
-class AssemblyError(RuntimeError):
-    """The robot cannot be put together: a loop does not close."""
-
+LARGEST = 1e100
+"""Positions and rates beyond this cannot be computed with: their squares overflow."""
 
 INITIAL, EQUILIBRIUM = "initial", "equilibrium"
 """States by name: that of the model's initial values, and the pose at rest that follows from it."""
@@ -50,13 +45,13 @@ def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> Sta
     number("time", time)
     given = state_of(given)
     if given is None or (isinstance(given, str) and given == INITIAL):
-        return replace(eqs.initial_state(), t=time)
+        return eqs.initial_state(t=time)
     if isinstance(given, State):
         vector(f"q of {where}", given.q, len(eqs.coordinates))
         vector(f"v of {where}", given.v, len(eqs.rates))
-        return given
+        return _on_motions(eqs, given)
     if isinstance(given, Mapping):
-        return replace(eqs.state(given), t=time)
+        return eqs.state(given, t=time)
     if isinstance(given, str):
         known = f"known: {INITIAL}, and of a motion or linearization {EQUILIBRIUM}; or give values by name"
         raise ArgumentError(f"unknown state '{given}' as {where}", renamed_hint(given, WORDS) or known)
@@ -65,7 +60,15 @@ def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> Sta
             f"{where} must be a State, an Equilibrium, a Result, positions q or values by name, not {describe(given)}",
             f"write {where}=pliant.equilibrium(eqs)",
         )
-    return State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), time)
+    return _on_motions(eqs, State(vector(where, given, len(eqs.coordinates)).copy(), np.zeros(len(eqs.rates)), time))
+
+
+def _on_motions(eqs: Equations, state: State) -> State:
+    """A whole state with prescribed coordinates where their motions are; what it said of them is noted as asked for."""
+    asked = dict(state.given.asked)
+    for entry in prescribed_coordinates(eqs.model):
+        asked[eqs.coordinates[entry.q_at]] = float(state.q[entry.q_at])
+    return eqs.on_motions(replace(state, given=replace(state.given, asked=asked)))
 
 
 @dataclass(frozen=True)
@@ -84,56 +87,44 @@ class AssembledState:
 
 
 @on_one_blas_thread
-def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> AssembledState:
+def assemble(
+    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, given: Given | None = None
+) -> AssembledState:
     """The nearest state that satisfies the constraints, and the equations without constraint rows that are redundant there.
 
-    Raises AssemblyError with the remaining distance when there is none.
+    Values that were `given` stay as they are where the loops can be closed by the others: what the caller asked for before what
+    the model states. What had to be changed is said. Raises AssemblyError with the remaining distance when there is no such state.
     """
+    given = given or Given()
+    for what, values in (("position", q), ("rate", v)):
+        _refuse_extremes(eqs, what, values)
     if not bound.m:
         return AssembledState(bound, q, v, ())
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
-    messages: list[str] = []
-    phi = bound.constraints(t, q, v)[0]
-    before = float(np.max(np.abs(phi)))
-    try:
-        new_q, new_v = with_independent_rows(bound, t, q, v).project(t, q, v)
-    except EvaluationError:
-        new_q, new_v = _close_by_least_squares(eqs, bound, t, q, v)
+    start = on_motions(eqs.model, bound, State(q, v, t, given=given))
+    before = float(np.max(np.abs(bound.constraints(t, start.q, start.v)[0])))
+    if not np.isfinite(before):
+        raise AssemblyError("the constraints have no finite values at the start; check its coordinates and lengths")
+    closing = Closing(eqs, bound, t, given)
+    new_q = closing.positions(start.q)
+    new_v = closing.rates(start.q, start.v, new_q)
     # the rank may differ once the loop is closed
     independent = with_independent_rows(bound, t, new_q, new_v)
     redundant = np.flatnonzero(independent.row_active == 0)
-    left = bound.constraints(t, new_q, new_v)[0]
-    if np.max(np.abs(left)) > 1e-8:
-        worst = int(np.argmax(np.abs(left)))
-        raise AssemblyError(_open_loop(eqs, worst, abs(float(left[worst]))))
-    if before > SILENT_BELOW:
-        messages.append(f"the start violated the constraints by {before:.3g}; it was moved onto them")
+    messages = changes(eqs, start, State(new_q, new_v, t), given, before)
     if len(redundant):
         names = ", ".join(eqs.constraint_names[i] for i in redundant)
         messages.append(f"redundant constraints switched off: {names} (others already imply them)")
     return AssembledState(independent, new_q, new_v, tuple(messages), before)
 
 
-def _close_by_least_squares(
-    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Second attempt, without masses: the configuration with the smallest constraint error."""
-    zero = np.zeros(bound.nv)
-
-    def error(x: np.ndarray) -> np.ndarray:
-        return np.asarray(bound.constraints(t, bound.increment(q, x), zero)[0])
-
-    found = scipy.optimize.least_squares(error, zero, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400)
-    if np.max(np.abs(found.fun)) > 1e-8:
-        worst = int(np.argmax(np.abs(found.fun)))
-        raise AssemblyError(_open_loop(eqs, worst, float(np.linalg.norm(found.fun))))
-    closed = bound.increment(q, found.x)
-    return with_independent_rows(bound, t, closed, v).project(t, closed, v)
-
-
-def _open_loop(eqs: Equations, row: int, distance: float) -> str:
-    name = eqs.constraint_names[row]
-    return (
-        f"the loop cannot be closed: constraint '{name}' stays {distance:.4g} (m or rad) open at best. Check the "
-        "lengths and placements it connects, or start from coordinates nearer to a closed pose."
-    )
+def _refuse_extremes(eqs: Equations, what: str, values: np.ndarray) -> None:
+    """Numbers that no evaluation could work with, as squares of them overflow."""
+    beyond = np.flatnonzero(~(np.abs(values) <= LARGEST))
+    if len(beyond):
+        at = int(beyond[0])
+        name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
+        raise ArgumentError(
+            f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
+            "values are in SI units: metres, radians and seconds",
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, Protocol, TypeVar
 
 
 class Status(StrEnum):
@@ -31,3 +31,23 @@ class AnalysisFailed(RuntimeError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.result)
+
+
+class Ended(Protocol):
+    """What an analysis returns: how it ended, in a word and in words."""
+
+    @property
+    def status(self) -> Status: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+Found = TypeVar("Found", bound=Ended)
+
+
+def unless_failed(found: Found, on_failure: Literal["raise", "return"]) -> Found:
+    """What an analysis found; raises AnalysisFailed with it where it has failed, unless failures are to be returned."""
+    if found.status == Status.FAILED and on_failure == "raise":
+        raise AnalysisFailed(found.message, found)
+    return found

@@ -1,48 +1,188 @@
-"""Warnings where a result leaves the range of the model: rods that rotate too far, tendons with negative tension."""
+"""Warnings where a result leaves the range of the model: rods that turn or stretch too far, tendons with negative tension."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from pliant.equations.binding import Binding
+from pliant.link.beam import Beam
+from pliant.model.entries import RodStation
 from pliant.model.model import Model
 from pliant.rod.turn_limits import NEAR
+from pliant.section.base import OneSection
 from pliant.tendon import TensionTendon
 
 STATES = 200
 """So many states of a motion are looked at, the last one included."""
 
+SMALL_TURN = 0.2
+"""Turns of a linear beam beyond this are not small [rad]: its deflection then errs by 1 to 2 percent."""
 
-def turn_limit_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
-    """A note for each rod whose sections turn nearly as far as its model allows, in any of the states (n x q)."""
+STIFF = 1e9
+"""Young's modulus that tells metals, glass and hard plastics from rubber [Pa]."""
+
+LARGEST_STRAIN = {True: 0.05, False: 0.5}
+"""Strain up to which a linear law is taken for the material's without remark, of stiff ones and of soft ones [-]: the former yield
+or break long before, the latter stiffen or soften by a third or more beyond."""
+
+
+def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
+    """What leaves the range in which the model holds, in any of the states (n x q): a sentence for each rod or link."""
+    states = np.asarray(states, dtype=float)
+    picked = np.unique(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
+    looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
+    watched = (_turn_limits, _linear_beams, _large_strains, _turned_links)
+    return [note for watch in watched for note in watch(model, bound, looked_at)]
+
+
+@dataclass(frozen=True)
+class _States:
+    """Some states, and the poses of all nodes in each, which are computed when they are first asked for."""
+
+    bound: Binding
+    q: Sequence[np.ndarray]
+
+    @cached_property
+    def poses(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [self.bound.node_poses(q) for q in self.q]
+
+
+def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Rods whose sections turn nearly as far as their model allows."""
     if not model.turn_limits:
-        return []
+        return
     a = np.array([limit.first for limit in model.turn_limits])
     b = np.array([limit.second for limit in model.turn_limits])
     allowed = np.array([limit.angle for limit in model.turn_limits])
     placed = [bound.constants[limit.constants : limit.constants + 9] for limit in model.turn_limits]
     placements = np.array(placed).reshape(-1, 3, 3).transpose(0, 2, 1)
     largest = np.zeros(len(allowed))
-    picked = np.unique(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
-    for q in np.asarray(states)[picked]:
-        if not np.all(np.isfinite(q)):
-            continue
-        rotations = bound.node_poses(q)[0]
+    for rotations, _ in states.poses:
         first = rotations[a] @ placements
         cosines = 0.5 * (np.einsum("nij,nij->n", first, rotations[b]) - 1)
         largest = np.fmax(largest, np.arccos(np.clip(cosines, -1, 1)))
-    notes = []
     for rod in dict.fromkeys(limit.rod for limit in model.turn_limits):
         mine = [k for k, limit in enumerate(model.turn_limits) if limit.rod == rod]
         worst = max(mine, key=lambda k: largest[k] / allowed[k])
         if largest[worst] >= NEAR * allowed[worst]:
             kind = model.spec.rods[rod].model.kind
             angle, most = np.degrees(largest[worst]), np.degrees(allowed[worst])
-            notes.append(
+            yield (
                 f"the rod '{rod}' turns by {angle:.3g} deg where the states of its model '{kind}' can follow up to "
                 f"{most:g} deg; {model.turn_limits[worst].hint}"
             )
-    return notes
+
+
+def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Beams that are linear in their displacements, where these are not small."""
+    for name, rod in model.spec.rods.items():
+        if not rod.model.is_linear:
+            continue
+        turns: dict[str, list[int]] = {}
+        for c in model.coordinates:
+            if c.name.startswith(f"{name}.section[") and c.unit == "rad":
+                turns.setdefault(c.name.rpartition(".")[0], []).append(c.q_at)
+        largest = max((float(np.linalg.norm(q[at])) for q in states.q for at in turns.values()), default=0.0)
+        if largest > SMALL_TURN:
+            # a cantilever under a force at its tip, to the first order that the linear element leaves out
+            error = f"it errs by some {100 * largest**2 / 3:.2g} percent" if largest < 1 else "its answer is of no use"
+            yield (
+                f"the rod '{name}' turns by {np.degrees(largest):.3g} deg, where its model '{rod.model.kind}' is made for small "
+                f"deflections: {error}; use the rod model finite_element"
+            )
+
+
+def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Rods of linear law whose strains are far beyond where materials are linear."""
+    value = _values(model, bound)
+    start = np.asarray(model.initial(bound.parameters)[0]).ravel()
+    for name, stations in model.rod_stations.items():
+        rod = model.spec.rods[name]
+        if rod.law != "linear" or rod.model.is_linear or len(stations) < 2:
+            continue
+        half_x, half_y = _half_sizes(model, rod.section, value)
+        moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
+        stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
+        length, rest = value(rod.length), _strains(bound, stations, bound.node_poses(start))
+        worst, how = 0.0, ""
+        for poses in states.poses:
+            change = (_strains(bound, stations, poses) - rest) / length
+            along = float(change[np.argmax(np.abs(change[:, 2])), 2])
+            bent = float(np.max(np.hypot(half_y * change[:, 3], half_x * change[:, 4])))
+            for size, word in ((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent")):
+                if size > worst:
+                    worst, how = size, word
+        if worst > LARGEST_STRAIN[stiff]:
+            strain = (
+                f"by {100 * worst:.3g} percent" if how != "bent" else f"to {100 * worst:.3g} percent of strain outside"
+            )
+            kind = "a stiff material holds" if stiff else "the linear law describes"
+            yield (
+                f"the rod '{name}' is {how} {strain}, more than {kind} (up to {100 * LARGEST_STRAIN[stiff]:g} percent is taken "
+                "without remark); check its stiffness, its loads and its number of elements"
+            )
+
+
+def _values(model: Model, bound: Binding) -> Callable[[object], float]:
+    """Values of the model's fields at the parameters in force."""
+    parameters = dict(zip(model.parameter_names, bound.parameters.tolist(), strict=True))
+    environment = model.environment.with_values(parameters)
+    return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
+
+
+def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:
+    """Half of the largest sizes of a rod's sections along x and y [m]; zero where only their stiffness is known."""
+    sizes = [(0.0, 0.0)]
+    for name in sections:
+        stations = model.spec.sections[name].stations_by_arc_length()
+        for key in [station for _, station in stations] or [name]:
+            one = model.spec.sections[key]
+            if isinstance(one, OneSection):
+                sizes.append(one.half_sizes(value))
+    return max(x for x, _ in sizes), max(y for _, y in sizes)
+
+
+def _strains(bound: Binding, stations: Sequence[RodStation], poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6)."""
+    at = [station.node for station in stations]
+    rotations, positions = poses[0][at], poses[1][at]
+    placed = np.array([bound.constants[x.constants : x.constants + 12] for x in stations])
+    R = rotations @ placed[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
+    p = positions + np.einsum("nij,nj->ni", rotations, placed[:, 9:])
+    share = np.diff([station.x for station in stations])
+    apart = share > 1e-9
+    turn = Rotation.from_matrix(np.einsum("nji,njk->nik", R[:-1], R[1:])).as_rotvec()
+    # seen from half-way, where a constant curvature leaves a chord along the tangent
+    middle = R[:-1] @ Rotation.from_rotvec(turn / 2).as_matrix()
+    chord = np.einsum("nji,nj->ni", middle, np.diff(p, axis=0))
+    half = np.linalg.norm(turn, axis=1) / 2
+    chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[:, None]
+    return np.asarray(np.hstack([chord, turn])[apart] / share[apart, None])
+
+
+def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Beam links whose ends turn so far against each other that their rotations become ambiguous."""
+    value = _values(model, bound)
+    for name, link in model.spec.links.items():
+        if not isinstance(link, Beam) or not (link.measure == "midpoint" or any(value(k) for k in link.stiffness[3:])):
+            continue
+        force = bound.system.frame_forces[model.link_forces[name]]
+        ends = bound.constants[force.constants : force.constants + 24]
+        first, second = ends[:9].reshape(3, 3).T, ends[12:21].reshape(3, 3).T
+        largest = 0.0
+        for rotations, _ in states.poses:
+            relative = (rotations[force.nodes[0]] @ first).T @ (rotations[force.nodes[1]] @ second)
+            largest = max(largest, float(np.arccos(np.clip(0.5 * (np.trace(relative) - 1), -1, 1))))
+        if largest >= NEAR * np.pi:
+            yield (
+                f"the ends of the link '{name}' turn by {np.degrees(largest):.3g} deg against each other; beyond 180 deg its "
+                "deformation jumps. Add stiffness against turning, or measure displacements in the first frame (`map: first`)"
+            )
 
 
 def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:

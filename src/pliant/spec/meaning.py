@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.base import Part, Problem
@@ -15,8 +15,9 @@ from pliant.language.faults import Fault
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
-from pliant.language.walk import Leaf, leaves, parts
+from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath
+from pliant.model.value_problems import part_problems, problems_between
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.structure import structure_problems
@@ -35,8 +36,9 @@ def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
     checked = Checked(spec, flat_spec(spec, flat), flat, broken)
     checked.parameters()
     checked.values()
-    for collection, name, rest, message, hint in structure_problems(checked):
-        checked.report(collection, name, rest, message, hint)
+    for findings in (structure_problems(checked), problems_between(checked.flat, checked.number)):
+        for collection, name, rest, message, hint in findings:
+            checked.report(collection, name, rest, message, hint)
     return checked.faults
 
 
@@ -132,12 +134,8 @@ class Checked:
             return
         for leaf in leaves(thing):
             self._value(collection, name, leaf)
-        for part, path in parts(thing):
-            try:
-                for rest, message, hint in (*part.problems(self.number), *_zero_axes(part, self.number)):
-                    self.report(collection, name, path + rest, message, hint)
-            except (ExpressionError, OverflowError):
-                continue  # reported where the value stands
+        for path, message, hint in part_problems(thing, self.number):
+            self.report(collection, name, path, message, hint)
 
     def _value(self, collection: str, name: str, leaf: Leaf) -> None:
         marker, value = leaf.marker, leaf.value
@@ -201,11 +199,3 @@ class Checked:
             if error.name == word:
                 return f"`{word}` is known only {where}", ""
         return str(error), error.hint
-
-
-def _zero_axes(part: Part, number: Any) -> Iterable[Problem]:
-    """A direction needs a length."""
-    for name in type(part).model_fields:
-        value = getattr(part, name)
-        if "axis" in name and isinstance(value, tuple) and all(number(entry) == 0 for entry in value):
-            yield (name,), f"`{name}` is a direction and cannot be zero", "give x, y, z, or three numbers"

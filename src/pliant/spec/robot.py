@@ -22,12 +22,14 @@ from pliant.language.source import Source
 from pliant.link import Link
 from pliant.mesh import Mesh
 from pliant.output import Output
+from pliant.rod.base import RodModelBase
 from pliant.rod.rod import Rod
 from pliant.section import Section
 from pliant.section.material import Material
 from pliant.spec.analyses import Analysis
 from pliant.spec.attach import Attach
 from pliant.spec.building import build
+from pliant.spec.rod_switch import with_rod_model
 from pliant.spec.writer import dump
 from pliant.tendon import Tendon
 
@@ -117,6 +119,15 @@ class RobotSpec(Part):
         """The model with other values of some of its keys, checked again."""
         data = {name: getattr(self, name) for name in self.model_fields_set} | changes
         return type(self).model_validate(data, context=(Source(folder=self._source.folder), True))
+
+    def with_rod(self, rod: str, model: str | RodModelBase, **options: Any) -> Self:
+        """The robot with another model of one of its rods: `with_rod("arm", "finite_element:10", mass="lumped")`.
+
+        `KIND:N` says the kind of model and its number of elements, sections or order. The rod keeps the options of its model that
+        the other one has too, such as `plane`; a warning names those that it lacks. A rod model with its options,
+        `pliant.parts.FiniteElement(elements=10)`, is taken as it is.
+        """
+        return with_rod_model(self, rod, model, options)
 
     @model_validator(mode="wrap")
     @classmethod

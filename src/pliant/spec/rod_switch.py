@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -12,16 +13,44 @@ from pliant.language.schema_errors import read_errors
 from pliant.language.words import nearest, suggestion
 from pliant.rod import RodModel
 from pliant.rod.base import RodModelBase
-from pliant.spec.robot import RobotSpec
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+Robot = TypeVar("Robot", bound="RobotSpec")
 
 KINDS: dict[str, type[RodModelBase]] = {
     str(member.model_fields["kind"].default): member for member in get_args(get_args(RodModel)[0])
 }
 """Rod models by kind."""
 
+OF_ONE_KIND = frozenset({"kind", "mass_points"})
+"""Options that mean something else in each kind, besides its number of elements or its order."""
+
 
 def parse_rod_model(word: str) -> RodModelBase:
     """The rod model that `KIND` or `KIND:N` stands for; N is its number of elements, or its order."""
+    model, fineness = _read_word(word)
+    return _made(model, fineness, f"rod model '{word}'")
+
+
+def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
+    """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
+
+    With a word the rod keeps the options of its model that the other one has too, such as `plane`; those that it lacks are named
+    in a warning. options: of the new model, in place of those.
+    """
+    if rod not in spec.rods:
+        hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
+        raise ArgumentError(f"the robot has no rod '{rod}'", hint)
+    chosen = _chosen(spec.rods[rod].model, rod, model, options or {}) if isinstance(model, str) else model
+    if not isinstance(model, str) and options:
+        raise ArgumentError("options are given beside a whole rod model", "put them into the model")
+    return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})
+
+
+def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:
+    """The kind that a word names, and its number of elements or order, where it says that."""
     given, colon, number = word.strip().partition(":")
     kind = canonical(given)
     if kind not in KINDS:
@@ -30,25 +59,55 @@ def parse_rod_model(word: str) -> RodModelBase:
         raise ArgumentError(f"unknown rod model '{kind}'", hint)
     model = KINDS[kind]
     if not colon:
-        return model()
+        return model, {}
     try:
-        count = int(number)
+        return model, {model.fineness: int(number)}
     except ValueError:
         what = "order" if model.fineness == "order" else f"number of {model.fineness}"
         raise ArgumentError(
             f"cannot read the rod model '{word}'", f"write {kind}:N with N its {what}, a whole number"
         ) from None
+
+
+def _made(model: type[RodModelBase], options: dict[str, Any], what: str) -> RodModelBase:
     try:
-        return model.model_validate({model.fineness: count})
+        return model.model_validate(options)
     except ValidationError as error:
-        _, message, hint = next(iter(read_errors(error)))
-        raise ArgumentError(f"rod model '{word}': {model.fineness}: {message}", hint) from None
+        path, message, hint = next(iter(read_errors(error)))
+        where = ".".join(map(str, path))
+        raise ArgumentError(f"{what}: {f'{where}: ' if where else ''}{message}", hint) from None
 
 
-def with_rod_model(spec: RobotSpec, rod: str, model: str | RodModelBase) -> RobotSpec:
-    """The robot with another model of the rod of that name: `KIND:N`, or a model with its options."""
-    if rod not in spec.rods:
-        hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
-        raise ArgumentError(f"the robot has no rod '{rod}'", hint)
-    chosen = parse_rod_model(model) if isinstance(model, str) else model
-    return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})
+def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> RodModelBase:
+    """The model that a word names with the options of the old one that it has too."""
+    kind, fineness = _read_word(word)
+    what = f"rod model '{word}'"
+    own = _made(kind, {**fineness, **options}, what)
+    kept: dict[str, Any] = {}
+    dropped = []
+    for name in type(old).model_fields:
+        if name not in old.model_fields_set or name in own.model_fields_set:
+            continue
+        if type(old) is not kind and name in (*OF_ONE_KIND, old.fineness):
+            continue
+        value = getattr(old, name)
+        if name in kind.model_fields and _takes(kind, name, value):
+            kept[name] = value
+        else:
+            dropped.append(f"`{name}: {value}`" if isinstance(value, str | bool | int) else f"`{name}`")
+    if dropped:
+        warnings.warn(
+            f"the rod '{rod}' as '{word}' goes without {', '.join(dropped)} of its model in the text: "
+            f"'{kind.model_fields['kind'].default}' has no such option",
+            stacklevel=4,
+        )
+    return _made(kind, {**kept, **fineness, **options}, what)
+
+
+def _takes(kind: type[RodModelBase], name: str, value: Any) -> bool:
+    """Whether an option of a rod model can have that value."""
+    try:
+        kind.model_validate({name: value})
+    except ValidationError:
+        return False
+    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pliant.language.syntax import ExpressionError
 from pliant.language.words import KeyPath
 
 if TYPE_CHECKING:
@@ -58,10 +57,3 @@ def _tables(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Itera
             checked.flat.sections[key].stations_by_arc_length() for _, key in stations if key in checked.flat.sections
         ):
             yield "sections", rod.section[index], ("stations",), "a table cannot hold another table", ""
-        try:
-            last, length = checked.number(stations[-1][0]), checked.number(rod.length)
-        except ExpressionError:
-            continue  # reported where the value stands
-        if abs(last - length) > 1e-9 * abs(length):
-            message = f"the table '{rod.section[index]}' ends at {last:g} m, but the rod's length is {length:g} m"
-            yield "rods", name, ("section", index), message, "end the table at the rod's length"

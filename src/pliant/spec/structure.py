@@ -12,10 +12,8 @@ from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.language.base import Framed
 from pliant.language.collection import collections
 from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
-from pliant.language.environment import is_finite
 from pliant.language.names import Reference
 from pliant.language.source import FileProblem
-from pliant.language.syntax import ExpressionError
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath, suggestion
 from pliant.spec.controls import control_problems
@@ -23,7 +21,6 @@ from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
-from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
@@ -42,7 +39,6 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _inputs(checked)
     yield from _outputs(checked)
     yield from _same_ends(checked)
-    yield from _eyelets(checked)
     yield from _contact_sets(checked)
     yield from control_problems(checked)
     yield from _masses(checked)
@@ -307,20 +303,6 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
                 yield collection, name, ("between",), message, "name two different frames"
 
 
-def _eyelets(checked: Checked) -> Iterator[Finding]:
-    """The eyelets of tendons are on their rods."""
-    for name, tendon in checked.flat.tendons.items():
-        for index, item in enumerate(tendon.through):
-            if not isinstance(item, Stretch) or item.rod not in checked.flat.rods:
-                continue
-            try:
-                problems = list(item.beyond(checked.number, checked.number(checked.flat.rods[item.rod].length)))
-            except ExpressionError:
-                continue  # reported where the value stands
-            for path, message, hint in problems:
-                yield "tendons", name, ("through", index, *path), message, hint
-
-
 def _contact_sets(checked: Checked) -> Iterator[Finding]:
     """The sets of nodes that contacts name are there, and have nodes."""
     for name, contact in checked.flat.contacts.items():
@@ -341,16 +323,6 @@ def _masses(checked: Checked) -> Iterator[Finding]:
         if body.mass is not None or body.shape is None or body.material not in checked.flat.materials:
             continue
         density = checked.flat.materials[body.material].density
-        if density is None:
-            if not checked.broken.touches("materials", body.material):
-                message = f"the mass of '{name}' is unknown: its material '{body.material}' has no density"
-                yield "bodies", name, ("material",), message, "add `mass`, or `density` to the material"
-            continue
-        try:
-            finite = is_finite(body.total_mass(checked.number, checked.flat.materials))
-        except ExpressionError:
-            continue  # reported where the value stands
-        except OverflowError:
-            finite = False
-        if not finite:
-            yield "bodies", name, ("shape",), f"the mass of '{name}' is not a finite number", "check the sizes"
+        if density is None and not checked.broken.touches("materials", body.material):
+            message = f"the mass of '{name}' is unknown: its material '{body.material}' has no density"
+            yield "bodies", name, ("material",), message, "add `mass`, or `density` to the material"

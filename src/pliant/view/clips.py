@@ -106,8 +106,9 @@ def spread_indices(times: np.ndarray, most: int) -> np.ndarray:
 
 def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
     """The initial pose, moved onto its constraints."""
-    q, v = eqs.initial_state()
-    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(assemble(eqs, eqs.binding, 0.0, q, v).q),))
+    start = eqs.initial_state()
+    made = assemble(eqs, eqs.binding, 0.0, start.q, start.v, start.given)
+    return Clip(name, np.zeros(1), (SceneMaker(eqs).at(made.q),))
 
 
 def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:

@@ -73,8 +73,8 @@ def front_view(*scenes: Scene) -> Camera:
 def positions_of(eqs: Equations, q: Any, parameters: Values | None) -> np.ndarray:
     """Positions in an array, a state, an equilibrium or the end of a result; of nothing, the model's start on its constraints."""
     if q is None:
-        start, rates = eqs.initial_state(parameters)
-        return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start, rates).q
+        start = eqs.initial_state(parameters)
+        return assemble(eqs, eqs.at(parameters=parameters).binding, 0.0, start.q, start.v, start.given).q
     for attribute in ("final", "state", "q"):
         q = getattr(q, attribute, q)
     return np.asarray(q, dtype=float)

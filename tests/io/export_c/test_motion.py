@@ -44,6 +44,23 @@ def test_a_repeated_chain(chain: Export) -> None:
 
 
 @needs_gcc
+def test_a_rod_on_a_driven_base_starts_with_it(tmp_path: Path) -> None:
+    text = """
+pliant: 1
+sections: {wire: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+bodies: {base: {mass: 0.3 kg}}
+joints: {move: {type: prismatic, child: base, axis: x, displacement: {motion: "=0.1 m + 1 m/s*t"}}}
+rods: {rod: {parent: base, length: 40 cm, section: wire, material: rubber, model: {kind: finite_element, elements: 3}}}
+"""
+    export = exported(text, tmp_path / "c")
+    found = numbers(export.build(), "0.02", "4")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-10)
+    moving = 0.3 + 1000 * np.pi * 0.01**2 * 0.4
+    assert found[0, -2] == pytest.approx(0.5 * moving, rel=1e-9)
+
+
+@needs_gcc
 def test_meshes_in_contact(touching: Export) -> None:
     """Membranes, shells and a ball on three kinds of surface; without the contacts they move otherwise."""
     found = numbers(touching.build(), "0.1", "10")

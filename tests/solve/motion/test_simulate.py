@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from pliant import (
+    AnalysisFailed,
     Event,
     ExplicitRungeKutta,
     GeneralizedAlpha,
@@ -15,6 +16,7 @@ from pliant import (
     dump,
     equilibrium,
     load,
+    load_result,
     load_text,
     simulate,
 )
@@ -198,7 +200,7 @@ pliant: 1
 bodies: {m: {mass: 1 kg}}
 joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1 m, spring: 1e9}}}
 """
-    run = simulate(derive(load_text(text)), 10.0, method=ExplicitRungeKutta(step=1e-2))
+    run = simulate(derive(load_text(text)), 10.0, method=ExplicitRungeKutta(step=1e-2), on_failure="return")
     assert run.status == "failed"
     assert "'x' is no longer a finite number at t = " in run.message
     assert "implicit" in run.message
@@ -339,6 +341,24 @@ def test_frames_are_worked_out_a_few_states_at_a_time(monkeypatch):
         np.testing.assert_array_equal(values, few.dataset[name], err_msg=str(name))
 
 
+def test_a_failed_reduced_run_raises_with_what_was_computed_and_saves_it(tmp_path):
+    """The independent coordinate of a four-bar turns back, where the mechanism is in a dead position for it."""
+    eqs = derive(load("four_bar"))
+    file = tmp_path / "run.nc"
+    asked = {"formulation": "reduced", "independent": ("q3",), "save_every": 0.01, "out": file}
+    with pytest.raises(AnalysisFailed, match=r"dead position|step size") as failure:
+        simulate(eqs, 20.0, start={"q1": 0.2}, **asked)
+    kept = failure.value.result
+    assert kept.status == "failed"
+    assert 0 < kept.time[-1] < 20
+    assert load_result(file).status == "failed"
+    same = simulate(eqs, 20.0, start={"q1": 0.2}, on_failure="return", **asked)
+    assert same.status == "failed"
+    assert same.message == str(failure.value)
+    with pytest.raises(ValueError, match="on_failure"):
+        simulate(eqs, 1.0, on_failure="ignore")
+
+
 def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
     """A crank that is driven farther than its linkage lets it."""
     before = "initial: 0.4899573262537283"
@@ -346,8 +366,12 @@ def test_a_run_that_cannot_go_on_says_when_why_and_what_to_do():
     assert before in text
     text = text.replace(before, "motion: =0.4899573262537283 + 3 rad/s * t")
     eqs = derive(load_text(text))
-    run = simulate(eqs, 5.0)
+    with pytest.raises(AnalysisFailed) as failure:
+        simulate(eqs, 5.0)
+    run = failure.value.result
     assert run.status == "failed"
+    assert str(failure.value) == run.message
+    assert 0 < run.time[-1] < 5.0
     assert run.message.startswith(f"at t = {run.time[-1]:.6g} s: ")
     assert run.message.endswith(
         tuple(status.meaning for status in (RuntimeStatus.PROJECTION, RuntimeStatus.STEP_TOO_SMALL))

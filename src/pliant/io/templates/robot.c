@@ -352,6 +352,13 @@ int robot_project(robot_robot *robot) {
   return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
 }
 
+/* Whether all parameters have the values that the model gives them. */
+static int has_own_parameters(const robot_robot *robot) {
+  for (int i = 0; i < ROBOT_PARAMETERS; ++i)
+    if (robot->parameters[i] != robot_binding.parameters[i]) return 0;
+  return 1;
+}
+
 int robot_initial_state(robot_robot *robot) {
   const int status = update(robot);
   if (status) return status;
@@ -359,6 +366,11 @@ int robot_initial_state(robot_robot *robot) {
   const double *arg[1] = {robot->parameters};
   double *res[2] = {r->q, r->v};
   robot_evaluate_start(arg, res, robot->work->kernel_iw, robot->work->kernel_w, 0);
+  if (has_own_parameters(robot)) {
+    /* as it was assembled at export: given values kept, and what is carried moving with what carries it */
+    memcpy(r->q, robot_assembled_q, ROBOT_POSITIONS * sizeof(double));
+    memcpy(r->v, robot_assembled_v, ROBOT_RATES * sizeof(double));
+  }
   r->t = r->work[0] = r->work[1] = 0;
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0);
   int result = robot_project(robot);

@@ -20,8 +20,8 @@ extern const pl_tables robot_tables;
  * stand at robot_symbolic_at. */
 extern const pl_binding robot_binding;
 extern const int robot_symbolic_at[];
-/* Positions that satisfy the constraints at the model's own parameters. */
-extern const double robot_assembled_q[];
+/* Positions and rates that satisfy the constraints at the model's own parameters. */
+extern const double robot_assembled_q[], robot_assembled_v[];
 /* Whether a recorded series jumps or bends at its times, so that steps have to end there. */
 extern const int robot_series_bends[];
 /* The signal that is the acceleration of a followed position, and its constraint row. */

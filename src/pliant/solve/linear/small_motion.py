@@ -129,7 +129,7 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     It has the rates of `given` if it moves steadily with them, those that prescribed motions ask for if it does so with these, and
     is at rest otherwise.
     """
-    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v))
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     if not np.any(made.v) or _is_steady(made, t):
         return made, ""
     k = int(np.argmax(np.abs(made.v)))
@@ -138,7 +138,7 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
         "modes are those about its pose, {} left out"
     )
     if np.any(given.v):
-        driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)))
+        driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
         if not np.any(driven.v):
             return driven, said.format("the rates")
         if _is_steady(driven, t):

@@ -98,7 +98,7 @@ def linearize(
     need_equations(eqs)
     independent = name_tuple(independent)
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v))
+    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))

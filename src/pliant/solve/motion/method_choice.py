@@ -106,7 +106,9 @@ class SecondThoughts:
         if (self.end - run.t) / mean < WITHOUT_END or mean * rate < 0.5 * STABLE_STEP:
             return
         needed = _rounded((self.end - run.t) / mean)
-        raise BeginAgain(Choice(self.choice.other, f"automatic: stiff, an explicit method would need {needed} steps more"))
+        raise BeginAgain(
+            Choice(self.choice.other, f"automatic: stiff, an explicit method would need {needed} steps more")
+        )
 
 
 def fastest_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> float:

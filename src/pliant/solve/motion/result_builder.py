@@ -11,7 +11,7 @@ from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, d
 from pliant.solve.motion.remarks import energy_remarks
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, range_warnings
 from pliant.solve.versions import versions
 
 
@@ -25,7 +25,7 @@ def build_result(
     """
     derived = derive_quantities(eqs, motion, history)
     notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
-    notes = (*notes, *turn_limit_warnings(eqs.model, history[0].bound, motion.q))
+    notes = (*notes, *range_warnings(eqs.model, history[0].bound, motion.q))
     if energy_cure and len(history) == 1:
         notes = (*notes, *energy_remarks(derived.energies, energy_cure))
     names = {

@@ -25,8 +25,8 @@ from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.prescribed_positions import prescribed_positions
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
-from pliant.solve.motion.remarks import start_remarks
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
+from pliant.solve.motion.remarks import start_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.saving import save_times
@@ -34,7 +34,7 @@ from pliant.solve.options import SimulateOptions
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Start, assemble
 from pliant.solve.statics.equilibrium import state_at
-from pliant.solve.status import Status
+from pliant.solve.status import Status, unless_failed
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
@@ -69,11 +69,12 @@ def simulate(
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
+    on_failure: Literal["raise", "return"] = "raise",
 ) -> Result:
-    """Simulate from `begin` to `until` [s].
+    """Simulate from `begin` to `until` [s]. Raises AnalysisFailed where the run cannot go on; its `result` holds what was computed.
 
-    start: the model's own when None; "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
-        positions at rest.
+    start: "initial", "equilibrium", a State, an Equilibrium, a Result (continues from its end), coordinates and rates by name, or
+        positions at rest; the model's own `start` when None.
     method: an integrator or its name; chosen by constraints and stiffness when None, and named in the result.
     step: fixed step [s] of a method that is given by name; of generalized-alpha where none is.
     rtol, atol: tolerances of a method that is given by name or chosen; when None, 1e-6 of explicit and 1e-3 of implicit methods,
@@ -86,6 +87,7 @@ def simulate(
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
+    on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
     need_equations(eqs)
     begin, end = _span(begin, until)
@@ -94,13 +96,14 @@ def simulate(
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
+    choice("on_failure", on_failure, ("raise", "return"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
     times = save_times(begin, end, save_every, save_at)
     given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
     state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
     series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
-    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v)
+    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v, state.given)
     if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
     elif controllers is False:
@@ -114,9 +117,11 @@ def simulate(
                 "the reduced formulation has its own method",
                 "leave out the method and its step; rtol and atol are used",
             )
-        return simulate_reduced(
-            eqs, made, begin, end, times, independent, ExplicitRungeKutta(**tolerances), progress
-        )
+        reduced = ExplicitRungeKutta(**tolerances)
+        result = simulate_reduced(eqs, made, begin, end, times, independent, reduced, progress)
+        if out is not None:
+            result.save(out)
+        return unless_failed(result, on_failure)
     if independent is not None:
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
@@ -132,9 +137,10 @@ def simulate(
         return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
     try:
-        return attempt(chosen)
+        result = attempt(chosen)
     except BeginAgain as better:
-        return attempt(better.choice)
+        result = attempt(better.choice)
+    return unless_failed(result, on_failure)
 
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:

@@ -78,7 +78,7 @@ def continuation(
     positive("tolerance", tolerance)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     loading = ModelLoading(eqs, parameter, 1.0)
-    eqs.check_limits({parameter: to})
+    eqs.check_values({parameter: to})
     first = start.value if isinstance(start, PathPoint) else loading.initial(t)
     if first == to:
         raise ArgumentError(f"'{parameter}' is {to:g} already; give another value to go to")
@@ -137,7 +137,7 @@ def _first_place(
         push[eqs.rates.index(name)] = number(f"the imperfection on '{name}'", force, hint=SI_HINT)
     at_rest = start is None or (isinstance(start, str) and start == EQUILIBRIUM)
     state = given_state(eqs, "initial" if at_rest else start, t, where="start")
-    made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)))
+    made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)), state.given.at_rest())
     bound, q, multipliers = made.bound, made.q, state.multipliers
     notes = list(made.messages)
     statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))

@@ -22,7 +22,7 @@ from pliant.solve.statics.homotopy import follow_homotopy
 from pliant.solve.statics.newton import NewtonStatics
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, judge_large
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, turn_limit_warnings
+from pliant.solve.validity import negative_tension_warnings, range_warnings
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,10 @@ def equilibrium(
     need_equations(eqs)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     positive("tolerance", tolerance)
-    start_q = q = np.array(given_state(eqs, start, time, where="start").q)
+    begin = given_state(eqs, start, time, where="start")
+    start_q = q = np.array(begin.q)
     t = time
-    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)))
+    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
     bound = made.bound
     solver = NewtonStatics(bound, t, tolerance)
     notes = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(t)[1])]
@@ -173,7 +174,7 @@ def equilibrium(
     residual = float(np.max(np.abs(at.residual), initial=0.0))
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     notes.insert(0, _found(judged, iterations) if done else _not_found(eqs, at.residual, iterations))
-    notes += turn_limit_warnings(eqs.model, bound, q[None])
+    notes += range_warnings(eqs.model, bound, q[None])
     status = Status.CONVERGED if done else Status.FAILED
     return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
 

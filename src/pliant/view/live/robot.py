@@ -53,7 +53,8 @@ class LiveRobot:
     def start(self, choice: Choice) -> Shown:
         """The initial pose, moved onto its constraints."""
         bound = self.eqs.at(inputs=choice.inputs, parameters=choice.parameters).binding
-        made = assemble(self.eqs, bound, 0.0, *self.eqs.state(choice.start, parameters=choice.parameters))
+        start = self.eqs.state(choice.start, parameters=choice.parameters)
+        made = assemble(self.eqs, bound, 0.0, start.q, start.v, start.given)
         return self._shown(choice, made.q, 0.0, "; ".join(made.messages) or "the initial pose")
 
     def rest(self, choice: Choice) -> Shown:

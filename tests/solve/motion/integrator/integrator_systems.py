@@ -182,12 +182,7 @@ def setup(name: str, *, inputs: dict[str, Any] | None = None, **parameters: floa
 
 
 def prepare(
-    system: Setup,
-    method: Method,
-    until: float,
-    *,
-    samples: Any = None,
-    stops: tuple[float, ...] = (),
+    system: Setup, method: Method, until: float, *, samples: Any = None, stops: tuple[float, ...] = ()
 ) -> TimeLoop:
     """A run from 0 to `until`, configured but not started."""
     run = make_run(system.binding, method)

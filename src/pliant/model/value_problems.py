@@ -1,0 +1,147 @@
+"""What can be wrong with the values of a flat robot, as a function of them: of its text, and for other values of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.base import Part, Problem
+from pliant.language.collection import collections
+from pliant.language.environment import Environment, is_finite
+from pliant.language.scalar import Each, Scalar
+from pliant.language.syntax import ExpressionError
+from pliant.language.walk import leaves, parts
+from pliant.language.words import KeyPath
+from pliant.tendon.through import Stretch
+
+if TYPE_CHECKING:
+    from pliant.spec.robot import RobotSpec
+
+Finding = tuple[str, str, KeyPath, str, str]
+"""Collection, name of the thing in it, path in the thing, message, hint."""
+
+Key = tuple[str, str]
+"""A thing: its collection and its name."""
+
+
+def part_problems(thing: Part, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+    """What is wrong with the values of a thing by itself."""
+    for part, path in parts(thing):
+        try:
+            for rest, message, hint in (*part.problems(value), *_zero_axes(part, value)):
+                yield path + rest, message, hint
+        except (ExpressionError, OverflowError):
+            continue  # reported where the value stands
+
+
+def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem]:
+    """A direction needs a length."""
+    for name in type(part).model_fields:
+        given = getattr(part, name)
+        if "axis" in name and isinstance(given, tuple) and all(value(entry) == 0 for entry in given):
+            yield (name,), f"`{name}` is a direction and cannot be zero", "give x, y, z, or three numbers"
+
+
+def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """What is wrong with values of different things: eyelets and tables against the rods they are on, masses of shapes."""
+    for found in (_eyelets, _tables, _masses):
+        yield from found(flat, value)
+
+
+def _eyelets(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """The eyelets of tendons are on their rods."""
+    for name, tendon in flat.tendons.items():
+        for index, item in enumerate(tendon.through):
+            if not isinstance(item, Stretch) or item.rod not in flat.rods:
+                continue
+            try:
+                problems = list(item.beyond(value, value(flat.rods[item.rod].length)))
+            except ExpressionError:
+                continue  # reported where the value stands
+            for path, message, hint in problems:
+                yield "tendons", name, ("through", index, *path), message, hint
+
+
+def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """A table of sections ends where its rod does."""
+    for name, rod in flat.rods.items():
+        if len(rod.section) != 1 or rod.section[0] not in flat.sections:
+            continue
+        stations = flat.sections[rod.section[0]].stations_by_arc_length()
+        if not stations:
+            continue
+        try:
+            last, length = value(stations[-1][0]), value(rod.length)
+        except ExpressionError:
+            continue  # reported where the value stands
+        if abs(last - length) > 1e-9 * abs(length):
+            message = f"the table '{rod.section[0]}' ends at {last:g} m, but the rod's length is {length:g} m"
+            yield "rods", name, ("section", 0), message, "end the table at the rod's length"
+
+
+def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """Masses that come from a shape and a material are finite."""
+    for name, body in flat.bodies.items():
+        if body.mass is not None or body.shape is None or body.material not in flat.materials:
+            continue
+        if flat.materials[body.material].density is None:
+            continue
+        try:
+            finite = is_finite(body.total_mass(value, flat.materials))
+        except ExpressionError:
+            continue  # reported where the value stands
+        except OverflowError:
+            finite = False
+        if not finite:
+            yield "bodies", name, ("shape",), f"the mass of '{name}' is not a finite number", "check the sizes"
+
+
+class ValueChecks:
+    """The checks of a flat robot by the parameters that they depend on."""
+
+    def __init__(self, flat: RobotSpec, environment: Environment) -> None:
+        self.flat = flat
+        self.users: dict[str, list[tuple[Key, Part]]] = {}
+        self.values: dict[str, list[tuple[Key, KeyPath, Scalar]]] = {}
+        for collection in collections(type(flat)):
+            if collection == "parameters":
+                continue
+            for name, thing in getattr(flat, collection).items():
+                if isinstance(thing, Part):
+                    self._note((collection, name), thing, environment)
+
+    def _note(self, key: Key, thing: Part, environment: Environment) -> None:
+        used: set[str] = set()
+        for leaf in leaves(thing):
+            value = leaf.value
+            if not isinstance(value, str) or isinstance(value, Each):
+                continue
+            try:
+                names = environment.uses(value)
+            except ExpressionError:
+                continue  # a word
+            used |= names
+            if "t" not in names:
+                for name in names:
+                    self.values.setdefault(name, []).append((key, leaf.path, value))
+        for name in used:
+            self.users.setdefault(name, []).append((key, thing))
+
+    def problems(self, changed: Collection[str], value: Callable[[Scalar], float]) -> Iterator[Finding]:
+        """What is wrong with everything that depends on some parameters, at the values that `value` evaluates."""
+        affected = {key: thing for name in changed for key, thing in self.users.get(name, ())}
+        for name in changed:
+            for (collection, thing), path, scalar in self.values.get(name, ()):
+                if not is_finite(_number(scalar, value)):
+                    yield collection, thing, path, f"the value of {scalar} is not a finite number", ""
+        for (collection, name), part in affected.items():
+            yield from ((collection, name, *problem) for problem in part_problems(part, value))
+        if any(collection in ("rods", "tendons", "sections", "bodies", "materials") for collection, _ in affected):
+            yield from problems_between(self.flat, value)
+
+
+def _number(scalar: Scalar, value: Callable[[Scalar], float]) -> Any:
+    try:
+        return value(scalar)
+    except (ExpressionError, OverflowError, ZeroDivisionError):
+        return None

@@ -1,0 +1,261 @@
+"""Closing the loops of a start: which values stay, which follow, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+import scipy.optimize
+import scipy.sparse as sp
+
+from pliant.equations.binding import Binding
+from pliant.equations.carrying import Carrying
+from pliant.equations.equations import Equations, with_independent_rows
+from pliant.equations.starts import prescribed_coordinates
+from pliant.equations.state import Given, State, named, rate_name
+from pliant.equations.workspace import EvaluationError
+
+SILENT_BELOW = 1e-6
+"""A start closer to the constraints than this needs no word about it [m or rad]."""
+
+CLOSED = 1e-12
+"""Constraint values that need no closing [m or rad, and per second]."""
+
+OPEN = 1e-8
+"""Constraint values that are still open after closing [m or rad, and per second per unit of the largest rate]."""
+
+LONGEST = 0.5
+"""Longest step of one iteration, so that the pose stays the one nearby [m or rad]."""
+
+ITERATIONS = 100
+LISTED = 6
+"""Changes that a message names; it counts the others."""
+
+
+class AssemblyError(RuntimeError):
+    """The robot cannot be put together: a loop does not close."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What stays while loops are closed, as truth values of rates (nv).
+
+    fixed: coordinates that do not move, of carried nodes against what carries them. apart: those that stay in the world, even if
+    something carries them.
+    """
+
+    fixed: np.ndarray
+    apart: np.ndarray
+
+
+class Closing:
+    """The constraints of a robot at a time, and what may move to satisfy them.
+
+    Coordinates move together with all that they carry, whatever coordinates that has. Of all corrections the smallest in the
+    metric of the kinetic energy is taken.
+    """
+
+    def __init__(self, eqs: Equations, bound: Binding, t: float, given: Given) -> None:
+        self.eqs, self.bound, self.t, self.given = eqs, bound, t, given
+        self.carrying = Carrying.of(eqs.model)
+        self.zero = np.zeros(bound.nv)
+        self.driven = np.zeros(bound.nv, dtype=bool)
+        self.driven[[entry.v_at for entry in prescribed_coordinates(eqs.model)]] = True
+        self.soft = np.zeros(bound.nv, dtype=bool)
+        for c in eqs.model.coordinates:
+            if c.spec is None:
+                self.soft[c.v_at : c.v_at + len(c.v_names)] = True
+        every, asked = {*given.asked, *given.stated}, set(given.asked)
+        self.position_holds = list(self._holds(self._rates_of(every), self._rates_of(asked)))
+        self.rate_holds = list(self._holds(named(eqs.model, every)[1], named(eqs.model, asked)[1]))
+
+    def _rates_of(self, names: set[str]) -> np.ndarray:
+        """Truth values, nv: rates of the coordinates whose positions are among these names."""
+        held = np.zeros(self.bound.nv, dtype=bool)
+        for c in self.eqs.model.coordinates:
+            if any(name in names for name in c.q_names):
+                held[c.v_at : c.v_at + len(c.v_names)] = True
+        return held
+
+    def _holds(self, every: np.ndarray, asked: np.ndarray) -> Iterator[Hold]:
+        """What to hold, most of it first: values that are given, and the shapes of what is soft. What the model states of joints is
+        given up for what was asked for before soft things are deformed, but not for their sake alone."""
+        nothing = np.zeros_like(every)
+        seen: list[np.ndarray] = []
+        for values, shapes in (
+            (every, True), (asked if np.any(asked) else every, True), (every, False), (asked, False), (nothing, False),
+        ):  # fmt: skip
+            hold = values | self.driven
+            fixed = hold | self.soft if shapes else hold
+            if not any(np.array_equal(fixed, other) for other in seen):
+                seen.append(fixed)
+                yield Hold(fixed, hold)
+
+    # -- positions -----------------------------------------------------------------------------------------------------
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        """Positions on the constraints, near these. Raises AssemblyError where there are none."""
+        gap = float(np.max(np.abs(self._values(q))))
+        if gap <= CLOSED:
+            return q
+        if gap <= SILENT_BELOW:  # round-off of what was written or saved: whatever moves, nobody would see it
+            try:
+                return with_independent_rows(self.bound, self.t, q, self.zero).project(self.t, q, self.zero)[0]
+            except EvaluationError:
+                pass
+        for hold in self.position_holds:
+            if (found := self._closed(q, hold)) is not None:
+                return found
+        return self._closed_by_least_squares(q)
+
+    def _values(self, q: np.ndarray) -> np.ndarray:
+        return np.asarray(self.bound.constraints(self.t, q, self.zero)[0])
+
+    def _closed(self, q: np.ndarray, hold: Hold) -> np.ndarray | None:
+        """Newton's method with steps that shorten the gap, while some coordinates are held; None where it stays open."""
+        value = self._values(q)
+        for _ in range(ITERATIONS):
+            error = float(np.max(np.abs(value)))
+            step = self._correction(q, hold, -value)
+            step *= min(1.0, LONGEST / max(float(np.max(np.abs(step), initial=0.0)), LONGEST))
+            for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
+                trial = self._moved(q, share * step, hold)
+                found = self._values(trial)
+                if np.all(np.isfinite(found)) and np.linalg.norm(found) < (1 - 1e-3 * share) * np.linalg.norm(value):
+                    break
+            else:
+                return q if error <= OPEN else None
+            q, value = trial, found
+            if np.max(np.abs(value)) <= 0.01 * CLOSED:
+                return q
+        return q if float(np.max(np.abs(value))) <= OPEN else None
+
+    def _moved(self, q: np.ndarray, x: np.ndarray, hold: Hold) -> np.ndarray:
+        """q moved by increments of all coordinates with what they carry."""
+        if not self.carrying.any:
+            return self.bound.increment(q, x)
+        own = np.where(self.carrying.is_carried, x, 0.0)
+        moved = self.bound.increment(q, x - own)
+        kept = np.zeros(self.bound.nq, dtype=bool)
+        for c in self.eqs.model.coordinates:
+            kept[c.q_at : c.q_at + len(c.q_names)] = bool(np.any(hold.apart[c.v_at : c.v_at + len(c.v_names)]))
+        return self.carrying.positions(self.bound, q, moved, kept, own)
+
+    def _correction(self, q: np.ndarray, hold: Hold, error: np.ndarray) -> np.ndarray:
+        """Increments of the free coordinates, each with what it carries, that change the constraint values by `error`."""
+        free = ~hold.fixed
+        mass, jacobian = self.bound.mass_matrix(q), self.bound.constraints(self.t, q, self.zero)[3].tocsc()
+        if self.carrying.any:
+            spread = self.carrying.spread(self.bound, q, hold.apart)
+            mass, jacobian = spread.T @ mass @ spread, jacobian @ spread
+        x = np.zeros(self.bound.nv)
+        x[free] = nearest(mass.tocsc()[:, free][free, :], jacobian.tocsc()[:, free], error)
+        return x
+
+    def _closed_by_least_squares(self, q: np.ndarray) -> np.ndarray:
+        """Last attempt, without masses: the configuration with the smallest constraint error."""
+        free, hold = ~self.driven, Hold(self.driven, self.driven)
+
+        def moved(x: np.ndarray) -> np.ndarray:
+            full = np.zeros(self.bound.nv)
+            full[free] = x
+            return self._moved(q, full, hold)
+
+        start = np.zeros(int(np.sum(free)))
+        with np.errstate(all="ignore"):  # gaps that no length of the robot comes near
+            found = scipy.optimize.least_squares(
+                lambda x: self._values(moved(x)), start, method="trf", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=400
+            )
+        closed = self._closed(moved(found.x), hold) if np.max(np.abs(found.fun)) <= OPEN else None
+        if closed is None or np.max(np.abs(self._values(closed))) > OPEN:
+            worst = int(np.argmax(np.abs(found.fun)))
+            raise AssemblyError(_open_loop(self.eqs, worst, float(np.linalg.norm(found.fun))))
+        return closed
+
+    # -- rates ---------------------------------------------------------------------------------------------------------
+
+    def rates(self, before: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Rates on the constraints at the positions q, near those (v) of the positions before."""
+        v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
+        error = self.bound.constraints(self.t, q, v)[1]
+        if np.max(np.abs(error)) <= CLOSED:
+            return v
+        scale = max(1.0, float(np.max(np.abs(v), initial=0.0)), float(np.max(np.abs(error))))
+        for hold in self.rate_holds:
+            change = self._correction(q, hold, -error)
+            if self.carrying.any:
+                change = self.carrying.spread(self.bound, q, hold.apart) @ change
+            left = self.bound.constraints(self.t, q, v + change)[1]
+            if np.max(np.abs(left)) <= OPEN * scale:
+                return v + change
+        # rows that others imply in the pose, but not in the rates that are prescribed: as near as can be
+        try:
+            return with_independent_rows(self.bound, self.t, q, v).project(self.t, q, v)[1]
+        except EvaluationError:
+            return v + change
+
+
+def nearest(mass: sp.csc_matrix, jacobian: sp.csc_matrix, error: np.ndarray) -> np.ndarray:
+    """The smallest x in the metric of the mass matrix with `jacobian x = error`, as near as that can be."""
+    n = mass.shape[0]
+    if not n:
+        return np.zeros(0)
+    largest = float(mass.diagonal().max(initial=0.0)) or 1.0
+    # coordinates without mass move before all others
+    factors = sp.linalg.splu((mass + 1e-9 * largest * sp.identity(n)).tocsc())
+    reach = factors.solve(jacobian.T.toarray())
+    values, vectors = la.eigh(jacobian @ reach)
+    sound = values > 1e-12 * max(float(values[-1]), 0.0)
+    if not np.any(sound):
+        return np.zeros(n)
+    weights = (vectors[:, sound].T @ error) / values[sound]
+    return np.asarray(reach @ (vectors[:, sound] @ weights))
+
+
+def changes(eqs: Equations, start: State, end: State, given: Given, gap: float) -> list[str]:
+    """What has been changed of a start: values that were given, and others that closing the loops has moved."""
+    names = (*eqs.coordinates, *map(rate_name, eqs.rates))
+    after = dict(zip(names, (*end.q.tolist(), *end.v.tolist()), strict=True))
+    before = dict(zip(names, (*start.q.tolist(), *start.v.tolist()), strict=True))
+    promised = {**given.stated, **given.asked}
+    notes = []
+    for values, who in ((given.asked, "values asked for"), (given.stated, "values that the model states")):
+        there = {x: value for x, value in values.items() if values is given.asked or x not in given.asked}
+        broken = [(x, value, after[x]) for x, value in there.items() if _differs(value, after[x])]
+        if broken:
+            notes.append(f"{who} contradict the constraints at the start and were changed: {_listed(broken)}")
+    if gap > SILENT_BELOW:
+        others = [(x, before[x], after[x]) for x in names if x not in promised and _differs(before[x], after[x])]
+        soft = {x for c in eqs.model.coordinates if c.spec is None for x in (*c.q_names, *map(rate_name, c.v_names))}
+        moved = _listed([item for item in others if item[0] not in soft])
+        deformed = ["coordinates of rods and meshes"] if any(x in soft for x, *_ in others) else []
+        text = ", ".join([*([moved] if moved else []), *deformed])
+        notes.append(f"the start violated the constraints by {gap:.3g}; it was moved onto them{text and f': {text}'}")
+    return notes
+
+
+def _differs(a: float, b: float) -> bool:
+    return abs(a - b) > SILENT_BELOW * max(1.0, abs(a))
+
+
+def _listed(items: list[tuple[str, float, float]]) -> str:
+    """Names with their values before and after, those that change most first."""
+    largest = sorted(items, key=lambda item: -abs(item[2] - item[1]))[:LISTED]
+    text = ", ".join(f"{name} from {_digits(a, b)} to {_digits(b, a)}" for name, a, b in largest)
+    more = len(items) - len(largest)
+    return f"{text} and {more} more" if more else text
+
+
+def _digits(value: float, other: float) -> str:
+    """A value with as many digits as tell it from another one, four at least."""
+    return next((f"{value:.{n}g}" for n in (4, 7, 10) if f"{value:.{n}g}" != f"{other:.{n}g}"), f"{value:.13g}")
+
+
+def _open_loop(eqs: Equations, row: int, distance: float) -> str:
+    name = eqs.constraint_names[row]
+    return (
+        f"the loop cannot be closed: constraint '{name}' stays {distance:.4g} (m or rad) open at best. Check the "
+        "lengths and placements it connects, or start from coordinates nearer to a closed pose."
+    )

@@ -1,0 +1,67 @@
+"""Other models of a rod: options that still apply are kept, and those that do not are named."""
+
+import warnings
+
+import pytest
+
+import pliant
+from pliant import cli, derive, equilibrium, load
+from pliant.parts import Cosserat, FiniteElement, Timoshenko
+
+
+def test_options_that_the_other_model_has_are_kept():
+    spring = load("leaf_spring")
+    assert spring.with_rod("strip", "fe:20").rods["strip"].model == FiniteElement(elements=20, plane="yz")
+    assert spring.with_rod("strip", "finite_element").rods["strip"].model == FiniteElement(elements=10, plane="yz")
+    lumped = spring.with_rod("strip", "fe:6", mass="lumped")
+    assert lumped.rods["strip"].model == FiniteElement(elements=6, plane="yz", mass="lumped")
+    beam = load("timoshenko_cantilever").with_rod("beam", "timoshenko:4").rods["beam"].model
+    assert beam == Timoshenko(elements=4, plane="xz", shear="reduced", rotary_inertia=False, weight="nodal")
+
+
+def test_options_that_it_lacks_are_named():
+    with pytest.warns(UserWarning, match="'strip' as 'eba:12' goes without `plane: yz`.*'cosserat' has no such option"):
+        switched = load("leaf_spring").with_rod("strip", "eba:12")
+    assert switched.rods["strip"].model == Cosserat(elements=12)
+    with pytest.warns(UserWarning, match="without `shear: reduced`, `rotary_inertia: False`, `weight: nodal`"):
+        switched = load("timoshenko_cantilever").with_rod("beam", "fe:5")
+    assert switched.rods["beam"].model == FiniteElement(elements=5, plane="xz")
+
+
+def test_values_that_the_other_model_does_not_take_are_named():
+    lumped = load("leaf_spring").with_rod("strip", FiniteElement(elements=6, mass="consistent"))
+    with pytest.warns(UserWarning, match="without `mass: consistent`"):
+        switched = lumped.with_rod("strip", "timoshenko:3")
+    assert switched.rods["strip"].model == Timoshenko(elements=3)
+
+
+def test_a_whole_model_is_taken_as_it_is():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        switched = load("leaf_spring").with_rod("strip", Cosserat(elements=3))
+    assert switched.rods["strip"].model == Cosserat(elements=3)
+
+
+def test_what_cannot_be_read_is_refused():
+    spring = load("leaf_spring")
+    with pytest.raises(pliant.ArgumentError, match=r"has no rod 'stripe'.*did you mean 'strip'"):
+        spring.with_rod("stripe", "fe:10")
+    with pytest.raises(pliant.ArgumentError, match="unknown rod model"):
+        spring.with_rod("strip", "fem:10")
+    with pytest.raises(pliant.ArgumentError, match="rod model 'fe:0': elements"):
+        spring.with_rod("strip", "fe:0")
+    with pytest.raises(pliant.ArgumentError, match=r"rod model 'fe:2'.*mas"):
+        spring.with_rod("strip", "fe:2", mas="lumped")
+    with pytest.raises(pliant.ArgumentError, match="beside a whole rod model"):
+        spring.with_rod("strip", Cosserat(), map="midpoint")
+
+
+def test_the_command_line_keeps_the_plane_of_the_leaf_spring(capsys):
+    """Brought together to half its length it buckles in its plane; with six rates per node it was found straight."""
+    eqs = derive(load("leaf_spring", set={"end_distance": 0.25}).with_rod("strip", "fe:10"))
+    assert not any(".x" in name or "orientation" in name for name in eqs.coordinates if name.startswith("strip"))
+    code = cli.run(["equilibrium", "timoshenko_cantilever", "--rod", "beam=timoshenko:10", "--json"])
+    assert code == 0
+    assert '"deflection": -0.0030807' in capsys.readouterr().out
+    published = equilibrium(derive("timoshenko_cantilever")).outputs["deflection"]
+    assert published == pytest.approx(-3.0807e-3, abs=5e-8)

@@ -1,0 +1,279 @@
+"""Starts: what is carried moves with what carries it, motions set their coordinates, and what was given stays or is said."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import derive, equilibrium, load, load_text, simulate
+from pliant.solve.state import assemble
+
+KINDS = ("pcs", "finite_element", "cosserat", "pcc", "pseudo_rigid", "polynomial", "timoshenko")
+MASS, LENGTH, RADIUS, BODY = 1000 * np.pi * 0.01**2 * 0.4, 0.4, 0.01, 0.3
+
+CARRIED = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+sections: {wire: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+bodies: {base: {mass: 0.3 kg, inertia: {principal: [1e-3, 1e-3, 1e-3]}}}
+joints: {move: {type: JOINT, child: base, HOW}}
+rods: {rod: {parent: base, length: 0.4 m, section: wire, material: rubber, model: {kind: KIND}}}
+"""
+
+
+def carried(kind, joint, how):
+    return derive(load_text(CARRIED.replace("JOINT", joint).replace("HOW", how).replace("KIND", kind)))
+
+
+def started(eqs, start="initial"):
+    """State at the start of a run, its warnings, and its kinetic and potential energy [J]."""
+    run = simulate(eqs, 1e-6, start=start, method="explicit", step=1e-6, save_at=[0.0])
+    return run.q[0], run.v[0], run.warnings, run.energy["kinetic"].values[0], run.energy["potential"].values[0]
+
+
+# -- rates -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["rate: 1 m/s", 'motion: "=1 m/s*t"', 'motion: "=sin(1 rad/s*t) * 1 m"'])
+@pytest.mark.parametrize("kind", [*KINDS, "finite_element, plane: xz", "finite_element, mass: lumped"])
+def test_a_rod_starts_with_the_speed_of_its_base(kind, how):
+    eqs = carried(kind, "prismatic", f"axis: x, displacement: {{{how}}}")
+    state = eqs.initial_state()
+    assert eqs.energy(state).kinetic == pytest.approx(0.5 * (BODY + MASS), rel=1e-12)
+    q, v, warnings, kinetic, _ = started(eqs)
+    assert warnings == ()
+    assert kinetic == pytest.approx(0.5 * (BODY + MASS), rel=1e-9)
+    assert eqs.frame("rod.tip", q, v).velocity == pytest.approx([1, 0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("how", ["initial: 0.3 rad, rate: 2 rad/s", 'motion: "=0.3 + 2 rad/s*t"'])
+@pytest.mark.parametrize("kind", ["pcs", "finite_element", "cosserat", "finite_element, plane: yz"])
+def test_a_rod_starts_with_the_turn_of_its_base(kind, how):
+    eqs = carried(kind, "revolute", f"axis: x, angle: {{{how}}}")
+    q, v, warnings, kinetic, potential = started(eqs)
+    inertia = 1e-3 + MASS * (LENGTH**2 / 3 + RADIUS**2 / 4)
+    # lumped masses and their pieces have more or less of it, by the square of their length
+    assert kinetic == pytest.approx(0.5 * inertia * 2**2, rel=1e-3)
+    assert potential == pytest.approx(0, abs=1e-12)
+    tip = eqs.frame("rod.tip", q, v)
+    assert tip.position == pytest.approx([0, -LENGTH * np.sin(0.3), LENGTH * np.cos(0.3)], abs=1e-12)
+    assert tip.velocity == pytest.approx(np.cross([2, 0, 0], tip.position), abs=1e-9)
+    assert warnings == ()
+
+
+MESH = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+sections: {strip: {shape: rectangle, width: 10 mm, height: 1 mm}}
+materials: {metal: {density: 1000 kg/m^3, youngs_modulus: 1 GPa, poissons_ratio: 0.3}}
+bodies: {ring: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}, frames: {top: {position: [0, 0, 20 cm]}}}}
+joints: {spin: {type: revolute, child: ring, axis: z, angle: {initial: 20 deg, rate: 3 rad/s}}}
+meshes:
+  net:
+    type: TYPE
+    PARENT
+    drawing: {rectangle: [30 cm, 20 cm], cells: [3, 2]}
+    sets: {edge: {nodes: [1, 4]}}
+    held: {edge: ring.top}
+    section: strip
+    material: metal
+"""
+
+
+@pytest.mark.parametrize("parent", ["parent: ring", "ends: free"])
+@pytest.mark.parametrize("kind", ["membrane", "shell"])
+def test_the_nodes_of_a_mesh_start_with_what_holds_them(kind, parent):
+    eqs = derive(load_text(MESH.replace("TYPE", kind).replace("PARENT", parent)))
+    for start, rate in (("initial", 3.0), ({"spin": 1.0, "d(spin)/dt": -2.0}, -2.0)):
+        q, v, _, _, potential = started(eqs, start)
+        assert potential == pytest.approx(0, abs=1e-12)
+        for name in ("net.n2", "net.n7", "net.n12"):
+            frame = eqs.frame(name, q, v)
+            assert frame.velocity == pytest.approx(np.cross([0, 0, rate], frame.position), abs=1e-12)
+
+
+# -- positions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["finite_element", "cosserat", "finite_element, plane: yz"])
+def test_a_start_by_name_takes_along_what_is_carried(kind):
+    eqs = carried(kind, "revolute", "axis: x, angle: {initial: 0.3 rad}")
+    state = eqs.state({"move": 2.0, "d(move)/dt": 1.5})
+    assert eqs.energy(state).potential == pytest.approx(0, abs=1e-20)
+    tip = eqs.frame("rod.tip", state)
+    assert tip.position == pytest.approx([0, -LENGTH * np.sin(2), LENGTH * np.cos(2)], abs=1e-12)
+    assert tip.velocity == pytest.approx(np.cross([1.5, 0, 0], tip.position), abs=1e-12)
+
+
+def test_what_is_given_of_a_carried_section_stays():
+    eqs = carried("cosserat", "prismatic", "axis: x, displacement: {}")
+    plain = eqs.state({"move": 0.1})
+    state = eqs.state({"move": 0.1, "rod.section[10].y": 0.02, "d(rod.section[10].x)/dt": 4.0})
+    q = dict(zip(eqs.coordinates, state.q, strict=True))
+    assert q["rod.section[10].x"] == pytest.approx(0.1)
+    assert q["rod.section[10].y"] == 0.02
+    assert state.v[eqs.rates.index("rod.section[10].x")] == 4.0
+    assert state.v[eqs.rates.index("rod.section[9].x")] == 0.0
+    assert np.count_nonzero(state.q != plain.q) == 1
+
+
+def test_a_rod_on_a_rod_on_a_moving_base_goes_along():
+    text = (
+        CARRIED.replace("JOINT", "revolute")
+        .replace("HOW", "axis: y, angle: {}")
+        .replace("KIND", "finite_element, elements: 3")
+    )
+    second = "{parent: rod.tip, rotation: {axis: x, angle: 40 deg}, length: 20 cm, section: wire, material: rubber, "
+    second += "model: {kind: cosserat, elements: 4}}"
+    text = text.rstrip().removesuffix("}") + f", second: {second}}}\n"
+    eqs = derive(load_text(text))
+    state = eqs.state({"move": 1.2, "d(move)/dt": 2.0})
+    assert eqs.energy(state).potential == pytest.approx(0, abs=1e-20)
+    tip = eqs.frame("second.tip", state)
+    assert tip.velocity == pytest.approx(np.cross([0, 2, 0], tip.position), abs=1e-12)
+    assert np.linalg.norm(tip.position) == pytest.approx(
+        np.hypot(0.4 + 0.2 * np.cos(np.radians(40)), 0.2 * np.sin(np.radians(40)))
+    )
+
+
+def test_a_motion_sets_its_coordinate_and_no_other():
+    """Joint angles of a swimmer are prescribed, and are not zero at the start."""
+    text = """
+pliant: 1
+defaults: {bodies: {mass: 1 kg, shape: {type: box, size: [20 cm, 2 cm, 2 cm]}}}
+bodies: {a: {}, b: {}}
+joints:
+  root: {type: planar, child: a}
+  bend: {type: revolute, parent: a, child: b, axis: z, position: [10 cm, 0, 0], angle: {motion: "=0.7 + 3 rad/s*t"}}
+"""
+    eqs = derive(load_text(text))
+    q, v, warnings, _, _ = started(eqs)
+    assert q == pytest.approx([0, 0, 0, 0.7], abs=1e-15)
+    assert v == pytest.approx([0, 0, 0, 3], abs=1e-15)
+    assert warnings == ()
+    late = eqs.initial_state(t=0.1)
+    assert late.q[-1] == pytest.approx(1.0)
+    # a value that contradicts the motion is said
+    _, _, (note,), _, _ = started(eqs, {"bend": 0.1})
+    assert "asked for" in note
+    assert "bend from 0.1 to 0.7" in note
+
+
+def test_a_frame_that_is_driven_takes_its_rod_along():
+    """A body on a free joint follows a prescribed frame; the sections of the rod on it have poses of their own."""
+    text = CARRIED.replace("JOINT", "free").replace("HOW", "z: {}").replace("KIND", "finite_element")
+    text += """
+constraints:
+  drive: {between: [world, base], components: all, position: ["=0.1 m + 2 m/s*t", 0, 0, 0, 0, "=0.3 + 1 rad/s*t"]}
+"""
+    eqs = derive(load_text(text))
+    q, v, _, kinetic, potential = started(eqs)
+    assert potential == pytest.approx(0, abs=1e-12)
+    spin = 0.5 * (1e-3 + MASS * RADIUS**2 / 2)
+    assert kinetic == pytest.approx(0.5 * (BODY + MASS) * 4 + spin, rel=1e-9)
+    tip = eqs.frame("rod.tip", q, v)
+    assert tip.position == pytest.approx([0.1, 0, LENGTH], abs=1e-9)
+    assert tip.velocity == pytest.approx([2, 0, 0], abs=1e-8)
+    assert tip.angular_velocity == pytest.approx([0, 0, 1], abs=1e-8)
+
+
+def test_a_bent_rod_at_rest_on_a_base_that_is_driven_starts_as_one():
+    text = CARRIED.replace("gravity: [0, 0, 0]", "gravity: [0, 9.81, 0]").replace("JOINT", "prismatic")
+    text = text.replace("HOW", 'axis: x, displacement: {motion: "=0.5 m/s*t"}').replace("KIND", "finite_element")
+    eqs = derive(load_text(text))
+    rest = equilibrium(eqs)
+    q, v, _, kinetic, _ = started(eqs, rest)
+    assert np.array_equal(q, rest.q)
+    assert kinetic == pytest.approx(0.5 * (BODY + MASS) * 0.25, rel=1e-9)
+    assert eqs.frame("rod.tip", q, v).velocity == pytest.approx([0.5, 0, 0], abs=1e-9)
+
+
+# -- loops -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    return derive(load("four_bar"))
+
+
+def test_what_was_asked_for_stays_while_loops_close(four_bar):
+    q, v, warnings, _, _ = started(four_bar, {"q1": 0.2, "d(q1)/dt": 1.0})
+    assert q[0] == 0.2
+    assert v[0] == 1.0
+    terms = four_bar.constraints(q, v)
+    assert np.abs(terms.value).max() < 1e-11
+    assert np.abs(terms.rate).max() < 1e-11
+    assert any("the model states" in note and "q2 from 1.777 to 1.599" in note for note in warnings)
+    assert any("violated the constraints by 0.0976" in note and "d(q2)/dt from 0 to" in note for note in warnings)
+
+
+def test_what_cannot_be_kept_is_said(four_bar):
+    q, v, warnings, _, _ = started(four_bar, {"q1": 0.2, "q2": 0.5, "d(q1)/dt": 1.0, "d(q2)/dt": 7.0})
+    assert np.abs(four_bar.constraints(q, v).value).max() < 1e-11
+    note = next(note for note in warnings if "asked for" in note)
+    for name, value in (("q1", q[0]), ("q2", q[1]), ("d(q1)/dt", v[0]), ("d(q2)/dt", v[1])):
+        assert f"{name} from" in note
+        assert f"to {value:.4g}" in note
+
+
+def test_rods_keep_their_shape_where_joints_can_give_way():
+    """The coupler of a four-bar is soft: its other joints move for the one that is asked for, and it stays straight."""
+    eqs = derive(load("flexible_four_bar"))
+    stiff = started(derive(load("four_bar")), {"q1": 0.2})[0]
+    q, _, _, _, _ = started(eqs, {"q1": 0.2})
+    found = dict(zip(eqs.coordinates, q, strict=True))
+    assert [found[name] for name in ("q1", "elbow", "q3")] == pytest.approx(stiff, abs=1e-9)
+
+
+def test_given_positions_and_rates_in_a_tie_are_kept():
+    text = """
+pliant: 1
+bodies: {a: {mass: 1 kg}, b: {mass: 100 kg}}
+joints:
+  one: {type: prismatic, child: a, axis: x, displacement: {equal_to: {coordinate: two, ratio: 2, offset: 1 cm}}}
+  two: {type: prismatic, child: b, axis: x, displacement: {}}
+"""
+    eqs = derive(load_text(text))
+    q, v, _, _, _ = started(eqs, {"one": 0.11, "d(one)/dt": 3.0})
+    assert q == pytest.approx([0.11, 0.05], abs=1e-12)
+    assert v == pytest.approx([3.0, 1.5], abs=1e-12)
+    q, v, _, _, _ = started(eqs, {"two": 0.2, "d(two)/dt": 1.0})
+    assert q == pytest.approx([0.41, 0.2], abs=1e-12)
+    assert v == pytest.approx([2.0, 1.0], abs=1e-12)
+
+
+def test_a_state_that_is_closed_stays_as_it_is(four_bar):
+    state = four_bar.initial_state()
+    made = assemble(four_bar, four_bar.binding, 0.0, state.q, state.v, state.given)
+    assert np.array_equal(made.q, state.q)
+    assert np.array_equal(made.v, state.v)
+    assert made.messages == ()
+
+
+# -- numbers that cannot be computed with ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ({"hinge": 1e200}, "the start of 'hinge' is 1e\\+200"),
+        ({"d(hinge)/dt": -1e200}, "the start of 'd\\(hinge\\)/dt' is -1e\\+200"),
+        ({"hinge": float("nan")}, "must be a finite number"),
+        ([float("inf")], "not finite"),
+        ([1e300], "the start of 'hinge'"),
+    ],
+)
+def test_starts_beyond_all_numbers_are_refused(start, message):
+    with pytest.raises(pliant.ArgumentError, match=message):
+        simulate(derive("pendulum"), 0.1, start=start)
+
+
+@pytest.mark.parametrize("analysis", [equilibrium, pliant.modes, pliant.linearize, lambda eqs: simulate(eqs, 0.1)])
+def test_an_initial_value_beyond_all_numbers_is_refused_in_words(analysis):
+    text = """
+pliant: 1
+bodies: {m: {mass: 1 kg}}
+joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1e200 m, spring: 100 N/m}}}
+"""
+    with pytest.raises(pliant.ArgumentError, match="the start of 'x' is 1e\\+200, beyond what can be computed with"):
+        analysis(derive(load_text(text)))

@@ -1,0 +1,108 @@
+"""Words where a result leaves the range of its model, and silence where it does not."""
+
+import numpy as np
+import pytest
+
+from pliant import derive, equilibrium, load, load_text, simulate
+from pliant.solve.validity import range_warnings
+
+ROD = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {force: 0 N, moment: 0 N*m, pull: 0 N}
+sections: {wire: {shape: circle, radius: 5 mm}}
+materials: {stuff: {density: 1000 kg/m^3, youngs_modulus: MODULUS, poissons_ratio: 0.3}}
+rods: {rod: {length: 50 cm, section: wire, material: stuff, model: MODEL}}
+loads:
+  tip: {frame: rod.tip, force: [=force, 0, =pull], moment: [0, =moment, 0]}
+outputs: {tip: {frame: rod.tip, quantity: position}}
+"""
+BENDING = np.pi / 4 * 0.005**4
+AREA = np.pi * 0.005**2
+
+
+def rod(model, modulus="1 MPa"):
+    return derive(load_text(ROD.replace("MODEL", model).replace("MODULUS", modulus)))
+
+
+def notes(eqs, **parameters):
+    found = equilibrium(eqs, parameters=parameters)
+    return range_warnings(eqs.model, eqs.at(parameters=parameters).binding, found.q[None])
+
+
+@pytest.mark.parametrize("plane", ["", ", plane: xz"])
+def test_a_linear_beam_says_where_deflections_are_not_small(plane):
+    """A force at the tip: linear and exact deflection, and the error that the warning names."""
+    linear, exact = rod("{kind: timoshenko, elements: 4" + plane + "}"), rod("{kind: finite_element, elements: 20}")
+    stiffness = 1e6 * BENDING / 0.5**2
+    assert notes(linear, force=0.38 * stiffness) == []  # 0.19 rad
+    for load_factor in (0.6, 1.0, 1.6):
+        force = load_factor * stiffness
+        (note,) = notes(linear, force=force)
+        assert "'timoshenko' is made for small deflections" in note
+        said = float(note.partition("some ")[2].partition(" percent")[0]) / 100
+        found, true = (equilibrium(x, parameters={"force": force}).outputs["tip"][0] for x in (linear, exact))
+        assert found / true - 1 == pytest.approx(said, rel=0.5)
+    (note,) = notes(linear, force=10 * stiffness)
+    assert "of no use" in note
+    run = simulate(linear, 0.01, parameters={"force": 10 * stiffness}, start="equilibrium")
+    assert any("of no use" in note for note in run.warnings)
+
+
+KINDS = ("pcs", "finite_element", "cosserat", "pseudo_rigid", "polynomial", "pcc")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_extreme_strains_of_a_linear_law_are_said(kind):
+    eqs = rod(f"{{kind: {kind}}}")
+    for strain in (0.45, 0.55, -0.55):
+        found = notes(eqs, pull=strain * 1e6 * AREA)
+        if abs(strain) < 0.5:
+            assert found == []
+        else:
+            (note,) = found
+            assert f"is {'stretched' if strain > 0 else 'compressed'} by {100 * abs(strain):.3g} percent" in note
+
+
+@pytest.mark.parametrize("kind", ["pcs", "finite_element", "cosserat", "polynomial, order: 6", "pcc, sections: 4"])
+def test_bending_of_stiff_and_soft_rods(kind):
+    """A moment that bends the rod by 4 rad strains the outside by 4 percent; 8 percent are too much for metal, not for rubber."""
+    metal, rubber = rod(f"{{kind: {kind}}}", "200 GPa"), rod(f"{{kind: {kind}}}")
+    assert notes(metal, moment=4.0 / 0.5 * 2e11 * BENDING) == []
+    (note,) = notes(metal, moment=8.0 / 0.5 * 2e11 * BENDING)
+    assert "of strain outside, more than a stiff material holds" in note
+    assert float(note.partition("bent to ")[2].partition(" ")[0]) == pytest.approx(8, abs=0.3)
+    assert notes(rubber, moment=8.0 / 0.5 * 1e6 * BENDING) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["trunk", "stiff_flop", "three_section_arm", "timoshenko_cantilever", "leaf_spring", "cantilever"]
+)
+def test_bundled_robots_at_rest_are_in_range(name):
+    eqs = derive(load(name))
+    found = equilibrium(eqs)
+    assert range_warnings(eqs.model, eqs.binding, found.q[None]) == []
+
+
+def test_a_link_whose_ends_turn_over_says_so():
+    text = """
+pliant: 1
+bodies: {wheel: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}}
+joints: {axle: {type: revolute, child: wheel, axis: z}}
+links: {mount: {type: beam, between: [world, wheel], stiffness: [1, 1, 1, 1, 1, 1]}}
+"""
+    eqs = derive(load_text(text))
+    assert range_warnings(eqs.model, eqs.binding, np.array([[2.9]])) == []
+    (note,) = range_warnings(eqs.model, eqs.binding, np.array([[0.0], [3.1], [0.0]]))
+    assert "the ends of the link 'mount' turn by 178 deg against each other" in note
+
+
+def test_a_strip_is_strained_across_its_thickness():
+    """Bent by 5 rad over its thin side a strip is strained by 0.5 percent outside, whatever its width."""
+    text = ROD.replace("{shape: circle, radius: 5 mm}", "{shape: rectangle, width: 4 cm, height: 1 mm}")
+    eqs = derive(load_text(text.replace("MODEL", "{kind: pcs, elements: 8}").replace("MODULUS", "200 GPa")))
+    q = eqs.initial_state().q
+    for turn, axis, count in ((5.0, "bend_x", 0), (5.0, "bend_y", 1)):
+        bent = q.copy()
+        bent[[k for k, name in enumerate(eqs.coordinates) if name.startswith(f"rod.{axis}[")]] = turn / 0.5
+        assert len(range_warnings(eqs.model, eqs.binding, bent[None])) == count
