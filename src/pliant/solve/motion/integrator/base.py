@@ -76,8 +76,8 @@ class Adaptive(Method):
     Attributes:
         step: fixed step [s]; the run is cut into equal steps of at most this size, which implicit methods halve for a
             while where Newton's iterations do not converge. None: adaptive.
-        rtol: error per step of the places and directions of all frames, and of their rates, relative to the size of the motion so far
-            [-]. Vibrations that move no frame as far as this are not followed.
+        rtol: error per step of the places and directions of all frames, and of their rates, relative to the size of the motion so
+            far [-]. Vibrations that move no frame as far as this are not followed.
         atol: error per step below which size does not count [m and rad]; a millionth of rtol when None.
         max_step: largest step [s] of an adaptive run; a fiftieth of the run when None.
         max_steps: an adaptive run is given up where its pace asks for more steps than this; a hundred million when None.
