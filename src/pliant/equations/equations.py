@@ -16,18 +16,19 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
+from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.state import State, read_state, state_of, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
-from pliant.model.inputs import TimeSeries
 from pliant.model.limits import check_limits, declared_bounds
 from pliant.model.model import SI_HINT, Model
+from pliant.model.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
 
 Values = Mapping[str, float]
-InputValues = Mapping[str, float | TimeSeries]
+InputValues = Mapping[str, InputValue]
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,9 @@ class Equations:
     ) -> Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
-        What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are checked against
-        the `minimum` and `maximum` that the model gives them, unless `within_limits` is False.
+        What is not named stays as it is here. An input is a number that is held, a text with a unit ("2 N"), or `(times, values)`
+        with an interpolation after them if need be; `simulate` also takes functions of time. Parameters are checked against the
+        `minimum` and `maximum` that the model gives them, unless `within_limits` is False.
         """
         if inputs is None and parameters is None:
             return self
@@ -127,10 +129,10 @@ class Equations:
         self.model.environment_with(parameters)
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
-        other._inputs = self._inputs | self._core.checked_inputs(inputs)
         other._parameters = self._parameters | {
             name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
         }
+        other._inputs = self._inputs | self._core.checked_inputs(inputs, other._parameters)
         return other
 
     @property
@@ -197,7 +199,7 @@ class Equations:
 
     def input_vector(self, inputs: Values | None = None) -> np.ndarray:
         """Held values of all inputs, with changes by name."""
-        given = {**self._inputs, **self._core.checked_inputs(mapping("inputs", inputs))}
+        given = {**self._inputs, **self._core.checked_inputs(mapping("inputs", inputs), self._parameters)}
         defaults = self.model.environment.values
         held = (given.get(name, defaults[name]) for name in self.inputs)
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])

@@ -14,6 +14,7 @@ from pliant.equations.time_loop import TimeLoop
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.kinematic_inputs import KinematicInputs
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.simulate import Job
@@ -72,7 +73,8 @@ def output_sensitivity(
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 
-    job = Job(eqs, eqs.binding, {}, method, begin, end, save_times(begin, end, None, times), False, None, None, [])
+    motions = KinematicInputs(eqs, eqs.binding, begin, q, v, end)
+    job = Job(eqs, eqs.binding, motions, method, begin, end, save_times(begin, end, None, times), False, None, None, [])
     job.prepare, job.why = prepare, "with derivatives by parameters"
     result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
     values = result[output].values.reshape(len(result.time), -1)

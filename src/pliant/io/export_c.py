@@ -28,8 +28,9 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
 from pliant.language.files import write_whole
-from pliant.model.inputs import SERIES, InputPlan, TimeSeries
+from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
 

@@ -129,6 +129,23 @@ class Model:
         """Inputs, in the order of the input vector."""
         return self.environment.inputs
 
+    @cached_property
+    def signal_sources(self) -> np.ndarray:
+        """Whether each signal depends on time (first column) and on each input of the plan, as truth values."""
+        function = self.plan.signals
+        if function is None:
+            return np.zeros((0, 1 + len(self.plan.kinds)), dtype=bool)
+        parts = [ca.DM(function.jac_sparsity(0, i), 1).full() for i in (0, 1)]
+        return np.hstack(parts).astype(bool)
+
+    @cached_property
+    def position_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions of constraints and coordinates depend on: they have to move smoothly."""
+        followed = {item.position for item in self.prescribed_accelerations}
+        rows = [s for s in self.system.row_signals() if s >= 0 and s not in followed]
+        used = np.any(self.signal_sources[rows, 1:], axis=0)[: len(self.input_names)]
+        return frozenset(name for name, uses in zip(self.input_names, used, strict=True) if uses)
+
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of the independent parameters, with changes by name."""
         numbers = self.environment_with(values or {}).values

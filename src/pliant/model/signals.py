@@ -16,11 +16,12 @@ from pliant.language.syntax import COMPARISONS, Binary, Call, Node, children, sy
 
 @dataclass(frozen=True)
 class PrescribedAcceleration:
-    """Constraint row `row` follows input number `input`, whose acceleration is signal number `signal`."""
+    """Constraint row `row` follows input number `input`, signal number `position`; its acceleration is signal number `signal`."""
 
     row: int
     signal: int
     input: int
+    position: int
 
 
 class SignalTable:
@@ -52,14 +53,14 @@ class SignalTable:
     def add_followed_input(self, row: int, acceleration: int) -> None:
         """Append a signal that is an input of its own: the position that a prescribed acceleration leads to.
 
-        The input is integrated before a run; at rest it stays zero.
+        A run integrates it; at rest it stays zero. Its second derivative is the acceleration itself, whatever the input does.
         """
         number = len(self.inputs)
         name = f"position of row {row}"
         self.inputs[name] = ca.SX.sym("position")
         self.rates[name], self.accelerations[name] = ca.SX.sym("rate"), ca.SX.sym("acceleration")
         self._expressions.append(self.inputs[name])
-        self.prescribed.append(PrescribedAcceleration(row, acceleration, number))
+        self.prescribed.append(PrescribedAcceleration(row, acceleration, number, len(self._expressions) - 1))
 
     def function(self) -> ca.Function | None:
         """`(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals."""
@@ -71,6 +72,8 @@ class SignalTable:
         )
         rate = total_derivative(s, self.t, u, du, du, ddu)
         acceleration = total_derivative(rate, self.t, u, du, du, ddu)
+        for item in self.prescribed:
+            acceleration[item.position] = s[item.signal]
         outputs = [ca.densify(x) for x in (s, rate, acceleration)]
         return ca.Function("signals", [self.t, u, du, ddu, self._parameters], outputs)
 

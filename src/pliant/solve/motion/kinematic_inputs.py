@@ -1,0 +1,149 @@
+"""What prescribed motions follow in a run: positions that accelerations lead to, and commanded positions.
+
+An input that prescribes a position has to move smoothly: its rate and acceleration are those of the motion. Commands of a
+controller are sampled, so the input is led from one to the next (`led_to`); any other change that would make a position jump is
+refused. A prescribed acceleration may jump: the position goes on from the value and the rate that it has led to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError
+from pliant.model.inputs import HELD
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries, integrated_twice, led_to, sampled
+
+JUMP = 1e-8
+"""Change of a constraint's value [m or rad] that counts as a jump."""
+
+
+def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
+    if not model.prescribed_accelerations:
+        return {}
+    value, rate, _, _ = bound.constraints(t, q, v)
+    at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
+    return {
+        item.input: TimeSeries(
+            np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
+        )
+        for item in model.prescribed_accelerations
+    }
+
+
+class KinematicInputs:
+    """The series that inputs of prescribed motions follow in one run, by index of the input.
+
+    They begin where the constraints stand in the state (q, v) at time t [s], and go up to the run's end.
+    """
+
+    def __init__(self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, end: float) -> None:
+        self.model, self.end = eqs.model, end
+        self.series = followed_positions(eqs.model, bound, t, q, v)
+        self.series = self._followed(bound, bound.with_series(self.series), t)
+
+    def lead(self, targets: Mapping[str, float], durations: Mapping[str, float], bound: Binding, t: float) -> None:
+        """Lead inputs that prescribe positions from what they are in `bound` at time t to commanded values [s]."""
+        for name, target in targets.items():
+            index = self.model.input_names.index(name)
+            self.series[index] = led_to(target, bound.input_motion(index, t), t, durations[name])
+
+    def release(self, names: set[str]) -> None:
+        """Inputs that follow what the caller gives from now on."""
+        for name in names:
+            self.series.pop(self.model.input_names.index(name), None)
+
+    def applied(self, values: Binding, before: Binding, t: float) -> Binding:
+        """Other values from time t [s] on, with the motions in `before` going on."""
+        if not self.series:
+            return values
+        named = {i: x for i, x in self.series.items() if i < len(self.model.input_names)}
+        self.series = named | self._followed(values.with_series(named), before, t)
+        return values.with_series(self.series)
+
+    def _followed(self, values: Binding, before: Binding, t: float) -> dict[int, TimeSeries]:
+        """Positions that prescribed accelerations lead to from time t on; those whose acceleration stays as it is go on."""
+        out = {}
+        for item in self.model.prescribed_accelerations:
+            depends = self.model.signal_sources[item.signal]
+            inputs = np.flatnonzero(depends[1:])
+            series = before.series[before.input_series[item.input]]
+            if len(series.time) > 1 and _same_inputs(values, before, inputs):
+                out[item.input] = series
+                continue
+            value, rate, _ = series.at(t)
+            varies = depends[0] or np.any(values.input_kind[inputs] != HELD)
+            out[item.input] = integrated_twice(self._acceleration(values, item.signal, t, varies), value, rate)
+        return out
+
+    def _acceleration(self, values: Binding, signal: int, t: float, varies: bool) -> TimeSeries:
+        def acceleration(time: float) -> float:
+            return float(values.signals(time)[1][signal])
+
+        end = max(self.end, float(np.nextafter(t, np.inf)))
+        if not varies:
+            return TimeSeries(np.array([t, end]), np.full((2, 1), acceleration(t)))
+        jumps = [
+            *np.asarray(self.model.switches(values.parameters)).ravel(),
+            *(x for s in values.series for x in s.breaks),
+        ]
+        return sampled(acceleration, t, end, jumps=jumps, name="a prescribed acceleration")
+
+
+def _same_inputs(values: Binding, before: Binding, inputs: np.ndarray) -> bool:
+    """Whether parameters and these inputs are the same in two bindings."""
+    if not np.array_equal(values.parameters, before.parameters):
+        return False
+    for i in inputs:
+        if values.input_kind[i] != before.input_kind[i] or values.held[i] != before.held[i]:
+            return False
+        which = values.input_series[i], before.input_series[i]
+        if which[0] >= 0 and values.series[which[0]] is not before.series[which[1]]:
+            return False
+    return True
+
+
+def take_effect(
+    eqs: Equations, before: Binding, after: Binding, t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Rates right after other values come into force at time t [s], and the work [J] of rates that jump.
+
+    Raises ArgumentError where a position would have to jump.
+    """
+    if not after.m:
+        return v, 0.0
+    old, new = before.constraints(t, q, v), after.constraints(t, q, v)
+    on = after.active_rows
+    jumps = np.where(on, np.abs(new[0] - old[0]), 0.0)
+    worst = int(np.argmax(jumps))
+    if jumps[worst] > JUMP:
+        raise ArgumentError(_refusal(eqs, before, after, worst, float(new[0][worst] - old[0][worst]), t))
+    change = np.where(on, np.abs(new[1] - old[1]), 0.0)
+    if np.max(change) <= 1e-12 + 1e-9 * np.max(np.abs(v), initial=0.0):
+        return v, 0.0
+    moved = after.project(t, q, v)[1]
+    return moved, float(after.energies(t, q, moved)[0] - after.energies(t, q, v)[0])
+
+
+def _refusal(eqs: Equations, before: Binding, after: Binding, row: int, jump: float, t: float) -> str:
+    name, signal = eqs.constraint_names[row], eqs.model.system.row_signals()[row]
+    if signal < 0:
+        return (
+            f"the new parameters open the constraint '{name}' by {abs(jump):.4g} (m or rad) at t = {t:g} s: parts would have to "
+            "jump. Change parameters that close no loop, or end the run and start another one with these."
+        )
+    old, new = (x.signals(t)[1][signal] for x in (before, after))
+    sources = eqs.model.signal_sources[signal][1:]
+    names = [x for x, used in zip(eqs.inputs, sources, strict=False) if used]
+    by = f"by {', '.join(map(repr, names))} " if names else ""
+    return (
+        f"the position that is prescribed {by}for '{name}' jumps from {old:.6g} to {new:.6g} (m or rad) at t = {t:g} s, and no "
+        "finite force can follow. Let a controller command it (it is then led from sample to sample), give the input over time "
+        "(a function of t, or times and values) so that it goes on from where it is, or prescribe an acceleration instead (a "
+        "constraint with `acceleration`)."
+    )
