@@ -145,3 +145,18 @@ class Core:
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value = function(*symbols)[0]
         return ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
+
+    @property
+    def motion_jacobians(self) -> ca.Function:
+        """`(t, u, du, d2u, parameters)` to derivatives: of the signals, of their rates and of their accelerations by the inputs u,
+        then of their accelerations by du and by d2u, each signals x inputs."""
+        return self.model.once("motion_jacobians", self._motion_jacobians)
+
+    def _motion_jacobians(self) -> ca.Function:
+        function = self.model.plan.signals
+        assert function is not None, "asked for only where there are signals"
+        symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
+        value, rate, acceleration = function(*symbols)
+        pairs = ((value, 1), (rate, 1), (acceleration, 1), (acceleration, 2), (acceleration, 3))
+        found = [ca.densify(ca.jacobian(x, symbols[i])) for x, i in pairs]
+        return ca.Function("motion_jacobians", symbols, found)

@@ -351,6 +351,16 @@ class Equations:
         found = self._core.signal_jacobian(t, u, zero, zero, self.binding.parameters)
         return np.asarray(found).reshape(count, -1)[:, :inputs]
 
+    def motion_derivatives(self, t: float) -> tuple[np.ndarray, ...]:
+        """Derivatives at time t [s], signals x inputs of the plan each: of the signals, their rates and their accelerations by the
+        inputs, then of their accelerations by the rates and by the accelerations of the inputs."""
+        count, inputs = self.model.system.signal_count, len(self.model.plan.kinds)
+        if self.model.plan.signals is None:
+            return tuple(np.zeros((count, inputs)) for _ in range(5))
+        u = np.array([self.binding.input_motion(i, t) for i in range(inputs)]).reshape(inputs, 3).T
+        found = self._core.motion_jacobians(t, *u, self.binding.parameters)
+        return tuple(np.asarray(x).reshape(count, inputs, order="F") for x in found)
+
     # -- symbolic ------------------------------------------------------------------------------------------------------
 
     def casadi(self, name: str) -> ca.Function:

@@ -15,6 +15,8 @@ from pliant.equations.state import HasFinal, HasState, State, state_of
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.words import describe, renamed_hint
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries
 
 # A start closer to the constraints than this needs no word about it [m or rad].
 SILENT_BELOW = 1e-6
@@ -110,6 +112,20 @@ def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndar
         names = ", ".join(eqs.constraint_names[i] for i in redundant)
         messages.append(f"redundant constraints switched off: {names} (others already imply them)")
     return AssembledState(independent, new_q, new_v, tuple(messages), before)
+
+
+def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
+    if not model.prescribed_accelerations:
+        return {}
+    value, rate, _, _ = bound.constraints(t, q, v)
+    at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
+    return {
+        item.input: TimeSeries(
+            np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
+        )
+        for item in model.prescribed_accelerations
+    }
 
 
 def _close_by_least_squares(

@@ -48,6 +48,11 @@ int robot_set_parameter(robot_robot *, int parameter, double value);
 double robot_parameter(const robot_robot *, int parameter);
 /* Holds an input at a value, until it is set again or released. */
 int robot_set_input(robot_robot *, int input, double value);
+/* Leads an input that prescribes a position to a value within a duration > 0 [s], smoothly from where it is: such an input
+ * cannot jump, and robot_step returns ROBOT_POSITION_JUMPS where one was set to another value. To be called at every sample of
+ * a controller with its sample time; without another call the input comes to rest after the duration once more. Other inputs
+ * are set at once. */
+int robot_move_input(robot_robot *, int input, double value, double duration);
 /* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
 int robot_release_input(robot_robot *, int input);
 

@@ -14,12 +14,13 @@ from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
+from pliant.model.time_series import TimeSeries
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.independent_coordinates import partition
+from pliant.solve.independent_coordinates import null_space, partition
 from pliant.solve.linear.modal import at_rest
 from pliant.solve.options import LinearizeOptions
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.state import Start, assemble
+from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
 
 
@@ -30,6 +31,9 @@ class StateSpace:
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
     equilibrium).
+
+    Coordinates that inputs prescribe are states as others are. An input that prescribes an acceleration acts as it is. One that
+    prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`.
     """
 
     A: np.ndarray
@@ -46,6 +50,9 @@ class StateSpace:
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
+        for name in inputs or ():
+            if acceleration_of(name) in self.inputs:
+                raise ArgumentError(position_input(name))
         check_names("input", inputs or (), self.inputs)
         for name in outputs or ():
             if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
@@ -73,6 +80,19 @@ class StateSpace:
         )  # fmt: skip
 
 
+def acceleration_of(name: str) -> str:
+    """The name of an input's second derivative."""
+    return f"d2({name})/dt2"
+
+
+def position_input(name: str) -> str:
+    """Why an input that prescribes a position is no input of the linear system."""
+    return (
+        f"the input '{name}' prescribes a position, so the linear system has its acceleration '{acceleration_of(name)}' in its "
+        f"place; for a feedback prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
+    )
+
+
 @known_keywords(LinearizeOptions.renamed)
 def linearize(
     eqs: Equations,
@@ -92,12 +112,14 @@ def linearize(
     [s], by default that of the state. input_names, output_names: those to take, all by default.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
-    good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
+    good conditioning. What inputs prescribe counts as free: its position and rate are states, and its acceleration is an input
+    (see `StateSpace`). Outputs are the model's outputs, or all coordinates where it names none.
     """
     need_equations(eqs)
     independent = name_tuple(independent)
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v))
+    followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
+    made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v))
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
@@ -111,30 +133,99 @@ def linearize(
     J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
     K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
     gamma = _bracket(eqs, v)
-    chosen, G = partition(J, None if independent is None else _indices(eqs, independent), eqs.rates)
-    f, n, m = len(chosen), bound.nv, len(J)
-    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
+    # d(J v) for changes of q
     H = 0.5 * (Ev - J @ gamma)
+    moved = _Moved(eqs, bound, t, q, v, J, H)
+    K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q
+    Eq, Ev = Eq - moved.S2 @ moved.by_q - moved.S2_rate @ moved.rate_by_q, Ev - moved.S2_rate @ moved.by_q
+    held = moved.held.T  # combinations of rows that no input moves
+    chosen, G = partition(held @ J, None if independent is None else _indices(eqs, independent), eqs.rates)
+    f, n = len(chosen), bound.nv
+    # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
     dependent = [i for i in range(n) if i not in chosen]
     P = np.zeros((n, n))
-    if m:
-        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
-    Rq, Rv = _force_by_input(eqs, bound, t, q, v)
+    if len(held):
+        P[dependent] = -np.linalg.lstsq((held @ J)[:, dependent], held @ (H - moved.S1 @ moved.by_q), rcond=None)[0]
     kkt = saddle_matrix(M, J)
     by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
     by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
-    by_u = np.linalg.solve(kkt, -np.vstack([Rq, Rv[on] if m else np.zeros((0, Rq.shape[1]))]))
+    by_u = np.linalg.solve(kkt, np.vstack([-moved.input_forces, moved.input_accelerations]))
     A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
     B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
     full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
-    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
+    changes = (by_q[:n], by_v[:n], by_u[:n])
+    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, *changes, full, f, moved)
     labels = tuple(eqs.rates[i] for i in chosen)
     space = StateSpace(
-        A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
-        State(q, v, t, multipliers), bound.signals(t)[0][: len(eqs.inputs)], residual,
+        A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), moved.names, names, labels,
+        State(q, v, t, multipliers), moved.input_values, residual,
     )  # fmt: skip
     return space.select(name_tuple(input_names), name_tuple(output_names))
+
+
+class _Moved:
+    """How inputs move constraints (m active rows) and push (nv forces), to first order.
+
+    c: the inputs that prescribe positions, and the positions that prescribed accelerations lead to. They follow from q: by_q,
+    and their rates from v and q: by_q, rate_by_q. S1, S2, S2_rate: derivatives of the prescribed rates and accelerations of the
+    rows by c, c, dc/dt. held: combinations of rows that c does not move. forces, rate_forces: of the residual by c and dc/dt.
+    names, input_values, input_forces, input_accelerations: the inputs of the linear system, and derivatives of the residual and
+    of the prescribed accelerations by them. signals, input_signals: derivatives of all signals by c and by the inputs.
+    """
+
+    def __init__(
+        self, eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, J: np.ndarray, H: np.ndarray
+    ) -> None:
+        model = eqs.model
+        by_input, rate, acceleration, acceleration_rate, direct = eqs.motion_derivatives(t)
+        row_signals = np.array(model.system.row_signals(), dtype=int)[bound.active_rows]
+        positions = [i for i, name in enumerate(eqs.inputs) if name in model.position_inputs]
+        c = positions + [item.input for item in model.prescribed_accelerations]
+
+        def rows(table: np.ndarray, columns: list[int]) -> np.ndarray:
+            found = np.zeros((len(row_signals), len(columns)))
+            on = row_signals >= 0
+            found[on] = table[np.ix_(row_signals[on], columns)]
+            return found
+
+        S = rows(by_input, c)
+        self.S1, self.S2, self.S2_rate = rows(rate, c), rows(acceleration, c), rows(acceleration_rate, c)
+        self.held = null_space(S.T) if c else np.eye(len(J))
+        if len(J) - self.held.shape[1] < len(c):
+            raise ArgumentError(
+                f"the inputs {', '.join(eqs.inputs[i] for i in positions)} do not prescribe motions independently of each other in "
+                "this state; use one input for each motion"
+            )
+        inverse = np.linalg.pinv(S) if c else np.zeros((0, len(J)))
+        self.by_q = inverse @ J
+        self.rate_by_q = inverse @ (H - self.S1 @ self.by_q)
+        by_signal = bound.input_tangent(t, q, v)
+        self.signals = by_input[:, c]
+        self.forces = by_signal @ self.signals
+        self.rate_forces = np.column_stack([_force_by_rate(bound, t, q, v, i) for i in c] or [np.zeros((bound.nv, 0))])
+        count = len(eqs.inputs)
+        self.input_signals = by_input[:, :count].copy()
+        self.input_signals[:, positions] = 0.0
+        self.input_forces = by_signal @ self.input_signals
+        self.input_accelerations = rows(acceleration, list(range(count)))
+        self.input_accelerations[:, positions] = rows(direct, positions)
+        self.names = tuple(acceleration_of(name) if i in positions else name for i, name in enumerate(eqs.inputs))
+        motions = [bound.input_motion(i, t) for i in range(count)]
+        self.input_values = np.array([x[2] if i in positions else x[0] for i, x in enumerate(motions)])
+
+
+def _force_by_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, index: int) -> np.ndarray:
+    """Derivative of the residual by the rate of an input, which damped lines feel: they are linear in it."""
+    if not bound.system.routes:
+        return np.zeros(bound.nv)
+    x, rate, acceleration = bound.input_motion(index, t)
+    still = np.zeros(bound.nv)
+    raised, lowered = (
+        bound.with_series({index: TimeSeries(np.array([t]), np.array([[x, rate + h, 0.5 * acceleration]]))})
+        for h in (1.0, -1.0)
+    )
+    return 0.5 * (raised.inverse(t, q, v, still) - lowered.inverse(t, q, v, still))
 
 
 def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
@@ -151,22 +242,10 @@ def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
     return gamma
 
 
-def _force_by_input(
-    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives by the inputs of the residual and of the constraints' prescribed accelerations.
-
-    An input that prescribes a position acts through its own acceleration, which held inputs do not have; it gives no
-    column here.
-    """
-    by_signal = bound.input_tangent(t, q, v)
-    chain = eqs.signal_derivative(t)
-    return by_signal @ chain, np.zeros((eqs.model.system.rows, chain.shape[1]))
-
-
 def _outputs(
     eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
+    moved: _Moved,
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model
@@ -180,9 +259,9 @@ def _outputs(
         for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates])
     )
     d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q)
-    by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
+    by_y = (d_q + d_v @ P + d_s @ moved.signals @ moved.by_q) @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
-    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs.signal_derivative(t)
+    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ moved.input_signals
     labels: list[str] = []
     for i, name in enumerate(wanted):
         size = output_function(model).size1_out(i)

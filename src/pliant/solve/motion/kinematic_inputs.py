@@ -15,25 +15,11 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
 from pliant.model.inputs import HELD
-from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries, integrated_twice, led_to, sampled
+from pliant.solve.state import followed_positions
 
 JUMP = 1e-8
 """Change of a constraint's value [m or rad] that counts as a jump."""
-
-
-def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
-    """Positions of prescribed accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
-    if not model.prescribed_accelerations:
-        return {}
-    value, rate, _, _ = bound.constraints(t, q, v)
-    at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
-    return {
-        item.input: TimeSeries(
-            np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
-        )
-        for item in model.prescribed_accelerations
-    }
 
 
 class KinematicInputs:
@@ -77,7 +63,7 @@ class KinematicInputs:
                 out[item.input] = series
                 continue
             value, rate, _ = series.at(t)
-            varies = depends[0] or np.any(values.input_kind[inputs] != HELD)
+            varies = bool(depends[0]) or bool(np.any(values.input_kind[inputs] != HELD))
             out[item.input] = integrated_twice(self._acceleration(values, item.signal, t, varies), value, rate)
         return out
 
