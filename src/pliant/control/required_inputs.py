@@ -13,7 +13,7 @@ from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
-from pliant.language.arguments import vector
+from pliant.language.arguments import ArgumentError, vector
 from pliant.solve.independent_coordinates import null_space
 
 MAX_ITERATIONS = 40
@@ -194,17 +194,25 @@ def required_inputs(
     """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
     metric, the smallest where many do.
 
-    use: the inputs to solve for, all by default; the others keep their values. limits: bounds of inputs; without them the
-    `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below zero. forces: generalized
-    forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass (`Weighing`).
+    use: the inputs to solve for, by default all but those that prescribe motions; the others keep their values. limits: bounds of
+    inputs; without them the `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below
+    zero. forces: generalized forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass
+    (`Weighing`).
     preferred: values that the inputs are to be near to where many do, in place of the smallest. Inputs that do not act linearly are
     found by iteration. Constraint forces come out with them.
     """
-    names = tuple(use) if use is not None else eqs.inputs
+    kinematic = eqs.model.motion_inputs
+    names = tuple(use) if use is not None else tuple(name for name in eqs.inputs if name not in kinematic)
     check_names("input", names, eqs.inputs)
+    for name in names:
+        if name in kinematic:
+            raise ArgumentError(
+                f"the input '{name}' prescribes a motion, whatever force that takes",
+                "leave it out of `use`; the forces that go with it are the multipliers",
+            )
     if not names:
         raise ValueError(
-            "the model has no inputs; declare a parameter with `input: true` and use it as a force or pressure"
+            "the model has no inputs that push; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))

@@ -106,13 +106,13 @@ def _text(
     where = f"the input '{name}'"
     try:
         node = _read(text)
+        used = symbols(node) & set(model.input_names)
+        if used:
+            raise ArgumentError(f"{where} cannot depend on the input '{min(used)}'", "write it in terms of t")
         dimensions, _ = parameter_dimensions(model.spec.parameters)
         problem = wrong_dimension(node, dimensions.get(name, UNKNOWN), {**dimensions, TIME: UNKNOWN})
         if problem:
             raise ArgumentError(f"{where}: {problem[0]}", problem[1])
-        used = symbols(node) & set(model.input_names)
-        if used:
-            raise ArgumentError(f"{where} cannot depend on the input '{min(used)}'", "write it in terms of t")
         values = model.environment_with(parameters).values
         t = ca.SX.sym(TIME)
         expression = ca.SX(evaluate(node, {**values, TIME: t}))

@@ -142,8 +142,15 @@ class Model:
     def position_inputs(self) -> frozenset[str]:
         """Inputs that prescribed positions of constraints and coordinates depend on: they have to move smoothly."""
         followed = {item.position for item in self.prescribed_accelerations}
-        rows = [s for s in self.system.row_signals() if s >= 0 and s not in followed]
-        used = np.any(self.signal_sources[rows, 1:], axis=0)[: len(self.input_names)]
+        return self._inputs_of([s for s in self.system.row_signals() if s >= 0 and s not in followed])
+
+    @cached_property
+    def motion_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions or accelerations depend on."""
+        return self.position_inputs | self._inputs_of([item.signal for item in self.prescribed_accelerations])
+
+    def _inputs_of(self, signals: list[int]) -> frozenset[str]:
+        used = np.any(self.signal_sources[signals, 1:], axis=0)[: len(self.input_names)]
         return frozenset(name for name, uses in zip(self.input_names, used, strict=True) if uses)
 
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:

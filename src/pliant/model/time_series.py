@@ -45,9 +45,19 @@ class TimeSeries:
         x, v, a = piece_ends(self.poly[i : i + 1], np.array([inside - self.time[i]]))[0].tolist()
         return (x, v, a) if inside == t else (x, 0.0, 0.0)
 
-    @cached_property
+    @property
     def breaks(self) -> np.ndarray:
         """Times at which the value, its rate or its acceleration jumps [s]."""
+        return self.time[np.any(self._jumps, axis=1)]
+
+    @property
+    def rate_jumps(self) -> np.ndarray:
+        """Times at which the rate jumps [s]."""
+        return self.time[self._jumps[:, 1]]
+
+    @cached_property
+    def _jumps(self) -> np.ndarray:
+        """Whether value, rate and acceleration jump at each time, n x 3."""
         n = len(self.time)
         before, after = np.zeros((n, 3)), self.poly[:, :3] * (1.0, 1.0, 2.0)
         before[0, 0], after[-1, 1:] = self.poly[0, 0], 0.0
@@ -59,7 +69,7 @@ class TimeSeries:
             length[1:] = np.minimum(length[1:], h)
         size = np.maximum(np.max(np.abs(before), axis=0), np.max(np.abs(after), axis=0))
         noise = NOISE * size[0] / length[:, None] ** np.arange(3)
-        return self.time[np.any(np.abs(after - before) > SMOOTH * size + noise, axis=1)]
+        return np.asarray(np.abs(after - before) > SMOOTH * size + noise)
 
 
 def piece_ends(poly: np.ndarray, h: np.ndarray) -> np.ndarray:
@@ -132,8 +142,8 @@ def led_to(target: float, present: Sequence[float], t: float, duration: float) -
 
 FIRST_PIECES = 128
 """Pieces that a span is divided into at first: what happens between two of the samples in them may be missed."""
-MOST_PIECES = 200_000
-SAMPLING_ERROR = 1e-11
+MOST_PIECES = 100_000
+SAMPLING_ERROR = 1e-10
 """Largest error of a sampled function, as a share of its range."""
 NARROWEST = 2.0**-20
 """A span that is this share of the whole and still not smooth holds a jump or a bend."""
@@ -146,7 +156,7 @@ TRIED_POWERS = TRIED[:, None] ** np.arange(TERMS)
 def sampled(
     function: Callable[[float], float], begin: float, end: float, *, jumps: Sequence[float] = (), name: str = "function"
 ) -> TimeSeries:
-    """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-11 of its range.
+    """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
 
     Jumps and bends are located; where they are known, `jumps` names them. Raises ArgumentError where the function gives no
     finite number, or is too rough.
@@ -165,46 +175,55 @@ def sampled(
     parts = list(zip([begin, *inside], [*inside, end], strict=True))
     first = [value(t) for t in np.linspace(begin, end, 2 * FIRST_PIECES + 1)]
     tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
-    times: list[float] = []
-    pieces: list[np.ndarray] = []
+    spans: list[tuple[float, float]] = []
     for left, right in parts:
         # the function on the near side of a jump
         near = right if right == end else float(np.nextafter(right, left))
         count = max(1, round(FIRST_PIECES * (right - left) / (end - begin)))
-        grid = [*np.linspace(left, right, count + 1)[:-1].tolist(), near]
-        for a, b in pairwise(grid):
-            for at, poly in _fitted(value, a, b, tolerance, NARROWEST * (end - begin)):
-                times.append(at)
-                pieces.append(poly)
-                if len(times) > MOST_PIECES:
-                    raise ArgumentError(
-                        f"{name} is too rough to be sampled: {MOST_PIECES} pieces end at t = {at:g} s",
-                        "give smooth functions, or arrays with times",
-                    )
+        spans += pairwise([*np.linspace(left, right, count + 1)[:-1].tolist(), near])
+    narrowest = NARROWEST * (end - begin)
+    found: list[tuple[float, np.ndarray]] = []
+    while spans:
+        fitted, spans, broken = _fitted(value, np.array(spans), tolerance, narrowest)
+        found += fitted
+        for a, b in broken:
+            found += _broken(value, a, b, tolerance)
+        if len(found) + len(spans) > MOST_PIECES:
+            raise ArgumentError(
+                f"{name} is too rough to be sampled, as at t = {spans[-1][0] if spans else end:g} s",
+                "give a smooth function, or arrays with times",
+            )
+    found.sort(key=lambda piece: piece[0])
+    times, pieces = [t for t, _ in found], [poly for _, poly in found]
     last = np.zeros(TERMS)
     last[:3] = piece_ends(pieces[-1][None], np.array([end - times[-1]]))[0] * (1.0, 1.0, 0.5)
     return TimeSeries(np.array([*times, end]), np.array([*pieces, last]))
 
 
+Spans = list[tuple[float, float]]
+
+
 def _fitted(
-    value: Callable[[float], float], begin: float, end: float, tolerance: float, narrowest: float
-) -> Iterator[tuple[float, np.ndarray]]:
-    """Pieces from one time to another, in order: where each begins, and its coefficients."""
-    waiting = [(begin, end)]
-    while waiting:
-        a, b = waiting.pop()
-        h = b - a
-        x = value(a)
-        terms = TO_TERMS @ [value(t) - x for t in (*(a + h * NODES[:-1]), b)]
-        error = np.max(np.abs(TRIED_POWERS @ terms - [value(t) - x for t in a + h * TRIED]))
-        if error <= tolerance:
-            terms[0] = x
-            yield a, terms / h ** np.arange(TERMS)
-        elif h > narrowest:
-            middle = a + 0.5 * h
-            waiting += [(middle, b), (a, middle)]
-        else:
-            yield from _broken(value, a, b, tolerance)
+    value: Callable[[float], float], spans: np.ndarray, tolerance: float, narrowest: float
+) -> tuple[list[tuple[float, np.ndarray]], Spans, Spans]:
+    """Spans (n x 2) that one polynomial each describes: where it begins, and its coefficients; halves of the others; and those
+    of the others that are too narrow to be halved."""
+    a, b = spans.T
+    h = (b - a)[:, None]
+    nodes = a[:, None] + h * NODES
+    nodes[:, -1] = b
+    table = np.array([value(t) for t in nodes.ravel().tolist()]).reshape(nodes.shape)
+    tried = np.array([value(t) for t in (a[:, None] + h * TRIED).ravel().tolist()]).reshape(len(a), -1)
+    x = table[:, :1]
+    terms = (table - x) @ TO_TERMS.T
+    smooth = np.max(np.abs(terms @ TRIED_POWERS.T - (tried - x)), axis=1) <= tolerance
+    terms[:, :1] = x
+    terms /= h ** np.arange(TERMS)
+    wide = ~smooth & (b - a > narrowest)
+    middle = 0.5 * (a + b)
+    halves = [*zip(a[wide], middle[wide], strict=True), *zip(middle[wide], b[wide], strict=True)]
+    narrow = ~smooth & ~wide
+    return [*zip(a[smooth], terms[smooth], strict=True)], halves, [*zip(a[narrow], b[narrow], strict=True)]
 
 
 def _broken(

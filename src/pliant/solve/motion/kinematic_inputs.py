@@ -14,7 +14,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import HELD
+from pliant.model.inputs import HELD, SERIES
 from pliant.model.time_series import TimeSeries, integrated_twice, led_to, sampled
 from pliant.solve.state import followed_positions
 
@@ -32,6 +32,20 @@ class KinematicInputs:
         self.model, self.end = eqs.model, end
         self.series = followed_positions(eqs.model, bound, t, q, v)
         self.series = self._followed(bound, bound.with_series(self.series), t)
+
+    def notes(self, bound: Binding, begin: float) -> list[str]:
+        """What the user should know about inputs that prescribe positions along series in `bound` from `begin` on [s]."""
+        out = []
+        for i, name in enumerate(self.model.input_names):
+            if name in self.model.position_inputs and bound.input_kind[i] == SERIES:
+                times = bound.series[bound.input_series[i]].rate_jumps
+                count = int(np.sum((times > begin) & (times < self.end)))
+                if count:
+                    out.append(
+                        f"the rate of input '{name}', which prescribes a position, jumps at {count} times: the impulses are in the "
+                        "energy supplied, not in the multipliers; a cubic interpolation or a smooth function has none"
+                    )
+        return out
 
     def lead(self, targets: Mapping[str, float], durations: Mapping[str, float], bound: Binding, t: float) -> None:
         """Lead inputs that prescribe positions from what they are in `bound` at time t to commanded values [s]."""

@@ -90,10 +90,14 @@ def simulate(
     rtol, atol: tolerances of a method that is given by name or chosen (1e-6, and a hundredth of rtol, when None).
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
+    inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
+        the time [s], or `(times, values)`, with "linear" (the default; "cubic" for inputs that prescribe positions),
+        "previous" or "cubic" after them. SI units where no unit is written.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
+        A commanded position is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
@@ -132,7 +136,7 @@ def simulate(
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
-    notes = list(made.messages)
+    notes = [*made.messages, *motions.notes(made.bound, begin)]
     if given is None:
         integrator, why = choose_method(made.bound, begin, end, made.q, made.v, rtol=tolerance, atol=atol)
     else:
