@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.language.arguments import ArgumentError
+from pliant.model import time_series
 from pliant.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends, sampled
 
 RNG = np.random.default_rng(3)
@@ -59,13 +60,18 @@ def test_jumps_and_bends_are_found():
     [
         (lambda t: "much", "gives no number at t = 0 s"),
         (lambda t: [1.0, 2.0], "gives no number at t = 0 s"),
-        (lambda t: np.nan if t > 0.5 else 1.0, "gives nan at t = 0.5"),
-        (lambda t: RNG.normal(), "too rough to be sampled"),
+        (lambda t: np.nan if t > 0.5 else 1.0, "gives nan at t = 0.6"),
     ],
 )
 def test_functions_of_no_use(function, message):
     with pytest.raises(ArgumentError, match=message):
         sampled(function, 0.0, 1.0)
+
+
+def test_a_rough_function_is_refused(monkeypatch):
+    monkeypatch.setattr(time_series, "MOST_PIECES", 2000)
+    with pytest.raises(ArgumentError, match=r"too rough to be sampled.*arrays with times"):
+        sampled(lambda t: RNG.normal(), 0.0, 1.0)
 
 
 def test_accelerations_are_integrated_twice():

@@ -17,7 +17,7 @@ TERMS = 6
 
 # Jumps below these are no jumps: as a share of the largest value, rate or acceleration, and as a share of the largest value
 # over powers of the length of the pieces, which is what errors of samples make of rates and accelerations.
-SMOOTH, NOISE = 1e-6, np.array([1e-10, 1e-9, 1e-8])
+SMOOTH, NOISE = 1e-5, np.array([1e-9, 1e-8, 1e-7])
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,9 @@ def sampled(
 
     inside = sorted({float(t) for t in jumps if begin < t < end})
     parts = list(zip([begin, *inside], [*inside, end], strict=True))
-    first = [value(t) for t in np.linspace(begin, end, 2 * FIRST_PIECES + 1)]
+    # the range is looked for at times without a period, so that none of the function's stays unseen
+    shares = np.arange(2 * FIRST_PIECES) * 0.6180339887498949 % 1.0
+    first = [value(t) for t in (*(begin + (end - begin) * shares).tolist(), end)]
     tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
     spans: list[tuple[float, float]] = []
     for left, right in parts:
