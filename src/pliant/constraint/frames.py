@@ -49,9 +49,9 @@ class Frames(Part):
     holds: Literal["coincide", "as at start"] = "coincide"
     """What zero means: the frames coincide, or they stand to each other as in the initial pose."""
     position: Signals | None = None
-    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero."""
+    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero. It must not jump."""
     acceleration: Signals | None = None
-    """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]."""
+    """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]. It may jump, as commands do."""
     count: Count | None = None
     """Number of instances, where the constraint is repeated; its references may use `i` and `count`."""
     description: str = ""
