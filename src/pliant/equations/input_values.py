@@ -96,7 +96,7 @@ def _array(model: Model, name: str, value: Any) -> TimeSeries:
             f"the times of the input '{name}' must increase; at index {index}, {time[index]:g} s follows {time[index - 1]:g} s",
             "sort them and leave out those that repeat",
         )
-    usual = "cubic" if name in model.position_inputs else "linear"
+    usual = "cubic" if name in model.smooth_inputs else "linear"
     return interpolated(time, values, choice("interpolation", value[2], INTERPOLATIONS) if len(value) == 3 else usual)
 
 

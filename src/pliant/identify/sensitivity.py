@@ -39,7 +39,7 @@ class OutputSensitivity:
 
 def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
-    if eqs.model.system.rows or eqs.model.prescribed_accelerations:
+    if eqs.model.system.rows or eqs.model.followed:
         return "the model has constraints"
     spec = symbolic_outputs(eqs.model).get(output)
     if spec is None or not spec.is_of_positions_and_velocities:

@@ -103,7 +103,7 @@ def c_files(
         "constants": str(tables.counts["n_theta"]),
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
-        "followed": str(len(model.prescribed_accelerations)),
+        "followed": str(len(model.followed)),
         "moved": str(len(_moved(model))),
         "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
@@ -139,11 +139,11 @@ def _check(model: Model, method: str, step: float) -> None:
 
 
 def _with_own_series(model: Model) -> InputPlan:
-    """The plan of inputs with room for series of the robot's own: of two times for each position that a prescribed acceleration
-    leads to, of three for each input that prescribes a position."""
+    """The plan of inputs with room for series of the robot's own: of two times for each position that a prescribed rate or
+    acceleration leads to, of three for each input that prescribes a position or a rate."""
     plan = model.plan
     kinds, which, table = list(plan.kinds), list(plan.series), list(plan.table)
-    for k, item in enumerate(model.prescribed_accelerations):
+    for k, item in enumerate(model.followed):
         assert item.input == len(model.input_names) + k, "followed positions come after the named inputs"
         kinds[item.input], which[item.input] = SERIES, len(table)
         table.append(TimeSeries(np.array([0.0, 1.0]), np.zeros((2, 1))))
@@ -152,8 +152,8 @@ def _with_own_series(model: Model) -> InputPlan:
 
 
 def _moved(model: Model) -> list[int]:
-    """Indices of the inputs that prescribe positions."""
-    return [i for i, name in enumerate(model.input_names) if name in model.position_inputs]
+    """Indices of the inputs that prescribe positions or rates."""
+    return [i for i, name in enumerate(model.input_names) if name in model.smooth_inputs]
 
 
 def _bends_inside(series: TimeSeries) -> bool:
@@ -263,8 +263,9 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
         c_text.numbers(f"const double {name}_assembled_q", assembled_q),
         c_text.integers(f"const int {name}_series_bends", (_bends_inside(x) for x in model.plan.table)),
-        c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
-        c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
+        c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.followed)),
+        c_text.integers(f"const int {name}_followed_order", (x.order for x in model.followed)),
+        c_text.integers(f"const int {name}_followed_row", (x.row for x in model.followed)),
         c_text.integers(f"const int {name}_moved_input", _moved(model)),
         c_text.integers(f"const int {name}_moved_series", range(len(plan.table) - len(_moved(model)), len(plan.table))),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),

@@ -51,6 +51,11 @@ class TimeSeries:
         return self.time[np.any(self._jumps, axis=1)]
 
     @property
+    def value_jumps(self) -> np.ndarray:
+        """Times at which the value jumps [s]."""
+        return self.time[self._jumps[:, 0]]
+
+    @property
     def rate_jumps(self) -> np.ndarray:
         """Times at which the rate jumps [s]."""
         return self.time[self._jumps[:, 1]]
@@ -101,6 +106,18 @@ def between(h: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     e, f = h * (after[:, 1] - v - h * a), 0.5 * h**2 * (after[:, 2] - a)
     third, fourth, fifth = 10 * d - 4 * e + f, -15 * d + 7 * e - 2 * f, 6 * d - 3 * e + f
     return np.column_stack([x, v, 0.5 * a, third / h**3, fourth / h**4, fifth / h**5])
+
+
+def integrated(rate: TimeSeries, value: float) -> TimeSeries:
+    """Positions that a rate leads to from a value at its first time."""
+    h, poly = np.diff(rate.time), rate.poly[:-1]
+    k = np.arange(TERMS)
+    values = value + np.concatenate([[0.0], np.cumsum(np.sum(poly * h[:, None] ** (k + 1) / (k + 1), axis=1))])
+    ends = piece_ends(poly, h)
+    begin = np.column_stack([values[:-1], poly[:, :2]])
+    end = np.column_stack([values[1:], ends[:, :2]])
+    last = [values[-1], *(ends[-1, :2] * (1.0, 0.5) if len(h) else rate.poly[-1, :2]), 0.0, 0.0, 0.0]
+    return TimeSeries(rate.time, np.vstack([between(h, begin, end), last]))
 
 
 def integrated_twice(acceleration: TimeSeries, value: float, rate: float) -> TimeSeries:
@@ -154,12 +171,18 @@ TRIED_POWERS = TRIED[:, None] ** np.arange(TERMS)
 
 
 def sampled(
-    function: Callable[[float], float], begin: float, end: float, *, jumps: Sequence[float] = (), name: str = "function"
+    function: Callable[[float], float],
+    begin: float,
+    end: float,
+    *,
+    jumps: Sequence[float] = (),
+    name: str = "function",
+    pieces: int = FIRST_PIECES,
 ) -> TimeSeries:
     """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
 
-    Jumps and bends are located; where they are known, `jumps` names them. Raises ArgumentError where the function gives no
-    finite number, or is too rough.
+    Jumps and bends are located; where they are known, `jumps` names them. pieces: how many there are at first. Raises ArgumentError
+    where the function gives no finite number, or is too rough.
     """
 
     def value(t: float) -> float:
@@ -174,14 +197,14 @@ def sampled(
     inside = sorted({float(t) for t in jumps if begin < t < end})
     parts = list(zip([begin, *inside], [*inside, end], strict=True))
     # the range is looked for at times without a period, so that none of the function's stays unseen
-    shares = np.arange(2 * FIRST_PIECES) * 0.6180339887498949 % 1.0
+    shares = np.arange(2 * pieces + 6) * 0.6180339887498949 % 1.0
     first = [value(t) for t in (*(begin + (end - begin) * shares).tolist(), end)]
     tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
     spans: list[tuple[float, float]] = []
     for left, right in parts:
         # the function on the near side of a jump
         near = right if right == end else float(np.nextafter(right, left))
-        count = max(1, round(FIRST_PIECES * (right - left) / (end - begin)))
+        count = max(1, round(pieces * (right - left) / (end - begin)))
         spans += pairwise([*np.linspace(left, right, count + 1)[:-1].tolist(), near])
     narrowest = NARROWEST * (end - begin)
     found: list[tuple[float, np.ndarray]] = []
@@ -196,10 +219,10 @@ def sampled(
                 "give a smooth function, or arrays with times",
             )
     found.sort(key=lambda piece: piece[0])
-    times, pieces = [t for t, _ in found], [poly for _, poly in found]
+    times, table = [t for t, _ in found], [poly for _, poly in found]
     last = np.zeros(TERMS)
-    last[:3] = piece_ends(pieces[-1][None], np.array([end - times[-1]]))[0] * (1.0, 1.0, 0.5)
-    return TimeSeries(np.array([*times, end]), np.array([*pieces, last]))
+    last[:3] = piece_ends(table[-1][None], np.array([end - times[-1]]))[0] * (1.0, 1.0, 0.5)
+    return TimeSeries(np.array([*times, end]), np.array([*table, last]))
 
 
 Spans = list[tuple[float, float]]

@@ -115,8 +115,8 @@ def assemble(eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndar
 
 
 def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
-    """Positions of prescribed accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
-    if not model.prescribed_accelerations:
+    """Positions of prescribed rates and accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
+    if not model.followed:
         return {}
     value, rate, _, _ = bound.constraints(t, q, v)
     at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
@@ -124,7 +124,7 @@ def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v:
         item.input: TimeSeries(
             np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
         )
-        for item in model.prescribed_accelerations
+        for item in model.followed
     }
 
 

@@ -136,14 +136,17 @@ inputs: {shake: =jerk*t}
 MOVED = """
 pliant: 1
 name: moved
-parameters: {push: {value: 0 m/s^2, input: true}, lift: {value: 0.1 m, input: true}, gain: 1}
-bodies: {plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
+parameters:
+  {push: {value: 0 m/s^2, input: true}, lift: {value: 0.1 m, input: true}, pace: {value: 0 m/s, input: true}, gain: 1}
+bodies: {floor: {mass: 4 kg}, plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
 joints:
-  rail: {type: prismatic, child: plate, axis: x}
+  belt: {type: prismatic, child: floor, axis: y}
+  rail: {type: prismatic, parent: floor, child: plate, axis: x}
   post: {type: prismatic, parent: plate, child: table, axis: z, displacement: {motion: =gain*lift}}
   hinge: {type: revolute, parent: table, child: mast, axis: y, angle: {initial: 0.3 rad}}
 constraints:
   drive: {between: [world, plate], components: [x], acceleration: =push}
+  walk: {between: [world, floor], components: [y], rate: "=pace + 0.1 m/s*sin(30*t)"}
 """
 
 COMMANDED = """
@@ -157,6 +160,7 @@ int main(void) {
     const double t = 0.01 * k;
     bad |= robot_set_input(robot, ROBOT_INPUT_push, 3 * cos(20 * t));
     bad |= robot_move_input(robot, ROBOT_INPUT_lift, 0.1 + 0.05 * sin(9 * t), 0.01);
+    bad |= robot_move_input(robot, ROBOT_INPUT_pace, 0.2 * sin(7 * t), 0.01);
     for (int i = 0; i < 10; ++i) bad |= robot_step(robot, 1e-3);
     printf("%.17g", robot_time(robot));
     for (int i = 0; i < ROBOT_POSITIONS; ++i) printf(" %.17g", robot_q(robot)[i]);
@@ -200,7 +204,7 @@ class _Commands:
         """Nothing is remembered."""
 
     def command(self, now: Any) -> dict[str, float]:
-        return {"push": 3 * np.cos(20 * now.t), "lift": 0.1 + 0.05 * np.sin(9 * now.t)}
+        return {"push": 3 * np.cos(20 * now.t), "lift": 0.1 + 0.05 * np.sin(9 * now.t), "pace": 0.2 * np.sin(7 * now.t)}
 
 
 @needs_gcc
@@ -216,10 +220,11 @@ def test_commanded_positions_and_accelerations_move_it_as_a_controller_here(meth
         save_at=0.01 * np.arange(1, 31),
     )
     assert run.status == "completed"
-    np.testing.assert_allclose(found[:, 1:4], run.q, atol=1e-9)
-    np.testing.assert_allclose(found[:, 4:], run.v, atol=1e-7)
-    assert np.ptp(found[:, 2]) > 0.04, "the table is lifted"
-    np.testing.assert_allclose(found[1:, 2], 0.1 + 0.05 * np.sin(9 * (found[1:, 0] - 0.01)), atol=1e-10)
+    np.testing.assert_allclose(found[:, 1:5], run.q, atol=1e-8)
+    np.testing.assert_allclose(found[:, 5:], run.v, atol=1e-7)
+    assert np.ptp(found[:, 1]) > 0.02, "the floor is moved"
+    assert np.ptp(found[:, 3]) > 0.04, "the table is lifted"
+    np.testing.assert_allclose(found[1:, 3], 0.1 + 0.05 * np.sin(9 * (found[1:, 0] - 0.01)), atol=1e-10)
 
 
 @needs_gcc

@@ -157,7 +157,7 @@ outputs:
 
 
 def pushed_crane(by: str):
-    unit = "m/s^2" if by == "acceleration" else "m"
+    unit = {"acceleration": "m/s^2", "rate": "m/s"}.get(by, "m")
     motion = ", displacement: {motion: =2*u}" if by == "motion" else ""
     constraint = (
         f"constraints: {{drive: {{between: [world, trolley], components: [x], {by}: =2*u}}}}" if not motion else ""
@@ -166,17 +166,17 @@ def pushed_crane(by: str):
     return derive(load_text(text))
 
 
-@pytest.mark.parametrize("by", ["acceleration", "motion", "position"])
+@pytest.mark.parametrize("by", ["acceleration", "rate", "motion", "position"])
 def test_what_an_input_prescribes_is_a_state_and_its_acceleration_an_input(by):
     """Against differences of the accelerations with the drive's acceleration given, about a moving state."""
     eqs, free = pushed_crane(by), pushed_crane("acceleration")
     q, v = np.array([0.4, 0.3]), np.array([0.5, -0.8])
-    given = {"u": 0.0 if by == "acceleration" else 0.2}
-    # a position that moves: the input over time has the value and the rate of this state
-    inputs = given if by == "acceleration" else {"u": TimeSeries(np.zeros(1), np.array([[0.2, 0.25]]))}
+    # the input has the position and the rate of this state
+    moving = {"u": TimeSeries(np.zeros(1), np.array([[0.2, 0.25]]))}
+    inputs = {"acceleration": {"u": 0.0}, "rate": {"u": 0.25}}.get(by, moving)
     space = linearize(eqs, at=State(q, v), inputs=inputs)
     assert space.states == ("rail", "rope", "d(rail)/dt", "d(rope)/dt")
-    assert space.inputs == (("u" if by == "acceleration" else "d2(u)/dt2"), "torque")
+    assert space.inputs == ({"acceleration": "u", "rate": "d(u)/dt"}.get(by, "d2(u)/dt2"), "torque")
 
     def acceleration(x, u):
         return free.forward_dynamics(x[:2], x[2:], inputs={"u": u[0], "torque": u[1]})[0]

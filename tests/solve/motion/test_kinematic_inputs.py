@@ -309,6 +309,49 @@ def test_a_mid_step_function_may_go_on_smoothly_or_change_the_rate(moved):
     assert run.energy["supplied"].values[-1] == pytest.approx(0.2**2, abs=1e-9)
 
 
+# -- rates -------------------------------------------------------------------------------------------------------------
+
+PACED = HEAD.replace("UNIT", "m/s") + (
+    "bodies: {m: {mass: 2 kg}}\njoints: {x: {type: prismatic, child: m, axis: x}}\n"
+    "constraints: {drive: {between: [world, m], components: x, rate: =u}}\n"
+)
+
+
+@pytest.fixture(scope="module")
+def paced():
+    return derived(PACED)
+
+
+@pytest.mark.parametrize("given", [lambda t: np.sin(3 * t), "sin(3*t) m/s"], ids=["function", "text"])
+def test_a_prescribed_rate_is_integrated(paced, given):
+    run = pliant.simulate(paced, 1.0, inputs={"u": given}, rtol=1e-9)
+    t = run.time
+    np.testing.assert_allclose(run["x"].values, (1 - np.cos(3 * t)) / 3, atol=1e-9)
+    np.testing.assert_allclose(run["x"].rate, np.sin(3 * t), atol=1e-9)
+    np.testing.assert_allclose(force(run)[1:-1], 6 * np.cos(3 * t[1:-1]), atol=1e-4)
+    assert balance(run) < 1e-6
+
+
+def test_commanded_rates_are_led_to(paced):
+    run = pliant.simulate(paced, 1.0, rtol=1e-8, controllers=Commands(lambda t: np.sin(3 * t)), save_every=0.01)
+    late = run.time > 0.1
+    lag = run.time[late] - 0.01
+    np.testing.assert_allclose(run["x"].rate[late], np.sin(3 * lag), atol=1e-10)
+    np.testing.assert_allclose(run["x"].values[late], (1 - np.cos(3 * lag)) / 3, atol=1e-3)
+    np.testing.assert_allclose(force(run)[late], 6 * np.cos(3 * lag), atol=0.02)
+    assert balance(run) < 1e-5
+
+
+def test_a_rate_that_a_mid_step_function_sets_takes_effect_at_once(paced):
+    def walk(now):
+        now.inputs["u"] = 1.0 if now.t > 0.495 else 0.0
+
+    run = pliant.simulate(paced, 1.0, method=ExplicitRungeKutta(step=0.01), mid_step=walk)
+    assert run["x"].values[-1] == pytest.approx(0.5, abs=1e-9)
+    assert run["x"].rate[-1] == pytest.approx(1.0, abs=1e-12)
+    assert run.energy["supplied"].values[-1] == pytest.approx(1.0, abs=1e-9)
+
+
 JOINTS = {
     "revolute": ("rad", "type: revolute, child: m, axis: z, angle: {motion: =u}"),
     "prismatic": ("m", "type: prismatic, child: m, axis: [1, 1, 0], displacement: {motion: =u}"),

@@ -28,8 +28,8 @@ struct robot_robot {
   double switches[ROBOT_SWITCHES + 1]; /* times at which expressions of inputs jump or bend */
   double stops[2];                     /* where the step being taken ends, and a time after it */
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
-  /* recorded series; at the end two times for each position that a prescribed acceleration leads to, then three for each input
-   * that prescribes a position */
+  /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
+   * each input that prescribes a position or a rate */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
 };
 
@@ -325,18 +325,21 @@ int robot_energy(robot_robot *robot, double t, const double *q, const double *v,
 static int followed_at(int k) { return ROBOT_OWN_TIMES - 3 * ROBOT_MOVED - 2 * (ROBOT_FOLLOWED - k); }
 static int moved_at(int k) { return ROBOT_OWN_TIMES - 3 * (ROBOT_MOVED - k); }
 
-/* Sets followed position k from t to stop: x and its rate at t, and an acceleration that is a0, am and a1 at t, half way and at
- * the stop, and a parabola in between. */
-static void set_followed(robot_robot *robot, int k, double t, double stop, double x, double rate, double a0, double am,
-                         double a1) {
+/* Sets followed position k from t to stop: x and its rate at t, and an acceleration (or the rate itself) that is g0, gm and g1 at
+ * t, half way and at the stop, and a parabola in between. */
+static void set_followed(robot_robot *robot, int k, double t, double stop, double x, double rate, double g0, double gm,
+                         double g1) {
   double *time = robot->series_time + followed_at(k), *c = robot->series_poly + PL_SERIES_TERMS * followed_at(k);
-  const double h = stop - t, jerk = h > 0 ? (4 * am - 3 * a0 - a1) / h : 0;
-  const double snap = h > 0 ? 2 * (a0 - 2 * am + a1) / (h * h) : 0, *e = c;
+  const double h = stop - t, slope = h > 0 ? (4 * gm - 3 * g0 - g1) / h : 0;
+  const double bend = h > 0 ? 2 * (g0 - 2 * gm + g1) / (h * h) : 0, *e = c;
   time[0] = t, time[1] = stop;
-  c[0] = x, c[1] = rate, c[2] = 0.5 * a0, c[3] = jerk / 6, c[4] = snap / 12, c[5] = 0;
+  c[0] = x, c[5] = 0;
+  if (robot_followed_order[k] == 1) c[1] = g0, c[2] = slope / 2, c[3] = bend / 3, c[4] = 0;
+  else c[1] = rate, c[2] = g0 / 2, c[3] = slope / 6, c[4] = bend / 12;
   c += PL_SERIES_TERMS;
-  c[0] = x + h * (rate + h * (e[2] + h * (e[3] + h * e[4])));
-  c[1] = rate + h * (a0 + h * (0.5 * jerk + h * snap / 3)), c[2] = 0.5 * a1, c[3] = c[4] = c[5] = 0;
+  c[0] = x + h * (e[1] + h * (e[2] + h * (e[3] + h * e[4])));
+  c[1] = e[1] + h * (2 * e[2] + h * (3 * e[3] + 4 * h * e[4])), c[2] = e[2] + h * (3 * e[3] + 6 * h * e[4]);
+  c[3] = c[4] = c[5] = 0;
 }
 
 /* A piece of length h from x0 to x1: value, rate and acceleration each. */
@@ -367,7 +370,7 @@ int robot_move_input(robot_robot *robot, int input, double value, double duratio
   return ROBOT_OK;
 }
 
-/* Prescribed accelerations start from the values and rates that their constraints have in the state. */
+/* Prescribed rates and accelerations start from the values and rates that their constraints have in the state. */
 static void begin_following(robot_robot *robot) {
   pl_work *w = robot->work;
   const pl_run *r = robot->run;
@@ -383,7 +386,7 @@ static void begin_following(robot_robot *robot) {
   }
 }
 
-/* Prescribed accelerations up to a stop, read at both ends (at the stop before anything jumps there) and half way. */
+/* Prescribed rates and accelerations up to a stop, read at both ends (at the stop before anything jumps there) and half way. */
 static void follow(robot_robot *robot, double stop) {
   const double t = robot->run->t;
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) {

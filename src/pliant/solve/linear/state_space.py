@@ -33,7 +33,8 @@ class StateSpace:
     equilibrium).
 
     Coordinates that inputs prescribe are states as others are. An input that prescribes an acceleration acts as it is. One that
-    prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`.
+    prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`; one that prescribes a rate
+    through its first: `d(u)/dt`.
     """
 
     A: np.ndarray
@@ -51,8 +52,7 @@ class StateSpace:
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
         for name in inputs or ():
-            if acceleration_of(name) in self.inputs:
-                raise ArgumentError(position_input(name))
+            refuse_smooth(name, self.inputs)
         check_names("input", inputs or (), self.inputs)
         for name in outputs or ():
             if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
@@ -80,17 +80,14 @@ class StateSpace:
         )  # fmt: skip
 
 
-def acceleration_of(name: str) -> str:
-    """The name of an input's second derivative."""
-    return f"d2({name})/dt2"
-
-
-def position_input(name: str) -> str:
-    """Why an input that prescribes a position is no input of the linear system."""
-    return (
-        f"the input '{name}' prescribes a position, so the linear system has its acceleration '{acceleration_of(name)}' in its "
-        f"place; for a feedback prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
-    )
+def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
+    """Say why an input that prescribes a position or a rate is not among the inputs of a linear system."""
+    for what, derivative in (("position", f"d2({name})/dt2"), ("rate", f"d({name})/dt")):
+        if derivative in inputs:
+            raise ArgumentError(
+                f"the input '{name}' prescribes a {what}, so the linear system has its derivative '{derivative}' in its place; "
+                f"for a feedback prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
+            )
 
 
 @known_keywords(LinearizeOptions.renamed)
@@ -138,6 +135,9 @@ def linearize(
     moved = _Moved(eqs, bound, t, q, v, J, H)
     K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q
     Eq, Ev = Eq - moved.S2 @ moved.by_q - moved.S2_rate @ moved.rate_by_q, Ev - moved.S2_rate @ moved.by_q
+    # inputs of rates follow from q and v
+    K, C = K + moved.speed_forces @ moved.speeds_by_q, C + moved.speed_forces @ moved.speeds_by_v
+    Eq, Ev = Eq - moved.S2_speed @ moved.speeds_by_q, Ev - moved.S2_speed @ moved.speeds_by_v
     held = moved.held.T  # combinations of rows that no input moves
     chosen, G = partition(held @ J, None if independent is None else _indices(eqs, independent), eqs.rates)
     f, n = len(chosen), bound.nv
@@ -167,8 +167,9 @@ def linearize(
 class _Moved:
     """How inputs move constraints (m active rows) and push (nv forces), to first order.
 
-    c: the inputs that prescribe positions, and the positions that prescribed accelerations lead to. They follow from q: by_q,
-    and their rates from v and q: by_q, rate_by_q. S1, S2, S2_rate: derivatives of the prescribed rates and accelerations of the
+    c: the inputs that prescribe positions, and the positions that prescribed rates and accelerations lead to. They follow from q:
+    by_q, and their rates from v and q: by_q, rate_by_q. Inputs that prescribe rates follow from q and v: speeds_by_q, speeds_by_v.
+    S2_speed, speed_forces: derivatives by those. S1, S2, S2_rate: derivatives of the prescribed rates and accelerations of the
     rows by c, c, dc/dt. held: combinations of rows that c does not move. forces, rate_forces: of the residual by c and dc/dt.
     names, input_values, input_forces, input_accelerations: the inputs of the linear system, and derivatives of the residual and
     of the prescribed accelerations by them. signals, input_signals: derivatives of all signals by c and by the inputs.
@@ -181,7 +182,10 @@ class _Moved:
         by_input, rate, acceleration, acceleration_rate, direct = eqs.motion_derivatives(t)
         row_signals = np.array(model.system.row_signals(), dtype=int)[bound.active_rows]
         positions = [i for i, name in enumerate(eqs.inputs) if name in model.position_inputs]
-        c = positions + [item.input for item in model.prescribed_accelerations]
+        speeds = [i for i, name in enumerate(eqs.inputs) if name in model.rate_inputs]
+        # what depends on time alone is held to it
+        followed = [item for item in model.followed if np.any(model.signal_sources[item.signal, 1:])]
+        c = positions + [item.input for item in followed]
 
         def rows(table: np.ndarray, columns: list[int]) -> np.ndarray:
             found = np.zeros((len(row_signals), len(columns)))
@@ -192,11 +196,22 @@ class _Moved:
         S = rows(by_input, c)
         self.S1, self.S2, self.S2_rate = rows(rate, c), rows(acceleration, c), rows(acceleration_rate, c)
         self.held = null_space(S.T) if c else np.eye(len(J))
-        if len(J) - self.held.shape[1] < len(c):
+        moving = [item.position for item in followed if item.order == 1]
+        at = [k for k, signal in enumerate(row_signals) if signal in moving]
+        R = rows(rate, speeds)[at]
+        if (
+            len(J) - self.held.shape[1] < len(c)
+            or (R.size and np.linalg.matrix_rank(R) < max(R.shape))
+            or set(positions) & set(speeds)
+        ):
+            names = ", ".join(eqs.inputs[i] for i in dict.fromkeys([*positions, *speeds]))
             raise ArgumentError(
-                f"the inputs {', '.join(eqs.inputs[i] for i in positions)} do not prescribe motions independently of each other in "
-                "this state; use one input for each motion"
+                f"the inputs {names} do not prescribe motions independently of each other in this state; use one input for each "
+                "motion"
             )
+        from_rows = np.zeros((len(speeds), len(J)))
+        from_rows[:, at] = np.linalg.pinv(R)
+        self.speeds_by_q, self.speeds_by_v, self.S2_speed = from_rows @ H, from_rows @ J, rows(acceleration, speeds)
         inverse = np.linalg.pinv(S) if c else np.zeros((0, len(J)))
         self.by_q = inverse @ J
         self.rate_by_q = inverse @ (H - self.S1 @ self.by_q)
@@ -206,13 +221,16 @@ class _Moved:
         self.rate_forces = np.column_stack([_force_by_rate(bound, t, q, v, i) for i in c] or [np.zeros((bound.nv, 0))])
         count = len(eqs.inputs)
         self.input_signals = by_input[:, :count].copy()
-        self.input_signals[:, positions] = 0.0
+        self.speed_forces = by_signal @ by_input[:, speeds]
+        self.input_signals[:, positions + speeds] = 0.0
         self.input_forces = by_signal @ self.input_signals
         self.input_accelerations = rows(acceleration, list(range(count)))
         self.input_accelerations[:, positions] = rows(direct, positions)
-        self.names = tuple(acceleration_of(name) if i in positions else name for i, name in enumerate(eqs.inputs))
-        motions = [bound.input_motion(i, t) for i in range(count)]
-        self.input_values = np.array([x[2] if i in positions else x[0] for i, x in enumerate(motions)])
+        self.input_accelerations[:, speeds] = rows(acceleration_rate, speeds)
+        order = [2 if i in positions else 1 if i in speeds else 0 for i in range(count)]
+        shown = ("{}", "d({})/dt", "d2({})/dt2")
+        self.names = tuple(shown[k].format(name) for k, name in zip(order, eqs.inputs, strict=True))
+        self.input_values = np.array([bound.input_motion(i, t)[k] for i, k in enumerate(order)])
 
 
 def _force_by_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, index: int) -> np.ndarray:

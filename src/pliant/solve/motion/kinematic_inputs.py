@@ -1,6 +1,6 @@
-"""What prescribed motions follow in a run: positions that accelerations lead to, and commanded positions.
+"""What prescribed motions follow in a run: positions that rates and accelerations lead to, and commanded positions.
 
-An input that prescribes a position has to move smoothly: its rate and acceleration are those of the motion. Commands of a
+An input that prescribes a position or a rate has to move smoothly: its derivatives are those of the motion. Commands of a
 controller are sampled, so the input is led from one to the next (`led_to`); any other change that would make a position jump is
 refused. A prescribed acceleration may jump: the position goes on from the value and the rate that it has led to.
 """
@@ -14,9 +14,12 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
-from pliant.model.inputs import HELD, SERIES
-from pliant.model.time_series import TimeSeries, integrated_twice, led_to, sampled
+from pliant.model.inputs import EXPRESSION, SERIES
+from pliant.model.time_series import FIRST_PIECES, TimeSeries, integrated, integrated_twice, led_to, sampled
 from pliant.solve.state import followed_positions
+
+FEW_TIMES = 64
+"""Series of fewer times are taken piece by piece, others by their shape."""
 
 JUMP = 1e-8
 """Change of a constraint's value [m or rad] that counts as a jump."""
@@ -37,18 +40,24 @@ class KinematicInputs:
         """What the user should know about inputs that prescribe positions along series in `bound` from `begin` on [s]."""
         out = []
         for i, name in enumerate(self.model.input_names):
-            if name in self.model.position_inputs and bound.input_kind[i] == SERIES:
-                times = bound.series[bound.input_series[i]].rate_jumps
+            if name in self.model.smooth_inputs and bound.input_kind[i] == SERIES:
+                series, moves = bound.series[bound.input_series[i]], name in self.model.position_inputs
+                times = series.rate_jumps if moves else series.value_jumps
                 count = int(np.sum((times > begin) & (times < self.end)))
                 if count:
+                    what = (
+                        f"the rate of input '{name}', which prescribes a position,"
+                        if moves
+                        else f"the input '{name}', a rate,"
+                    )
                     out.append(
-                        f"the rate of input '{name}', which prescribes a position, jumps at {count} times: the impulses are in the "
-                        "energy supplied, not in the multipliers; a cubic interpolation or a smooth function has none"
+                        f"{what} jumps at {count} times: the impulses are in the energy supplied, not in the multipliers; a cubic "
+                        "interpolation or a smooth function has none"
                     )
         return out
 
     def lead(self, targets: Mapping[str, float], durations: Mapping[str, float], bound: Binding, t: float) -> None:
-        """Lead inputs that prescribe positions from what they are in `bound` at time t to commanded values [s]."""
+        """Lead inputs that prescribe positions or rates from what they are in `bound` at time t to commanded values [s]."""
         for name, target in targets.items():
             index = self.model.input_names.index(name)
             self.series[index] = led_to(target, bound.input_motion(index, t), t, durations[name])
@@ -67,32 +76,48 @@ class KinematicInputs:
         return values.with_series(self.series)
 
     def _followed(self, values: Binding, before: Binding, t: float) -> dict[int, TimeSeries]:
-        """Positions that prescribed accelerations lead to from time t on; those whose acceleration stays as it is go on."""
+        """Positions that prescribed rates and accelerations lead to from time t on; where those stay as they are, it goes on."""
         out = {}
-        for item in self.model.prescribed_accelerations:
-            depends = self.model.signal_sources[item.signal]
-            inputs = np.flatnonzero(depends[1:])
+        for item in self.model.followed:
+            inputs = np.flatnonzero(self.model.signal_sources[item.signal, 1:])
             series = before.series[before.input_series[item.input]]
             if len(series.time) > 1 and _same_inputs(values, before, inputs):
                 out[item.input] = series
                 continue
             value, rate, _ = series.at(t)
-            varies = bool(depends[0]) or bool(np.any(values.input_kind[inputs] != HELD))
-            out[item.input] = integrated_twice(self._acceleration(values, item.signal, t, varies), value, rate)
+            given = self._over_time(values, item.signal, inputs, t)
+            out[item.input] = integrated(given, value) if item.order == 1 else integrated_twice(given, value, rate)
         return out
 
-    def _acceleration(self, values: Binding, signal: int, t: float, varies: bool) -> TimeSeries:
-        def acceleration(time: float) -> float:
+    def _over_time(self, values: Binding, signal: int, inputs: np.ndarray, t: float) -> TimeSeries:
+        """A signal that depends on these inputs, from time t to the run's end."""
+
+        def value(time: float) -> float:
             return float(values.signals(time)[1][signal])
 
         end = max(self.end, float(np.nextafter(t, np.inf)))
-        if not varies:
-            return TimeSeries(np.array([t, end]), np.full((2, 1), acceleration(t)))
-        jumps = [
-            *np.asarray(self.model.switches(values.parameters)).ravel(),
-            *(x for s in values.series for x in s.breaks),
-        ]
-        return sampled(acceleration, t, end, jumps=jumps, name="a prescribed acceleration")
+        kinds = values.input_kind[inputs]
+        series = [values.series[values.input_series[i]] for i in inputs[kinds == SERIES]]
+        if self.model.signal_sources[signal, 0] or np.any(kinds == EXPRESSION):
+            jumps = [
+                *np.asarray(self.model.switches(values.parameters)).ravel(),
+                *(x for s in series for x in s.breaks),
+            ]
+            return sampled(value, t, end, jumps=jumps, name="a prescribed rate or acceleration")
+        # held from the last time of all series on
+        times = np.unique(np.concatenate([[t, end], *(s.time for s in series)]))
+        moving = (
+            times[(times > t) & (times < end)] if len(times) < FEW_TIMES else np.concatenate([s.breaks for s in series])
+        )
+        last = min(end, max([t, *(float(s.time[-1]) for s in series)]))
+        held = TimeSeries(np.array([max(last, t), end]), np.full((2, 1), value(end)))
+        if last <= t:
+            return held
+        pieces = 1 if len(times) < FEW_TIMES else FIRST_PIECES
+        led = sampled(value, t, last, jumps=moving.tolist(), name="a prescribed rate or acceleration", pieces=pieces)
+        if last >= end:
+            return led
+        return TimeSeries(np.concatenate([led.time[:-1], held.time]), np.vstack([led.poly[:-1], held.poly]))
 
 
 def _same_inputs(values: Binding, before: Binding, inputs: np.ndarray) -> bool:

@@ -38,7 +38,7 @@ class Controller(Protocol):
     def command(self, now: Now) -> Mapping[str, float]:
         """Inputs by name, held until the next command takes effect (SI units).
 
-        An input that prescribes a position is led to its command within a sample time instead of jumping there.
+        An input that prescribes a position or a rate is led to its command within a sample time instead of jumping there.
         """
 
 

@@ -91,13 +91,13 @@ def simulate(
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
     inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
-        the time [s], or `(times, values)`, with "linear" (the default; "cubic" for inputs that prescribe positions),
+        the time [s], or `(times, values)`, with "linear" (the default; "cubic" for inputs that prescribe positions or rates),
         "previous" or "cubic" after them. SI units where no unit is written.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
-        A commanded position is led to in a sample time.
+        A commanded position or rate is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     """
@@ -262,7 +262,7 @@ class Job:
 
         periods: of inputs that a controller commands, the time until its next command [s]. Returns whether anything changed.
         """
-        periods, positions = periods or {}, self.eqs.model.position_inputs
+        periods, positions = periods or {}, self.eqs.model.smooth_inputs
         changed = {name for name, value in inputs.items() if self._is_new(name, value)}
         targets = {name: float(inputs[name]) for name in periods if name in positions}
         if not changed and not targets and parameters == self.parameters:
