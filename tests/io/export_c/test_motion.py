@@ -138,15 +138,15 @@ pliant: 1
 name: moved
 parameters:
   {push: {value: 0 m/s^2, input: true}, lift: {value: 0.1 m, input: true}, pace: {value: 0 m/s, input: true}, gain: 1}
-bodies: {floor: {mass: 4 kg}, plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
+bodies: {ground: {mass: 4 kg}, plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
 joints:
-  belt: {type: prismatic, child: floor, axis: y}
-  rail: {type: prismatic, parent: floor, child: plate, axis: x}
+  belt: {type: prismatic, child: ground, axis: y}
+  rail: {type: prismatic, parent: ground, child: plate, axis: x}
   post: {type: prismatic, parent: plate, child: table, axis: z, displacement: {motion: =gain*lift}}
   hinge: {type: revolute, parent: table, child: mast, axis: y, angle: {initial: 0.3 rad}}
 constraints:
   drive: {between: [world, plate], components: [x], acceleration: =push}
-  walk: {between: [world, floor], components: [y], rate: "=pace + 0.1 m/s*sin(30*t)"}
+  walk: {between: [world, ground], components: [y], rate: "=pace + 0.1 m/s*sin(30*t)"}
 """
 
 COMMANDED = """
@@ -222,7 +222,7 @@ def test_commanded_positions_and_accelerations_move_it_as_a_controller_here(meth
     assert run.status == "completed"
     np.testing.assert_allclose(found[:, 1:5], run.q, atol=1e-8)
     np.testing.assert_allclose(found[:, 5:], run.v, atol=1e-7)
-    assert np.ptp(found[:, 1]) > 0.02, "the floor is moved"
+    assert np.ptp(found[:, 1]) > 0.02, "the ground is moved"
     assert np.ptp(found[:, 3]) > 0.04, "the table is lifted"
     np.testing.assert_allclose(found[1:, 3], 0.1 + 0.05 * np.sin(9 * (found[1:, 0] - 0.01)), atol=1e-10)
 
