@@ -105,16 +105,15 @@ class KinematicInputs:
             ]
             return sampled(value, t, end, jumps=jumps, name="a prescribed rate or acceleration")
         # held from the last time of all series on
-        times = np.unique(np.concatenate([[t, end], *(s.time for s in series)]))
-        moving = (
-            times[(times > t) & (times < end)] if len(times) < FEW_TIMES else np.concatenate([s.breaks for s in series])
-        )
-        last = min(end, max([t, *(float(s.time[-1]) for s in series)]))
+        last = min(end, max((float(s.time[-1]) for s in series), default=t))
         held = TimeSeries(np.array([max(last, t), end]), np.full((2, 1), value(end)))
         if last <= t:
             return held
-        pieces = 1 if len(times) < FEW_TIMES else FIRST_PIECES
-        led = sampled(value, t, last, jumps=moving.tolist(), name="a prescribed rate or acceleration", pieces=pieces)
+        times = np.unique(np.concatenate([s.time for s in series]))
+        few = len(times) < FEW_TIMES
+        ends = times if few else np.concatenate([s.breaks for s in series])
+        pieces = 1 if few else FIRST_PIECES
+        led = sampled(value, t, last, jumps=ends.tolist(), name="a prescribed rate or acceleration", pieces=pieces)
         if last >= end:
             return led
         return TimeSeries(np.concatenate([led.time[:-1], held.time]), np.vstack([led.poly[:-1], held.poly]))
