@@ -124,3 +124,44 @@ def test_unknown_inputs_are_refused():
     eqs = pliant.derive(pliant.load_text(ARM))
     with pytest.raises(KeyError, match="elbow_torque"):
         pliant.required_inputs(eqs, [0, 0], [0, 0], [0, 0], use=["elbow_torqe"])
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "stiff_flop"])
+def test_nothing_is_missing_where_nothing_is_wanted(name):
+    """At rest the forces balance up to round-off, which is not a share of what was asked for."""
+    eqs = pliant.derive(name)
+    rest = pliant.equilibrium(eqs)
+    found = pliant.required_inputs(eqs, rest, a=np.zeros(len(eqs.rates)))
+    assert np.max(np.abs(found.residual)) < 1e-9
+    assert found.missing == 0
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6])
+def test_small_demands_that_cannot_be_met_are_still_missing(size):
+    """The pole of a cart that hangs at rest: only the cart is pushed, so a torque on the pole alone is out of reach."""
+    eqs = pliant.derive("cart_pole")
+    rest = pliant.equilibrium(eqs)
+    found = pliant.required_inputs(eqs, rest, a=np.array([0.0, size]))
+    assert found.missing > 0.1
+
+
+def test_inputs_that_prescribe_motions_are_left_out():
+    text = """
+pliant: 1
+parameters: {torque: {value: 0 N*m, input: true}, u: {value: 0 m/s^2, input: true}, w: {value: 0 m, input: true}}
+bodies: {cart: {mass: 1 kg}, lift: {mass: 1 kg}, pole: {mass: 1 kg, center_of_mass: [0, 0, 1]}}
+joints:
+  rail: {type: prismatic, child: cart, axis: x}
+  post: {type: prismatic, parent: cart, child: lift, axis: z, displacement: {motion: =w}}
+  hinge: {type: revolute, parent: lift, child: pole, axis: y, angle: {input: =torque}}
+constraints: {drive: {between: [world, cart], components: [x], acceleration: =u}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    found = pliant.required_inputs(eqs, np.array([0, 0, 0.4]), np.zeros(3), np.array([0.5, 0.0, 1.0]))
+    assert found.inputs.keys() == {"torque"}
+    assert found.missing == 0
+    expected = 1.0 + 0.5 * np.cos(0.4) - 9.81 * np.sin(0.4)
+    assert found.inputs["torque"] == pytest.approx(expected, rel=1e-9)
+    for name in ("u", "w"):
+        with pytest.raises(ValueError, match=f"'{name}' prescribes a motion"):
+            pliant.required_inputs(eqs, np.zeros(3), np.zeros(3), np.zeros(3), use=[name])

@@ -20,8 +20,9 @@ from pliant.geometry import so3
 from pliant.joint.coordinate_force import ORIENTATION_FORCE, coordinate_force
 from pliant.link.axial import axial_force
 from pliant.link.beam import beam_force
-from pliant.model.inputs import InputPlan, TimeSeries
+from pliant.model.inputs import InputPlan
 from pliant.model.system import System, SystemBuilder
+from pliant.model.time_series import TimeSeries
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION
 from pliant.tendon.elastic import elastic_line
 from pliant.tendon.tension import GIVEN_TENSION

@@ -249,11 +249,9 @@ def _series(series: Any, t: float) -> tuple[float, float, float]:
     outside = t < time_[0] or t > time_[-1]
     clipped = min(max(t, time_[0]), time_[-1])
     i = int(np.searchsorted(time_, clipped, side="right")) - 1
-    x, c = clipped - time_[i], poly[i]
-    value = c[0] + x * (c[1] + x * (c[2] + x * c[3]))
-    if outside:
-        return value, 0.0, 0.0
-    return value, c[1] + x * (2 * c[2] + 3 * x * c[3]), 2 * c[2] + 6 * x * c[3]
+    piece = np.polynomial.Polynomial(poly[i])
+    value, rate, acceleration = (float(piece.deriv(k)(clipped - time_[i])) for k in range(3))
+    return (value, 0.0, 0.0) if outside else (value, rate, acceleration)
 
 
 def _flat(x: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from oracle import Oracle
 
 from pliant.equations.workspace import EvaluationError
-from pliant.model.inputs import TimeSeries
+from pliant.model.time_series import TimeSeries
 from pliant.motion import SCREW
 
 ALL = ["revolute", "prismatic", "translation", "rotation", "rotation_vector", "free"]

@@ -36,7 +36,7 @@ from pliant.control import (
     reduce,
 )
 from pliant.model import model as models
-from pliant.model.inputs import TimeSeries, interpolated
+from pliant.model.time_series import TimeSeries, interpolated
 from pliant.solve.linear.modal import Modes
 from pliant.solve.linear.state_space import StateSpace
 from pliant.solve.motion.plant import model_controllers

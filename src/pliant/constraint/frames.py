@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from pliant.formula.base import AttachedVector, FrameConstraint
 from pliant.geometry import se3, so3
 from pliant.language.base import KeyPath, OneOrList, Part, fault
-from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, Dimension
+from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Attachment
 from pliant.language.scalar import AnySignal, Count, Scalar
@@ -26,6 +26,9 @@ ROWS = ("x", "y", "z", "rx", "ry", "rz")
 
 GROUPS = {"position": ROWS[:3], "orientation": ROWS[3:], "all": ROWS}
 
+PRESCRIBED = {"position": (LENGTH, NUMBER), "rate": (SPEED, RATE), "acceleration": (ACCELERATION, ANGULAR_ACCELERATION)}
+"""What a constraint may prescribe, in the order of derivatives: dimensions of displacements and of rotations."""
+
 Component: TypeAlias = Literal["x", "y", "z", "rx", "ry", "rz", "position", "orientation", "all"]
 
 
@@ -36,7 +39,7 @@ Signals: TypeAlias = Annotated[tuple[AnySignal, ...], OneOrList()]
 class Frames(Part):
     """Two frames kept together: chosen components of the second frame's pose in the first are held.
 
-    Closes a kinematic loop, guides a body along a path, or (with `acceleration`) prescribes a motion.
+    Closes a kinematic loop, guides a body along a path, or (with `position`, `rate` or `acceleration`) prescribes a motion.
     """
 
     between: tuple[Attachment, Attachment]
@@ -49,9 +52,11 @@ class Frames(Part):
     holds: Literal["coincide", "as at start"] = "coincide"
     """What zero means: the frames coincide, or they stand to each other as in the initial pose."""
     position: Signals | None = None
-    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero."""
+    """Prescribed value of the components in time, one for all or a list [m or rad]; otherwise zero. It must not jump."""
+    rate: Signals | None = None
+    """Prescribed rate instead of the value, one for all or a list [m/s or rad/s]; the components start where the robot does."""
     acceleration: Signals | None = None
-    """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]."""
+    """Prescribed acceleration instead of the value, one for all or a list [m/s^2 or rad/s^2]. It may jump, as commands do."""
     count: Count | None = None
     """Number of instances, where the constraint is repeated; its references may use `i` and `count`."""
     description: str = ""
@@ -75,17 +80,16 @@ constraints:
         return tuple(row for component in self.components for row in GROUPS.get(component, (component,)))
 
     def prescribed(self, signals: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
-        """`position` or `acceleration` with one entry per row."""
+        """`position`, `rate` or `acceleration` with one entry per row."""
         return signals * len(self.rows) if len(signals) == 1 else signals
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """Displacements are lengths, rotations angles."""
-        if path[0] not in ("position", "acceleration"):
+        if path[0] not in PRESCRIBED:
             return None
         row = self.rows[min(int(path[1]), len(self.rows) - 1)]
-        if path[0] == "position":
-            return NUMBER if row.startswith("r") else LENGTH
-        return ANGULAR_ACCELERATION if row.startswith("r") else ACCELERATION
+        length, angle = PRESCRIBED[str(path[0])]
+        return angle if row.startswith("r") else length
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -93,12 +97,13 @@ constraints:
         if repeated:
             message = f"the component {repeated[0]} is listed twice"
             raise fault("repeated_component", message, hint="list each component once", key="components")
-        if self.position is not None and self.acceleration is not None:
-            message = "a constraint prescribes a position or an acceleration, not both"
-            raise fault("both_prescribed", message, hint="remove one of the two", key="acceleration")
-        for key in ("position", "acceleration"):
+        given = [key for key in PRESCRIBED if getattr(self, key) is not None]
+        if len(given) > 1:
+            message = "a constraint prescribes a position, a rate or an acceleration, not several of them"
+            raise fault("both_prescribed", message, hint="keep one of them", key=given[-1])
+        for key in given:
             signals = getattr(self, key)
-            if signals is not None and len(signals) not in (1, len(self.rows)):
+            if len(signals) not in (1, len(self.rows)):
                 message = f"{key} has {len(signals)} entries for {len(self.rows)} components"
                 raise fault("wrong_length", message, hint="give one value, or one per component", key=key)
         return self
@@ -108,8 +113,9 @@ constraints:
         (node_a, end_a), (node_b, end_b) = (build.attachment(end) for end in self.between)
         node_c, axes = (node_a, end_a) if self.expressed_in is None else build.frame(self.expressed_in)
         offset: Any = [0, 0, 0]
-        if self.holds == "as at start" or self.acceleration is not None:
-            # a prescribed acceleration moves on from wherever the frames stand at the start
+        order = next((i for i, key in enumerate(PRESCRIBED) if getattr(self, key) is not None), 0)
+        if self.holds == "as at start" or order:
+            # a prescribed rate or acceleration moves on from wherever the frames stand at the start
             start_a = se3.compose(build.initial_pose(node_a), end_a)
             start_b = se3.compose(build.initial_pose(node_b), end_b)
             start_axes = build.initial_pose(node_c)[0] @ axes[0]
@@ -121,11 +127,10 @@ constraints:
             axes=build.entries(axes[0]),
             offset=offset,
         )
-        prescribed = self.position is not None or self.acceleration is not None
-        kind = frame_constraint(self.rows, prescribed=prescribed)
-        signals = self.prescribed(self.position) if self.position is not None else ()
-        accelerations = self.prescribed(self.acceleration) if self.acceleration is not None else ()
-        build.constraint(kind, [node_a, node_b, node_c], constants, signals, accelerations, name)
+        given = getattr(self, tuple(PRESCRIBED)[order])
+        kind = frame_constraint(self.rows, prescribed=given is not None)
+        signals = self.prescribed(given) if given is not None else ()
+        build.constraint(kind, [node_a, node_b, node_c], constants, signals, order, name)
 
 
 CONSTANTS = Fields("first:pose", "second:pose", "axes:matrix", "offset:3")

@@ -15,7 +15,7 @@ from pliant.control.reduction import Reduction
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.linear.state_space import StateSpace
+from pliant.solve.linear.state_space import StateSpace, refuse_smooth
 from pliant.solve.motion.events import Now
 
 NOTHING = 1e-12
@@ -132,6 +132,8 @@ class StateFeedback:
             if self.period is None:
                 raise ValueError("a continuous design needs a `period`: the sample time of the controller [s]")
             self.sample_time, self.delay, self._past, self._linear = self.period, 0.0, 0, linear
+        for name in self.equations.inputs:
+            refuse_smooth(name, self._linear.inputs)
         if self.observer is not None and not isinstance(self.observer.linear, DiscreteStateSpace):
             raise ValueError("the observer of a sampled controller must be designed for the system of `discretize`")
         if self.noise and self.observer is None:

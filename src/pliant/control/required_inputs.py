@@ -13,7 +13,7 @@ from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import read_state
-from pliant.language.arguments import vector
+from pliant.language.arguments import ArgumentError, vector
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.independent_coordinates import null_space
 
@@ -22,6 +22,9 @@ MAX_ITERATIONS = 40
 PATIENCE, SHORTEST = 6, 0.1
 # Inputs are settled when a step changes their effect by less than this share of the forces in play.
 SETTLED = 1e-11
+# A residual is what round-off leaves of forces that balance each other where it is below this share of the forces in play, or
+# below what a change of the pose by the second number makes [m or rad].
+BALANCED, SAME_POSE = 1e-9, 1e-12
 # Weight of the wish for small inputs against that for the right forces: it decides only where the latter leaves a choice.
 PREFERENCE = 1e-12
 
@@ -35,7 +38,7 @@ class Actuation:
         multipliers: constraint forces that go with them.
         residual: generalized forces [N or N m per coordinate] that the motion lacks and the inputs cannot produce.
         missing: size of the residual over that of the forces that the inputs were asked for, both as accelerations in the mass
-            metric (Gauss's measure); 0 for a motion that the inputs can make.
+            metric (Gauss's measure); 0 for a motion that the inputs can make, up to round-off of the forces in play.
         at_limits: inputs that stand on a bound.
         rank: independent directions that the inputs push in.
         binding: inputs that a bound keeps from coming nearer to the motion.
@@ -108,6 +111,16 @@ class _Demand:
         inputs = self._values(u)
         found = self.eqs.inverse_dynamics(self.q, self.v, self.a, t=self.t, inputs=inputs, parameters=self.parameters)
         return self.extra + found
+
+    def round_off(self, u: np.ndarray, weighed: Weighing) -> float:
+        """Size of weighed forces, with inputs u, that cannot be told from zero in this state."""
+        eqs = self.eqs.at(inputs=self._values(u), parameters=self.parameters)
+        inertial = eqs.mass_matrix(self.q) @ self.a
+        found = eqs.forces(self.q, self.v, t=self.t).values()
+        in_play = sum(float(np.linalg.norm(weighed(x))) for x in (inertial, self.extra, *found))
+        rows = np.zeros(eqs.model.system.rows)
+        stiffness = eqs.linearization(self.q, self.v, a=self.a, multipliers=rows, t=self.t).stiffness.toarray()
+        return BALANCED * in_play + SAME_POSE * float(np.linalg.norm(weighed(stiffness)))
 
     def by_input(self, u: np.ndarray) -> np.ndarray:
         """Generalized forces per input (nv x m) at inputs u."""
@@ -183,17 +196,25 @@ def required_inputs(
     """The inputs that give the accelerations a in the state (q, v), or in a State in place of both: least squares in the mass
     metric, the smallest where many do.
 
-    use: the inputs to solve for, all by default; the others keep their values. limits: bounds of inputs; without them the
-    `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below zero. forces: generalized
-    forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass (`Weighing`).
+    use: the inputs to solve for, by default all but those that prescribe motions; the others keep their values. limits: bounds of
+    inputs; without them the `minimum` and `maximum` of the model's parameters count, and the tension of a tendon is not below
+    zero. forces: generalized forces (nv) that the inputs are to give on top. metric: another weighing of forces than by mass
+    (`Weighing`).
     preferred: values that the inputs are to be near to where many do, in place of the smallest. Inputs that do not act linearly are
     found by iteration. Constraint forces come out with them.
     """
-    names = tuple(use) if use is not None else eqs.inputs
+    kinematic = eqs.model.motion_inputs
+    names = tuple(use) if use is not None else tuple(name for name in eqs.inputs if name not in kinematic)
     check_names("input", names, eqs.inputs)
+    for name in names:
+        if name in kinematic:
+            raise ArgumentError(
+                f"the input '{name}' prescribes a motion, whatever force that takes",
+                "leave it out of `use`; the forces that go with it are the multipliers",
+            )
     if not names:
         raise ValueError(
-            "the model has no inputs; declare a parameter with `input: true` and use it as a force or pressure"
+            "the model has no inputs that push; declare a parameter with `input: true` and use it as a force or pressure"
         )
     lower, upper = (limits or declared_limits(eqs, names)).bounds(names)
     state, a = read_state(eqs.model, q, v, t), vector("a", a, len(eqs.rates))
@@ -208,13 +229,15 @@ def required_inputs(
     lacking = demand.lacking(u)
     multipliers = np.linalg.lstsq(J.T, lacking, rcond=None)[0] if len(J) else np.zeros(0)
     left = lacking - (J.T @ multipliers if len(J) else 0.0)
-    asked = float(np.linalg.norm(settled.wanted))
+    asked, short = float(np.linalg.norm(settled.wanted)), float(np.linalg.norm(weighed(lacking)))
+    # only where much is missing of what was asked for can both be round-off
+    in_balance = short <= BALANCED * asked or short <= demand.round_off(u, weighed)
     room = 1e-9 * (1 + np.abs(u))
     return Actuation(
         inputs=dict(zip(names, u.tolist(), strict=True)),
         multipliers=multipliers,
         residual=left,
-        missing=float(np.linalg.norm(weighed(lacking))) / asked if asked else 0.0,
+        missing=0.0 if in_balance else short / asked,
         at_limits=tuple(
             n for n, x, lo, hi, e in zip(names, u, lower, upper, room, strict=True) if x <= lo + e or x >= hi - e
         ),

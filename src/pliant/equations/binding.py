@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from pliant.equations.layout import BindingStruct
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError, check
-from pliant.model.inputs import SERIES, TimeSeries
+from pliant.model.inputs import HELD, SERIES
 from pliant.model.system import System
+from pliant.model.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Where the acceleration of gravity stands in the constants."""
@@ -316,6 +317,17 @@ class Binding:
         w = self.program.workspace(self)
         w.library.pl_signals(w.address, t)
         return w.signal_rates.copy(), w.signal_accelerations.copy()
+
+    def input_motion(self, index: int, t: float) -> tuple[float, float, float]:
+        """An input, by index, with its rate and acceleration at time t [s]."""
+        if self.input_kind[index] == SERIES:
+            return self.series[self.input_series[index]].at(t)
+        if self.input_kind[index] == HELD:
+            return float(self.held[index]), 0.0, 0.0
+        function = self.program.plan.inputs
+        assert function is not None, "there is an input that is an expression"
+        value, rate, acceleration = (float(x[index]) for x in function(t, self.parameters))
+        return value, rate, acceleration
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state (in the mass metric) on the constraints."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 import casadi as ca
@@ -12,12 +12,14 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.casadi_functions import casadi_function
+from pliant.equations.input_values import input_value
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError, number
+from pliant.language.arguments import ArgumentError
 from pliant.language.words import suggestion
-from pliant.model.inputs import HELD, TimeSeries
-from pliant.model.model import SI_HINT, Model
+from pliant.model.inputs import HELD
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries
 
 KEPT = 16
 """Results that are kept for callers who give the same values again."""
@@ -103,13 +105,10 @@ class Core:
         values.flags.writeable = False
         return vector, values
 
-    def checked_inputs(self, given: dict[str, Any]) -> dict[str, float | TimeSeries]:
-        """Inputs by name, refused where there is no such input or its value is no number."""
+    def checked_inputs(self, given: dict[str, Any], parameters: Mapping[str, float]) -> dict[str, float | TimeSeries]:
+        """Inputs by name, refused where there is no such input or its value is of no use."""
         check_names("input", given, self.model.input_names)
-        return {
-            name: value if isinstance(value, TimeSeries) else number(f"the input '{name}'", value, hint=SI_HINT)
-            for name, value in given.items()
-        }
+        return {name: input_value(self.model, name, value, parameters) for name, value in given.items()}
 
     def check_structure(self, parameters: dict[str, float]) -> None:
         """Refuse parameters that decide how many parts the robot has."""
@@ -146,3 +145,18 @@ class Core:
         symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
         value = function(*symbols)[0]
         return ca.Function("signal_jacobian", symbols, [ca.densify(ca.jacobian(value, symbols[1]))])
+
+    @property
+    def motion_jacobians(self) -> ca.Function:
+        """`(t, u, du, d2u, parameters)` to derivatives: of the signals, of their rates and of their accelerations by the inputs u,
+        then of their accelerations by du and by d2u, each signals x inputs."""
+        return self.model.once("motion_jacobians", self._motion_jacobians)
+
+    def _motion_jacobians(self) -> ca.Function:
+        function = self.model.plan.signals
+        assert function is not None, "asked for only where there are signals"
+        symbols = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(5)]
+        value, rate, acceleration = function(*symbols)
+        pairs = ((value, 1), (rate, 1), (acceleration, 1), (acceleration, 2), (acceleration, 3))
+        found = [ca.densify(ca.jacobian(x, symbols[i])) for x, i in pairs]
+        return ca.Function("motion_jacobians", symbols, found)

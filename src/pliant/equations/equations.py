@@ -16,19 +16,20 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
+from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
 from pliant.equations.state import State, initial_state, read_state, state_of, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
-from pliant.model.inputs import TimeSeries
 from pliant.model.limits import check_values, declared_bounds
 from pliant.model.model import SI_HINT, Model
+from pliant.model.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
 
 Values = Mapping[str, float]
-InputValues = Mapping[str, float | TimeSeries]
+InputValues = Mapping[str, InputValue]
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,10 @@ class Equations:
     ) -> Equations:
         """The same equations with these inputs and parameters by name (SI units); nothing is derived or compiled again.
 
-        What is not named stays as it is here. An input is a number that is held, or a `TimeSeries`. Parameters are refused where
-        the text of the model would be refused for them: beyond their `minimum` and `maximum`, or where a part cannot be made
-        with them. `within_limits=False` leaves that out, for paths that lead through such values.
+        What is not named stays as it is here. An input is a number that is held, a text with a unit ("2 N"), or `(times, values)`
+        with an interpolation after them if need be; `simulate` also takes functions of time. Parameters are refused where the
+        text of the model would be refused for them: beyond their `minimum` and `maximum`, or where a part cannot be made with
+        them. `within_limits=False` leaves that out, for paths that lead through such values.
         """
         if inputs is None and parameters is None:
             return self
@@ -138,10 +140,10 @@ class Equations:
             self.model.environment_with(parameters)
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
-        other._inputs = self._inputs | self._core.checked_inputs(inputs)
         other._parameters = self._parameters | {
             name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
         }
+        other._inputs = self._inputs | self._core.checked_inputs(inputs, other._parameters)
         return other
 
     def _check(self, parameters: dict[str, Any]) -> None:
@@ -219,7 +221,7 @@ class Equations:
 
     def input_vector(self, inputs: Values | None = None) -> np.ndarray:
         """Held values of all inputs, with changes by name."""
-        given = {**self._inputs, **self._core.checked_inputs(mapping("inputs", inputs))}
+        given = {**self._inputs, **self._core.checked_inputs(mapping("inputs", inputs), self._parameters)}
         defaults = self.model.environment.values
         held = (given.get(name, defaults[name]) for name in self.inputs)
         return np.array([np.nan if isinstance(value, TimeSeries) else float(value) for value in held])
@@ -382,6 +384,16 @@ class Equations:
         zero = np.zeros(len(u))
         found = self._core.signal_jacobian(t, u, zero, zero, self.binding.parameters)
         return np.asarray(found).reshape(count, -1)[:, :inputs]
+
+    def motion_derivatives(self, t: float) -> tuple[np.ndarray, ...]:
+        """Derivatives at time t [s], signals x inputs of the plan each: of the signals, their rates and their accelerations by the
+        inputs, then of their accelerations by the rates and by the accelerations of the inputs."""
+        count, inputs = self.model.system.signal_count, len(self.model.plan.kinds)
+        if self.model.plan.signals is None:
+            return tuple(np.zeros((count, inputs)) for _ in range(5))
+        u = np.array([self.binding.input_motion(i, t) for i in range(inputs)]).reshape(inputs, 3).T
+        found = self._core.motion_jacobians(t, *u, self.binding.parameters)
+        return tuple(np.asarray(x).reshape(count, inputs, order="F") for x in found)
 
     # -- symbolic ------------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ KERNELS = (
 
 BINDING_NUMBERS = "constants parameters held series_time series_poly".split()
 """Arrays of numbers in `pl_binding`: constants of all elements ([0..2] gravity), parameters, values of held inputs, and times
-and coefficients (four per time, constant term first) of all series."""
+and coefficients (six per time, constant term first) of all series."""
 
 BINDING_INTEGERS = (
     "input_kind input_series series_begin row_active coordinate_force_active frame_force_active route_active"

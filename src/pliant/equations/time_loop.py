@@ -73,6 +73,12 @@ class TimeLoop:
         for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work"):
             setattr(head, name, getattr(self, name).ctypes.data)
 
+    def add_stops(self, times: np.ndarray) -> None:
+        """Make steps also end on these times, which are ahead [s]."""
+        if len(times):
+            self._stops = np.unique(np.concatenate([self._stops[self._head.next_stop :], times]))
+            self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
+
     def pause_at(self, t: float) -> None:
         """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
         self._head.pause = t

@@ -15,7 +15,7 @@ from pliant.language.dimension import TIME, Dimension
 from pliant.language.source import FileProblem
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.words import suggestion
-from pliant.model.inputs import interpolated
+from pliant.model.time_series import interpolated
 
 MAX_BYTES = 200_000_000
 # A step between samples longer than this many usual ones counts as a gap.

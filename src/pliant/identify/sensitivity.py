@@ -15,6 +15,7 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
 from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.kinematic_inputs import KinematicInputs
 from pliant.solve.motion.method_choice import Choice
 from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.saving import save_times
@@ -40,7 +41,7 @@ class OutputSensitivity:
 
 def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
-    if eqs.model.system.rows or eqs.model.prescribed_accelerations:
+    if eqs.model.system.rows or eqs.model.followed:
         return "the model has constraints"
     spec = symbolic_outputs(eqs.model).get(output)
     if spec is None or not spec.is_of_positions_and_velocities:
@@ -75,8 +76,9 @@ def output_sensitivity(
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 
+    motions = KinematicInputs(eqs, eqs.binding, begin, q, v, end)
     choice = Choice(method, "with derivatives by parameters")
-    job = Job(eqs, eqs.binding, {}, choice, begin, end, save_times(begin, end, None, times), False, None, None, [])
+    job = Job(eqs, eqs.binding, motions, choice, begin, end, save_times(begin, end, None, times), False, None, None, [])
     job.prepare = prepare
     result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
     values = result[output].values.reshape(len(result.time), -1)

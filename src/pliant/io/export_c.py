@@ -28,8 +28,9 @@ from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
 from pliant.io.controller_c import controller_files
 from pliant.language.files import write_whole
-from pliant.model.inputs import SERIES, InputPlan, TimeSeries
+from pliant.model.inputs import SERIES, InputPlan
 from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
 
@@ -83,7 +84,7 @@ def c_files(
     beside = dict(beside or {})
     _check(model, method, step)
     name = c_text.robot_identifier(model.spec.title)
-    plan = _with_followed_positions(model)
+    plan = _with_own_series(model)
     tables = build_tables(model.system, plan)
     runtime = {f"{RUNTIME}/{file}": text for file, text in runtime_files(header()).items() if file not in UNUSED}
     layout = f"{RUNTIME}/pl_layout.h"
@@ -102,8 +103,9 @@ def c_files(
         "constants": str(tables.counts["n_theta"]),
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
-        "followed": str(len(model.prescribed_accelerations)),
-        "own_times": str(sum(len(x.time) for x in plan.table) if model.prescribed_accelerations else 0),
+        "followed": str(len(model.followed)),
+        "moved": str(len(_moved(model))),
+        "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
         "method_number": str(METHODS[method].code),
         "step": f"{step:g}",
@@ -136,15 +138,27 @@ def _check(model: Model, method: str, step: float) -> None:
         raise ExportError("the robot has no coordinates: there is no motion to export", "give it a joint that moves")
 
 
-def _with_followed_positions(model: Model) -> InputPlan:
-    """The plan of inputs with room for the positions that prescribed accelerations lead to: series of two times."""
+def _with_own_series(model: Model) -> InputPlan:
+    """The plan of inputs with room for series of the robot's own: of two times for each position that a prescribed rate or
+    acceleration leads to, of three for each input that prescribes a position or a rate."""
     plan = model.plan
     kinds, which, table = list(plan.kinds), list(plan.series), list(plan.table)
-    for k, item in enumerate(model.prescribed_accelerations):
+    for k, item in enumerate(model.followed):
         assert item.input == len(model.input_names) + k, "followed positions come after the named inputs"
         kinds[item.input], which[item.input] = SERIES, len(table)
-        table.append(TimeSeries(np.array([0.0, 1.0]), np.zeros((2, 4))))
+        table.append(TimeSeries(np.array([0.0, 1.0]), np.zeros((2, 1))))
+    table += [TimeSeries(np.arange(3.0), np.zeros((3, 1))) for _ in _moved(model)]
     return replace(plan, kinds=tuple(kinds), series=tuple(which), table=tuple(table))
+
+
+def _moved(model: Model) -> list[int]:
+    """Indices of the inputs that prescribe positions or rates."""
+    return [i for i, name in enumerate(model.input_names) if name in model.smooth_inputs]
+
+
+def _bends_inside(series: TimeSeries) -> bool:
+    """Whether a series jumps or bends between its first and its last time."""
+    return bool(np.any((series.breaks > series.time[0]) & (series.breaks < series.time[-1])))
 
 
 def _contents(name: str, beside: Mapping[str, str]) -> str:
@@ -249,9 +263,12 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
         c_text.numbers(f"const double {name}_assembled_q", assembled_q),
         c_text.numbers(f"const double {name}_assembled_v", assembled_v),
-        c_text.integers(f"const int {name}_series_bends", (not np.any(x.poly[:, 2:]) for x in model.plan.table)),
-        c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.prescribed_accelerations)),
-        c_text.integers(f"const int {name}_followed_row", (x.row for x in model.prescribed_accelerations)),
+        c_text.integers(f"const int {name}_series_bends", (_bends_inside(x) for x in model.plan.table)),
+        c_text.integers(f"const int {name}_followed_signal", (x.signal for x in model.followed)),
+        c_text.integers(f"const int {name}_followed_order", (x.order for x in model.followed)),
+        c_text.integers(f"const int {name}_followed_row", (x.row for x in model.followed)),
+        c_text.integers(f"const int {name}_moved_input", _moved(model)),
+        c_text.integers(f"const int {name}_moved_series", range(len(plan.table) - len(_moved(model)), len(plan.table))),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",

@@ -149,7 +149,7 @@ class LengthCoordinate(Coordinate):
     input: ForceSignal = 0
     """Force along the displacement, which may vary in time [N]."""
     motion: LengthSignal | None = None
-    """Prescribed displacement as a function of time [m]; the coordinate is then no longer free."""
+    """Prescribed displacement as a function of time or of inputs [m]; the coordinate is then no longer free."""
     smoothing: Length = 0
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
@@ -168,7 +168,7 @@ class AngleCoordinate(Coordinate):
     input: TorqueSignal = 0
     """Torque about the axis, which may vary in time [N m]."""
     motion: AngleSignal | None = None
-    """Prescribed angle as a function of time [rad]; the coordinate is then no longer free."""
+    """Prescribed angle as a function of time or of inputs [rad]; the coordinate is then no longer free."""
     smoothing: Angle = 0
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 

@@ -211,18 +211,18 @@ class Build:
         kind: FrameConstraint,
         nodes: Sequence[int],
         constants: Sequence[Any],
-        positions: Sequence[Scalar],
-        accelerations: Sequence[Scalar],
+        prescribed: Sequence[Scalar],
+        order: int,
         name: str,
     ) -> None:
-        """Add a constraint between frames, with prescribed values or accelerations (or neither) per component."""
-        first = self.add_signals(positions or accelerations)
-        rows = list(range(first, first + kind.size)) if positions else [-1] * kind.size
-        if accelerations:
+        """Add a constraint between frames; its values (order 0), rates (1) or accelerations (2) may be prescribed per component."""
+        first = self.add_signals(prescribed)
+        rows = list(range(first, first + kind.size)) if prescribed else [-1] * kind.size
+        if prescribed and order:
             followed = self.system.signals(kind.size)
             rows = list(range(followed, followed + kind.size))
             for k in range(kind.size):
-                self.signals.add_followed_input(self.system.rows + k, first + k)
+                self.signals.add_followed_input(self.system.rows + k, first + k, order)
         self.constraint_rows[name] = self.system.constraint(kind, nodes, constants, rows, name)
 
     @staticmethod

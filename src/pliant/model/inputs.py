@@ -1,4 +1,4 @@
-"""Input definitions of the language as expressions of time or piecewise cubics."""
+"""Input definitions of the language as expressions of time or piecewise polynomials."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
-import scipy
 
 from pliant.input.inputs import PiecewiseInput, RampInput, Series, SeriesInput, SineInput, StepInput
 from pliant.input.series import read_series
 from pliant.language.environment import Environment, to_node
 from pliant.language.source import Source
 from pliant.model.signals import SignalTable, switch_times
+from pliant.model.time_series import TimeSeries, interpolated
 
 HELD, EXPRESSION, SERIES = 0, 1, 2
 """Kinds of inputs in the tables of the runtime."""
-
-
-@dataclass(frozen=True, eq=False)
-class TimeSeries:
-    """A recorded or interpolated input as a piecewise cubic: `time` n, `poly` n x 4 (constant term first)."""
-
-    time: np.ndarray
-    poly: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -127,18 +118,7 @@ def _time_input(definition: Any, environment: Environment, inputs: set[str], t: 
 
 
 def recorded(series: Series, environment: Environment, source: Source) -> TimeSeries:
-    """A column of a CSV file as a piecewise cubic in SI units."""
+    """A column of a CSV file as a piecewise polynomial in SI units."""
     samples = read_series(series, source)
     factor = float(environment.value(series.scale))
     return interpolated(samples.times, factor * samples.values, series.interpolation)
-
-
-def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
-    """A piecewise cubic through samples; before and after them the end values hold."""
-    poly = np.zeros((len(time), 4))
-    poly[:, 0] = values
-    if interpolation == "linear" and len(time) > 1:
-        poly[:-1, 1] = np.diff(values) / np.diff(time)
-    elif interpolation == "cubic" and len(time) > 2:
-        poly[:-1] = scipy.interpolate.CubicSpline(time, values).c[::-1].T
-    return TimeSeries(np.asarray(time, dtype=float), poly)

@@ -21,7 +21,7 @@ from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
-from pliant.model.signals import PrescribedAcceleration
+from pliant.model.signals import FollowedPosition
 from pliant.model.system import System
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Model:
         contact_forces: indices of the forces of each contact, one per point.
         arcs: of rods made of circular arcs, each arc in turn.
         constraint_rows: first row of each constraint.
-        prescribed_accelerations: signals that are accelerations of constraints.
+        followed: positions that prescribed rates and accelerations of constraints lead to.
         structural: parameters that decide how many parts there are; another value makes another model.
         turn_limits: how far sections of rods may turn against each other.
         carried: nodes with poses of their own that move with others at the start, carriers first.
@@ -85,7 +85,7 @@ class Model:
     arcs: Mapping[str, Sequence[ArcEntry]]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
-    prescribed_accelerations: tuple[PrescribedAcceleration, ...]
+    followed: tuple[FollowedPosition, ...]
     structural: frozenset[str] = frozenset()
     turn_limits: tuple[TurnLimit, ...] = ()
     carried: tuple[Carried, ...] = ()
@@ -138,6 +138,40 @@ class Model:
     def input_names(self) -> tuple[str, ...]:
         """Inputs, in the order of the input vector."""
         return self.environment.inputs
+
+    @cached_property
+    def signal_sources(self) -> np.ndarray:
+        """Whether each signal depends on time (first column) and on each input of the plan, as truth values."""
+        function = self.plan.signals
+        if function is None:
+            return np.zeros((0, 1 + len(self.plan.kinds)), dtype=bool)
+        parts = [ca.DM(function.jac_sparsity(0, i), 1).full() for i in (0, 1)]
+        return np.hstack(parts).astype(bool)
+
+    @cached_property
+    def position_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions of constraints and coordinates depend on."""
+        followed = {item.position for item in self.followed}
+        return self._inputs_of([s for s in self.system.row_signals() if s >= 0 and s not in followed])
+
+    @cached_property
+    def rate_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed rates of constraints depend on."""
+        return self._inputs_of([item.signal for item in self.followed if item.order == 1])
+
+    @property
+    def smooth_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions or rates depend on: they have to move smoothly."""
+        return self.position_inputs | self.rate_inputs
+
+    @cached_property
+    def motion_inputs(self) -> frozenset[str]:
+        """Inputs that prescribed positions, rates or accelerations depend on."""
+        return self.position_inputs | self._inputs_of([item.signal for item in self.followed])
+
+    def _inputs_of(self, signals: list[int]) -> frozenset[str]:
+        used = np.any(self.signal_sources[signals, 1:], axis=0)[: len(self.input_names)]
+        return frozenset(name for name, uses in zip(self.input_names, used, strict=True) if uses)
 
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of the independent parameters, with changes by name."""
@@ -237,7 +271,7 @@ def compile_model(
         arcs=build.arcs,
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,
-        prescribed_accelerations=tuple(build.signals.prescribed),
+        followed=tuple(build.signals.followed),
         structural=structural,
         turn_limits=tuple(build.turn_limits),
         carried=tuple(build.carried),

@@ -15,12 +15,17 @@ from pliant.language.syntax import COMPARISONS, Binary, Call, Node, children, sy
 
 
 @dataclass(frozen=True)
-class PrescribedAcceleration:
-    """Constraint row `row` follows input number `input`, whose acceleration is signal number `signal`."""
+class FollowedPosition:
+    """Constraint row `row` follows input number `input`, signal number `position`.
+
+    Signal number `signal` is its rate (`order` 1) or its acceleration (2).
+    """
 
     row: int
     signal: int
     input: int
+    position: int
+    order: int
 
 
 class SignalTable:
@@ -34,7 +39,7 @@ class SignalTable:
         self._environment, self._parameters = environment, parameters
         self._expressions: list[Any] = []
         self.switch_times: list[Any] = []
-        self.prescribed: list[PrescribedAcceleration] = []
+        self.followed: list[FollowedPosition] = []
 
     def add(self, scalar: Scalar) -> None:
         """Append a signal."""
@@ -49,17 +54,17 @@ class SignalTable:
         """Append a signal made of expressions."""
         self._expressions.append(ca.SX(expression))
 
-    def add_followed_input(self, row: int, acceleration: int) -> None:
-        """Append a signal that is an input of its own: the position that a prescribed acceleration leads to.
+    def add_followed_input(self, row: int, signal: int, order: int) -> None:
+        """Append a signal that is an input of its own: the position that a prescribed rate (order 1) or acceleration (2) leads to.
 
-        The input is integrated before a run; at rest it stays zero.
+        A run integrates it; at rest it stays zero. Its derivative of that order is the other signal, whatever the input does.
         """
         number = len(self.inputs)
         name = f"position of row {row}"
         self.inputs[name] = ca.SX.sym("position")
         self.rates[name], self.accelerations[name] = ca.SX.sym("rate"), ca.SX.sym("acceleration")
         self._expressions.append(self.inputs[name])
-        self.prescribed.append(PrescribedAcceleration(row, acceleration, number))
+        self.followed.append(FollowedPosition(row, signal, number, len(self._expressions) - 1, order))
 
     def function(self) -> ca.Function | None:
         """`(t, u, du, d2u, parameters) -> s, ds/dt, d2s/dt2`, or None without signals."""
@@ -70,7 +75,13 @@ class SignalTable:
             ca.vertcat(*x.values()) if x else ca.SX(0, 1) for x in (self.inputs, self.rates, self.accelerations)
         )
         rate = total_derivative(s, self.t, u, du, du, ddu)
+        for item in self.followed:
+            if item.order == 1:
+                rate[item.position] = s[item.signal]
         acceleration = total_derivative(rate, self.t, u, du, du, ddu)
+        for item in self.followed:
+            if item.order == 2:
+                acceleration[item.position] = s[item.signal]
         outputs = [ca.densify(x) for x in (s, rate, acceleration)]
         return ca.Function("signals", [self.t, u, du, ddu, self._parameters], outputs)
 

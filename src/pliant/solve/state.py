@@ -14,6 +14,8 @@ from pliant.equations.starts import on_motions, prescribed_coordinates
 from pliant.equations.state import Given, HasFinal, HasState, State, rate_name, state_of
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.language.words import describe, renamed_hint
+from pliant.model.model import Model
+from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.closing import AssemblyError, Closing, changes
 
@@ -128,3 +130,17 @@ def _refuse_extremes(eqs: Equations, what: str, values: np.ndarray) -> None:
             f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
             "values are in SI units: metres, radians and seconds",
         )
+
+
+def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:
+    """Positions of prescribed rates and accelerations as the state (q, v) at time t [s] has them, by the index of their input."""
+    if not model.followed:
+        return {}
+    value, rate, _, _ = bound.constraints(t, q, v)
+    at, at_rate = bound.signals(t)[1], bound.signal_rates(t)[0]
+    return {
+        item.input: TimeSeries(
+            np.array([t]), np.array([[value[item.row] + at[item.position], rate[item.row] + at_rate[item.position]]])
+        )
+        for item in model.followed
+    }

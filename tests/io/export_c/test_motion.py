@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +148,104 @@ inputs: {shake: =jerk*t}
     expected = reference(export, t, "generalized_alpha")
     np.testing.assert_allclose(found[:, 1], 4 * t**3 / 6, atol=1e-10)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
+
+
+MOVED = """
+pliant: 1
+name: moved
+parameters:
+  {push: {value: 0 m/s^2, input: true}, lift: {value: 0.1 m, input: true}, pace: {value: 0 m/s, input: true}, gain: 1}
+bodies: {ground: {mass: 4 kg}, plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
+joints:
+  belt: {type: prismatic, child: ground, axis: y}
+  rail: {type: prismatic, parent: ground, child: plate, axis: x}
+  post: {type: prismatic, parent: plate, child: table, axis: z, displacement: {motion: =gain*lift}}
+  hinge: {type: revolute, parent: table, child: mast, axis: y, angle: {initial: 0.3 rad}}
+constraints:
+  drive: {between: [world, plate], components: [x], acceleration: =push}
+  walk: {between: [world, ground], components: [y], rate: "=pace + 0.1 m/s*sin(30*t)"}
+"""
+
+COMMANDED = """
+#include <math.h>
+#include <stdio.h>
+#include "robot_.h"
+int main(void) {
+  robot_robot *robot = robot_new();
+  int bad = 0;
+  for (int k = 0; k < 30; ++k) {
+    const double t = 0.01 * k;
+    bad |= robot_set_input(robot, ROBOT_INPUT_push, 3 * cos(20 * t));
+    bad |= robot_move_input(robot, ROBOT_INPUT_lift, 0.1 + 0.05 * sin(9 * t), 0.01);
+    bad |= robot_move_input(robot, ROBOT_INPUT_pace, 0.2 * sin(7 * t), 0.01);
+    for (int i = 0; i < 10; ++i) bad |= robot_step(robot, 1e-3);
+    printf("%.17g", robot_time(robot));
+    for (int i = 0; i < ROBOT_POSITIONS; ++i) printf(" %.17g", robot_q(robot)[i]);
+    for (int i = 0; i < ROBOT_RATES; ++i) printf(" %.17g", robot_v(robot)[i]);
+    printf("\\n");
+  }
+  robot_free(robot);
+  return bad;
+}
+"""
+
+REFUSED = """
+#include <stdio.h>
+#include "robot_.h"
+int main(void) {
+  robot_robot *robot = robot_new();
+  int bad = robot_set_input(robot, ROBOT_INPUT_lift, 0.2);
+  bad |= robot_initial_state(robot);
+  bad |= robot_step(robot, 1e-3);
+  printf("%d %.17g\\n", bad, robot_q(robot)[ROBOT_Q_post]);
+  bad = robot_set_input(robot, ROBOT_INPUT_lift, 0.3);
+  printf("%d %d\\n", bad, robot_step(robot, 1e-3) == ROBOT_POSITION_JUMPS);
+  bad = robot_project(robot);
+  bad |= robot_step(robot, 1e-3);
+  printf("%d %d\\n", bad, robot_q(robot)[ROBOT_Q_post] > 0.2999);
+  bad = robot_set_parameter(robot, ROBOT_PARAMETER_gain, 2);
+  printf("%d %d\\n", bad, robot_step(robot, 1e-3) == ROBOT_POSITION_JUMPS);
+  bad = robot_set_parameter(robot, ROBOT_PARAMETER_gain, 1);
+  bad |= robot_step(robot, 1e-3);
+  printf("%d %d\\n", bad, robot_move_input(robot, ROBOT_INPUT_lift, 0.3, 0.0) == ROBOT_BAD_ARGUMENT);
+  robot_free(robot);
+  return 0;
+}
+"""
+
+
+class _Commands:
+    sample_time = 0.01
+
+    def start(self, now: object) -> None:
+        """Nothing is remembered."""
+
+    def command(self, now: Any) -> dict[str, float]:
+        return {"push": 3 * np.cos(20 * now.t), "lift": 0.1 + 0.05 * np.sin(9 * now.t), "pace": 0.2 * np.sin(7 * now.t)}
+
+
+@needs_gcc
+@pytest.mark.parametrize("method", ["generalized_alpha", "explicit", "semi_implicit"])
+def test_commanded_positions_and_accelerations_move_it_as_a_controller_here(method: str, tmp_path: Path) -> None:
+    export = exported(MOVED, tmp_path / "c", method, step=1e-3)
+    found = numbers(export.build(export.write(COMMANDED)))
+    run = simulate(
+        export.equations,
+        0.3,
+        method=METHODS[method](step=1e-3),
+        controllers=_Commands(),
+        save_at=0.01 * np.arange(1, 31),
+    )
+    assert run.status == "completed"
+    np.testing.assert_allclose(found[:, 1:5], run.q, atol=1e-8)
+    np.testing.assert_allclose(found[:, 5:], run.v, atol=1e-7)
+    assert np.ptp(found[:, 1]) > 0.02, "the ground is moved"
+    assert np.ptp(found[:, 3]) > 0.04, "the table is lifted"
+    np.testing.assert_allclose(found[1:, 3], 0.1 + 0.05 * np.sin(9 * (found[1:, 0] - 0.01)), atol=1e-10)
+
+
+@needs_gcc
+def test_a_position_that_is_set_elsewhere_is_refused(tmp_path: Path) -> None:
+    export = exported(MOVED, tmp_path / "c", "generalized_alpha")
+    found = numbers(export.build(export.write(REFUSED)))
+    np.testing.assert_allclose(found, [[0, 0.2], [0, 1], [0, 1], [0, 1], [0, 1]], atol=1e-12)

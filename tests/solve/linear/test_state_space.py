@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lsim
 
-from pliant import State, derive, equilibrium, linearize, load, load_text
+from pliant import State, derive, equilibrium, linearize, load, load_text, simulate
+from pliant.model.time_series import TimeSeries
 
 CART_POLE = """
 pliant: 1
@@ -136,3 +138,104 @@ def test_wrong_choice_of_independent_coordinates_is_refused():
     eqs = derive(load("four_bar"))
     with pytest.raises(PartitionError, match="1 independent rates here; 2 were chosen"):
         linearize(eqs, independent=("q1", "q2"))
+
+
+PUSHED_CRANE = """
+pliant: 1
+parameters: {u: {value: 0 UNIT, input: true}, torque: {value: 0 N*m, input: true}}
+bodies:
+  trolley: {mass: 5 kg}
+  load: {mass: 20 kg, center_of_mass: [0, 0, -2 m], shape: {type: sphere, radius: 20 cm}, frames: {low: {position: [0, 0, -3 m]}}}
+joints:
+  rail: {type: prismatic, child: trolley, axis: xMOTION}
+  rope: {type: revolute, parent: trolley, child: load, axis: y, angle: {input: =torque, damper: 0.7}}
+CONSTRAINT
+outputs:
+  low: {frame: load.low, quantity: position}
+  felt: {frame: load.low, quantity: acceleration, component: x}
+"""
+
+
+def pushed_crane(by: str):
+    unit = {"acceleration": "m/s^2", "rate": "m/s"}.get(by, "m")
+    motion = ", displacement: {motion: =2*u}" if by == "motion" else ""
+    constraint = (
+        f"constraints: {{drive: {{between: [world, trolley], components: [x], {by}: =2*u}}}}" if not motion else ""
+    )
+    text = PUSHED_CRANE.replace("UNIT", unit).replace("MOTION", motion).replace("CONSTRAINT", constraint)
+    return derive(load_text(text))
+
+
+@pytest.mark.parametrize("by", ["acceleration", "rate", "motion", "position"])
+def test_what_an_input_prescribes_is_a_state_and_its_acceleration_an_input(by):
+    """Against differences of the accelerations with the drive's acceleration given, about a moving state."""
+    eqs, free = pushed_crane(by), pushed_crane("acceleration")
+    q, v = np.array([0.4, 0.3]), np.array([0.5, -0.8])
+    # the input has the position and the rate of this state
+    moving = {"u": TimeSeries(np.zeros(1), np.array([[0.2, 0.25]]))}
+    inputs = {"acceleration": {"u": 0.0}, "rate": {"u": 0.25}}.get(by, moving)
+    space = linearize(eqs, at=State(q, v), inputs=inputs)
+    assert space.states == ("rail", "rope", "d(rail)/dt", "d(rope)/dt")
+    assert space.inputs == ({"acceleration": "u", "rate": "d(u)/dt"}.get(by, "d2(u)/dt2"), "torque")
+
+    def acceleration(x, u):
+        return free.forward_dynamics(x[:2], x[2:], inputs={"u": u[0], "torque": u[1]})[0]
+
+    def output(x, u):
+        a = acceleration(x, u)
+        frame = free.frame("load.low", x[:2], x[2:], a)
+        return np.concatenate([frame.position, frame.acceleration[:1]])
+
+    x, u, h = np.concatenate([q, v]), np.zeros(2), 1e-6
+    for function, by_x, by_u in ((acceleration, space.A[2:], space.B[2:]), (output, space.C, space.D)):
+        for k in range(4):
+            d = h * np.eye(4)[k]
+            np.testing.assert_allclose(by_x[:, k], (function(x + d, u) - function(x - d, u)) / (2 * h), atol=1e-6)
+        for k in range(2):
+            d = h * np.eye(2)[k]
+            np.testing.assert_allclose(by_u[:, k], (function(x, u + d) - function(x, u - d)) / (2 * h), atol=1e-6)
+    assert space.B[2, 0] == pytest.approx(2.0)
+
+
+def test_the_linear_system_predicts_a_commanded_run():
+    """A small pulse of acceleration: the motion is that of the linear system."""
+    eqs = pushed_crane("acceleration")
+    space = linearize(eqs, at=State(np.zeros(2), np.zeros(2)))
+    time = np.linspace(0, 1, 101)
+    pulse = 1e-3 * np.sin(np.pi * time) ** 2
+    run = simulate(eqs, 1.0, inputs={"u": lambda t: 1e-3 * np.sin(np.pi * t) ** 2}, rtol=1e-9, atol=1e-14, save_at=time)
+    B = space.B[:, :1]
+    _, _, x = lsim((space.A, B, np.eye(4), np.zeros((4, 1))), pulse, time)
+    np.testing.assert_allclose(run["rope"].values, x[:, 1], atol=2e-4 * np.max(np.abs(x[:, 1])))
+    np.testing.assert_allclose(run["rail"].values, x[:, 0], atol=2e-4 * np.max(np.abs(x[:, 0])))
+
+
+def test_the_state_that_an_acceleration_led_to_is_kept():
+    space = linearize(pushed_crane("acceleration"), at={"rail": 1.7, "rope": 0.0})
+    np.testing.assert_allclose(space.state.q, [1.7, 0.0])
+
+
+def test_a_position_is_no_input_of_the_linear_system():
+    eqs = pushed_crane("motion")
+    with pytest.raises(ValueError, match=r"'u' prescribes a position.*'d2\(u\)/dt2' in its place.*`acceleration: =u`"):
+        linearize(eqs, input_names=["u"])
+    assert linearize(eqs, input_names=["d2(u)/dt2"]).B.shape == (4, 1)
+
+
+def test_one_input_may_move_several_things():
+    text = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {u: {value: 0 m, input: true}, w: {value: 0 m, input: true}}
+bodies: {a: {mass: 1 kg}, b: {mass: 2 kg}}
+joints:
+  one: {type: prismatic, child: a, axis: x, displacement: {motion: =u}}
+  two: {type: prismatic, child: b, axis: x, displacement: {motion: MOTION}}
+"""
+    space = linearize(derive(load_text(text.replace("MOTION", "=3*u"))), input_names=["d2(u)/dt2"])
+    assert len(space.independent) == 1
+    ratio = 1.0 if space.independent == ("one",) else 3.0
+    np.testing.assert_allclose(space.B, [[0.0], [ratio]], atol=1e-12)
+    alone = text.replace(", displacement: {motion: MOTION}", "").replace("=u}", "=u + w}")
+    with pytest.raises(ValueError, match="do not prescribe motions independently"):
+        linearize(derive(load_text(alone)))

@@ -23,6 +23,7 @@
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
   PL_ROUTE_POINT = 10, /* numbers kept for each point of a routed line */
+  PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 

@@ -3,10 +3,10 @@
 
 enum { HELD = 0, EXPRESSION = 1, SERIES = 2 };
 
-/* A series is a piecewise cubic; before and after its range it keeps its end values. */
+/* A series is a piecewise polynomial of degree five; before and after its range it keeps its end values. */
 static void series(const pl_binding *b, int i, double t, double *y, double *yd, double *ydd) {
   const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
-  const double *time = b->series_time + first, *c = b->series_poly + 4 * first;
+  const double *time = b->series_time + first, *c = b->series_poly + PL_SERIES_TERMS * first;
   const int outside = t < time[0] || t > time[count - 1];
   if (t < time[0]) t = time[0];
   if (t > time[count - 1]) t = time[count - 1];
@@ -16,10 +16,10 @@ static void series(const pl_binding *b, int i, double t, double *y, double *yd, 
     if (t >= time[mid]) low = mid; else high = mid;
   }
   if (t >= time[count - 1]) low = count - 1;
-  const double x = t - time[low], *k = c + 4 * low;
-  *y = k[0] + x * (k[1] + x * (k[2] + x * k[3]));
-  *yd = outside ? 0 : k[1] + x * (2 * k[2] + 3 * x * k[3]);
-  *ydd = outside ? 0 : 2 * k[2] + 6 * x * k[3];
+  const double x = t - time[low], *k = c + PL_SERIES_TERMS * low;
+  *y = k[0] + x * (k[1] + x * (k[2] + x * (k[3] + x * (k[4] + x * k[5]))));
+  *yd = outside ? 0 : k[1] + x * (2 * k[2] + x * (3 * k[3] + x * (4 * k[4] + x * 5 * k[5])));
+  *ydd = outside ? 0 : 2 * k[2] + x * (6 * k[3] + x * (12 * k[4] + x * 20 * k[5]));
 }
 
 void pl_signals(pl_work *w, double t) {

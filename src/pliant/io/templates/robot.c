@@ -8,23 +8,29 @@
 #include "@name@_equations.h"
 
 #define PROJECTION_TOLERANCE 1e-12
-#define HELD 0 /* the kind of an input whose value the caller holds */
+/* kinds of inputs: the caller holds the value; a series gives it */
+#define HELD 0
+#define SERIES 2
+#define POSITION_JUMP 1e-8 /* [m or rad] */
 
 struct robot_robot {
   pl_work *work;
   pl_run *run;
   int stale;   /* parameters have changed since the constants were computed */
   int started; /* the run's accelerations belong to its state, inputs and parameters */
+  int changed; /* inputs of positions or parameters have changed: constraints may not hold any more */
   /* what the equations are evaluated with */
   double constants[ROBOT_ALL_CONSTANTS + 1], parameters[ROBOT_PARAMETERS + 1], held[ROBOT_INPUTS + ROBOT_FOLLOWED + 1];
-  int input_kind[ROBOT_INPUTS + ROBOT_FOLLOWED + 1], input_is_set[ROBOT_INPUTS + 1];
+  int input_kind[ROBOT_INPUTS + ROBOT_FOLLOWED + 1], input_series[ROBOT_INPUTS + ROBOT_FOLLOWED + 1];
+  int input_is_set[ROBOT_INPUTS + 1];
   double input_value[ROBOT_INPUTS + 1];
   int switch_count;
   double switches[ROBOT_SWITCHES + 1]; /* times at which expressions of inputs jump or bend */
   double stops[2];                     /* where the step being taken ends, and a time after it */
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
-  /* recorded series, with two times at the end for each position that a prescribed acceleration leads to */
-  double series_time[ROBOT_OWN_TIMES + 1], series_poly[4 * ROBOT_OWN_TIMES + 1];
+  /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
+   * each input that prescribes a position or a rate */
+  double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
 };
 
 /* Evaluate with this robot's own numbers, which start as the model's. */
@@ -33,13 +39,14 @@ static void bind(robot_robot *robot) {
   memcpy(robot->constants, binding.constants, ROBOT_ALL_CONSTANTS * sizeof(double));
   memcpy(robot->parameters, binding.parameters, ROBOT_PARAMETERS * sizeof(double));
   memcpy(robot->input_kind, binding.input_kind, (ROBOT_INPUTS + ROBOT_FOLLOWED) * sizeof(int));
-  if (ROBOT_FOLLOWED) {
+  memcpy(robot->input_series, binding.input_series, (ROBOT_INPUTS + ROBOT_FOLLOWED) * sizeof(int));
+  if (ROBOT_OWN_TIMES) {
     memcpy(robot->series_time, binding.series_time, ROBOT_OWN_TIMES * sizeof(double));
-    memcpy(robot->series_poly, binding.series_poly, 4 * ROBOT_OWN_TIMES * sizeof(double));
+    memcpy(robot->series_poly, binding.series_poly, PL_SERIES_TERMS * ROBOT_OWN_TIMES * sizeof(double));
     binding.series_time = robot->series_time, binding.series_poly = robot->series_poly;
   }
   binding.constants = robot->constants, binding.parameters = robot->parameters;
-  binding.held = robot->held, binding.input_kind = robot->input_kind;
+  binding.held = robot->held, binding.input_kind = robot->input_kind, binding.input_series = robot->input_series;
   pl_bind(robot->work, &binding);
 }
 
@@ -82,7 +89,9 @@ const char *robot_message(int status) {
     case ROBOT_NO_CONVERGENCE: return "the step's equations could not be solved: take a smaller step";
     case ROBOT_STEP_TOO_SMALL: return "the step became too small";
     case ROBOT_PROJECTION: return "the constraints cannot be satisfied near this state: a loop does not close";
-    case ROBOT_POSITION_JUMPS: return "a prescribed position jumps, and no finite force can follow";
+    case ROBOT_POSITION_JUMPS:
+      return "a prescribed position jumps, and no finite force can follow: lead the input there with robot_move_input, or move the "
+             "state with robot_project";
     case ROBOT_OUT_OF_MEMORY: return "there is no memory";
     case ROBOT_BAD_ARGUMENT: return "an index, a value or a step is outside what is allowed";
     default: return "unknown status";
@@ -108,11 +117,18 @@ double robot_parameter(const robot_robot *robot, int parameter) {
   return parameter < 0 || parameter >= ROBOT_PARAMETERS ? NAN : robot->parameters[parameter];
 }
 
+/* Which of the inputs that prescribe positions this is, or -1. */
+static int moved_slot(int input) {
+  for (int k = 0; k < ROBOT_MOVED; ++k)
+    if (robot_moved_input[k] == input) return k;
+  return -1;
+}
+
 int robot_set_input(robot_robot *robot, int input, double value) {
   if (input < 0 || input >= ROBOT_INPUTS || !isfinite(value)) return ROBOT_BAD_ARGUMENT;
-  const int same = robot->input_is_set[input] && robot->held[input] == value;
+  const int same = robot->input_is_set[input] && robot->input_kind[input] == HELD && robot->held[input] == value;
   robot->input_kind[input] = HELD, robot->input_is_set[input] = 1, robot->held[input] = value;
-  if (!same) robot->started = 0;
+  if (!same) robot->started = 0, robot->changed |= moved_slot(input) >= 0;
   return ROBOT_OK;
 }
 
@@ -120,8 +136,9 @@ int robot_release_input(robot_robot *robot, int input) {
   if (input < 0 || input >= ROBOT_INPUTS) return ROBOT_BAD_ARGUMENT;
   if (!robot->input_is_set[input]) return ROBOT_OK;
   robot->input_kind[input] = robot_binding.input_kind[input], robot->input_is_set[input] = 0;
+  robot->input_series[input] = robot_binding.input_series[input];
   robot->held[input] = robot->input_value[input];
-  robot->started = 0;
+  robot->started = 0, robot->changed |= moved_slot(input) >= 0;
   return ROBOT_OK;
 }
 
@@ -153,7 +170,7 @@ static int update(robot_robot *robot) {
     if (!robot->input_is_set[i]) robot->held[i] = robot->input_value[i];
   robot_evaluate_switches(arg, switches, w->kernel_iw, w->kernel_w, 0);
   sort_switches(robot);
-  robot->stale = robot->started = 0;
+  robot->stale = robot->started = 0, robot->changed = 1;
   return ROBOT_OK;
 }
 
@@ -304,51 +321,93 @@ int robot_energy(robot_robot *robot, double t, const double *q, const double *v,
 
 /* ---- Simulation -------------------------------------------------------------------------------------------------- */
 
-/* Where in the series the two times of followed position k stand. */
-static int followed_at(int k) { return ROBOT_OWN_TIMES - 2 * ROBOT_FOLLOWED + 2 * k; }
+/* Where in the series the two times of followed position k stand, and the three of position input k. */
+static int followed_at(int k) { return ROBOT_OWN_TIMES - 3 * ROBOT_MOVED - 2 * (ROBOT_FOLLOWED - k); }
+static int moved_at(int k) { return ROBOT_OWN_TIMES - 3 * (ROBOT_MOVED - k); }
 
-/* Sets followed position k from t to stop: x and its rate at t, and an acceleration that goes linearly from a0 to a1. */
-static void set_followed(robot_robot *robot, int k, double t, double stop, double x, double rate, double a0, double a1) {
-  double *time = robot->series_time + followed_at(k), *c = robot->series_poly + 4 * followed_at(k);
-  const double h = stop - t, jerk = h > 0 ? (a1 - a0) / h : 0;
+/* Sets followed position k from t to stop: x and its rate at t, and an acceleration (or the rate itself) that is g0, gm and g1 at
+ * t, half way and at the stop, and a parabola in between. */
+static void set_followed(robot_robot *robot, int k, double t, double stop, double x, double rate, double g0, double gm,
+                         double g1) {
+  double *time = robot->series_time + followed_at(k), *c = robot->series_poly + PL_SERIES_TERMS * followed_at(k);
+  const double h = stop - t, slope = h > 0 ? (4 * gm - 3 * g0 - g1) / h : 0;
+  const double bend = h > 0 ? 2 * (g0 - 2 * gm + g1) / (h * h) : 0, *e = c;
   time[0] = t, time[1] = stop;
-  c[0] = x, c[1] = rate, c[2] = 0.5 * a0, c[3] = jerk / 6;
-  c[4] = x + h * (rate + h * (c[2] + h * c[3])), c[5] = rate + h * (a0 + 0.5 * h * jerk), c[6] = 0.5 * a1, c[7] = 0;
+  c[0] = x, c[5] = 0;
+  if (robot_followed_order[k] == 1) c[1] = g0, c[2] = slope / 2, c[3] = bend / 3, c[4] = 0;
+  else c[1] = rate, c[2] = g0 / 2, c[3] = slope / 6, c[4] = bend / 12;
+  c += PL_SERIES_TERMS;
+  c[0] = x + h * (e[1] + h * (e[2] + h * (e[3] + h * e[4])));
+  c[1] = e[1] + h * (2 * e[2] + h * (3 * e[3] + 4 * h * e[4])), c[2] = e[2] + h * (3 * e[3] + 6 * h * e[4]);
+  c[3] = c[4] = c[5] = 0;
 }
 
-/* Prescribed accelerations start from the values and rates that their constraints have in the state. */
+/* A piece of length h from x0 to x1: value, rate and acceleration each. */
+static void set_piece(double *c, double h, const double *x0, const double *x1) {
+  const double d = x1[0] - x0[0] - h * (x0[1] + 0.5 * h * x0[2]), e = h * (x1[1] - x0[1] - h * x0[2]);
+  const double f = 0.5 * h * h * (x1[2] - x0[2]), h3 = h * h * h;
+  c[0] = x0[0], c[1] = x0[1], c[2] = 0.5 * x0[2];
+  c[3] = (10 * d - 4 * e + f) / h3, c[4] = (-15 * d + 7 * e - 2 * f) / (h3 * h), c[5] = (6 * d - 3 * e + f) / (h3 * h * h);
+}
+
+int robot_move_input(robot_robot *robot, int input, double value, double duration) {
+  if (input < 0 || input >= ROBOT_INPUTS || !isfinite(value) || !(duration > 0)) return ROBOT_BAD_ARGUMENT;
+  const int k = moved_slot(input), status = update(robot);
+  if (status) return status;
+  if (k < 0) return robot_set_input(robot, input, value);
+  pl_work *w = robot->work;
+  const double t = robot->run->t, h = duration;
+  pl_signals(w, t);
+  const double x0[3] = {w->input[input], w->input_rate[input], w->input_acceleration[input]};
+  const double beyond = value - x0[0] - h * (x0[1] + 0.5 * h * x0[2]);
+  const double x1[3] = {value, x0[1] + h * x0[2] + 1.5 * beyond / h, x0[2] + beyond / (h * h)}, rest[3] = {value, 0, 0};
+  double *time = robot->series_time + moved_at(k), *c = robot->series_poly + PL_SERIES_TERMS * moved_at(k);
+  time[0] = t, time[1] = t + h, time[2] = t + 2 * h;
+  set_piece(c, h, x0, x1), set_piece(c + PL_SERIES_TERMS, h, x1, rest);
+  memset(c + 2 * PL_SERIES_TERMS, 0, PL_SERIES_TERMS * sizeof(double)), c[2 * PL_SERIES_TERMS] = value;
+  robot->input_kind[input] = SERIES, robot->input_series[input] = robot_moved_series[k];
+  robot->input_is_set[input] = 1, robot->held[input] = value, robot->started = 0;
+  return ROBOT_OK;
+}
+
+/* Prescribed rates and accelerations start from the values and rates that their constraints have in the state. */
 static void begin_following(robot_robot *robot) {
   pl_work *w = robot->work;
   const pl_run *r = robot->run;
   if (!ROBOT_FOLLOWED) return;
-  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, r->t, r->t, 0, 0, 0, 0);
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, r->t, r->t, 0, 0, 0, 0, 0);
   pl_signals(w, r->t);
   pl_kinematics(w, r->q, r->v);
   pl_constraints(w, r->q, r->v);
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) {
     const double a = w->signal[robot_followed_signal[k]];
-    set_followed(robot, k, r->t, r->t, w->phi[robot_followed_row[k]], w->phi_rate[robot_followed_row[k]], a, a);
+    set_followed(robot, k, r->t, r->t, w->phi[robot_followed_row[k]], w->phi_rate[robot_followed_row[k]], a, a,
+                 a);
   }
 }
 
-/* Prescribed accelerations up to a stop, read at both ends (at the stop before anything jumps there). */
+/* Prescribed rates and accelerations up to a stop, read at both ends (at the stop before anything jumps there) and half way. */
 static void follow(robot_robot *robot, double stop) {
   const double t = robot->run->t;
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) {
-    const double *time = robot->series_time + followed_at(k), *c = robot->series_poly + 4 * followed_at(k);
-    const double h = t - time[0], x = c[0] + h * (c[1] + h * (c[2] + h * c[3]));
-    const double rate = c[1] + h * (2 * c[2] + 3 * h * c[3]), *a = robot->work->signal + robot_followed_signal[k];
-    pl_signals(robot->work, t);
+    const double *time = robot->series_time + followed_at(k);
+    const double *c = robot->series_poly + PL_SERIES_TERMS * followed_at(k), h = t - time[0];
+    const double x = c[0] + h * (c[1] + h * (c[2] + h * (c[3] + h * c[4])));
+    const double rate = c[1] + h * (2 * c[2] + h * (3 * c[3] + 4 * h * c[4]));
+    const double *a = robot->work->signal + robot_followed_signal[k];
+    pl_signals(robot->work, t + 1e-9 * (stop - t));
     const double a0 = *a;
+    pl_signals(robot->work, 0.5 * (t + stop));
+    const double am = *a;
     pl_signals(robot->work, stop - 1e-9 * (stop - t));
-    set_followed(robot, k, t, stop, x, rate, a0, *a);
+    set_followed(robot, k, t, stop, x, rate, a0, am, *a);
   }
 }
 
 int robot_project(robot_robot *robot) {
   const int status = update(robot);
   pl_run *r = robot->run;
-  robot->started = 0;
+  robot->started = robot->changed = 0;
   return status ? status : pl_project(robot->work, r->t, r->q, r->v, PROJECTION_TOLERANCE);
 }
 
@@ -372,7 +431,7 @@ int robot_initial_state(robot_robot *robot) {
     memcpy(r->v, robot_assembled_v, ROBOT_RATES * sizeof(double));
   }
   r->t = r->work[0] = r->work[1] = 0;
-  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0);
+  for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0, 0);
   int result = robot_project(robot);
   if (result) {
     /* the model's values are too far from closing the loops: start from where they were closed at export */
@@ -394,8 +453,28 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   robot->run->t = t;
   robot->started = 0;
   const int status = update(robot);
+  robot->changed = 0;
   if (!status) begin_following(robot);
   return status;
+}
+
+/* Other inputs and parameters take effect: prescribed rates at once, with the work of that; positions cannot. */
+static int take_effect(robot_robot *robot) {
+  pl_work *w = robot->work;
+  pl_run *r = robot->run;
+  if (!robot->changed || !ROBOT_CONSTRAINTS) return ROBOT_OK;
+  pl_signals(w, r->t);
+  pl_kinematics(w, r->q, r->v);
+  pl_constraints(w, r->q, r->v);
+  for (int i = 0; i < ROBOT_CONSTRAINTS; ++i)
+    if (robot_binding.row_active[i] && fabs(w->phi[i]) > POSITION_JUMP) return ROBOT_POSITION_JUMPS;
+  const double before = pl_kinetic_energy(w);
+  const int status = pl_project(w, r->t, r->q, r->v, PROJECTION_TOLERANCE);
+  if (status) return status;
+  pl_kinematics(w, r->q, r->v);
+  r->work[1] += pl_kinetic_energy(w) - before;
+  robot->changed = 0;
+  return ROBOT_OK;
 }
 
 /* Accelerations at the state, when something has changed since the last step. */
@@ -440,7 +519,7 @@ int robot_step(robot_robot *robot, double dt) {
     r->n_stop = jumps ? 2 : 1, r->next_stop = 0;
     r->h = 1.001 * dt; /* round-off of times aside what is left at most, so that the whole stretch is one step */
     follow(robot, robot->stops[0]);
-    if ((status = start(robot))) return status;
+    if ((status = take_effect(robot)) || (status = start(robot))) return status;
     status = pl_run_advance(r, 1);
     if (status == PL_MAX_STEPS) status = PL_OK;
     robot->started = !status && !(jumps && ROBOT_FOLLOWED);

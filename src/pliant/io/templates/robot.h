@@ -48,11 +48,16 @@ int robot_set_parameter(robot_robot *, int parameter, double value);
 double robot_parameter(const robot_robot *, int parameter);
 /* Holds an input at a value, until it is set again or released. */
 int robot_set_input(robot_robot *, int input, double value);
+/* Leads an input that prescribes a position or a rate to a value within a duration > 0 [s], smoothly from where it is: a position
+ * cannot jump, and robot_step returns ROBOT_POSITION_JUMPS where one was set to another value. To be called at every sample of
+ * a controller with its sample time; without another call the input comes to rest after the duration once more. Other inputs
+ * are set at once. */
+int robot_move_input(robot_robot *, int input, double value, double duration);
 /* Gives an input back to what the model says: an expression of time, a recorded series, or its own value. */
 int robot_release_input(robot_robot *, int input);
 
 /* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- *
- * Only where the model prescribes an acceleration do they take the position it has led to from the simulation. */
+ * Only where the model prescribes a rate or an acceleration do they take the position it has led to from the simulation. */
 
 /* Accelerations a [ROBOT_RATES]; constraint multipliers [ROBOT_CONSTRAINTS] unless `multipliers` is null. */
 int robot_forward_dynamics(robot_robot *, double t, const double *q, const double *v, double *a, double *multipliers);

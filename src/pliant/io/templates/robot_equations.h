@@ -4,14 +4,15 @@
 
 #include "runtime/integrate.h"
 
-/* ROBOT_FOLLOWED: positions that prescribed accelerations lead to, inputs after the named ones. ROBOT_OWN_TIMES: times of
- * all series, when a robot needs its own copy of them. */
+/* ROBOT_FOLLOWED: positions that prescribed rates and accelerations lead to, inputs after the named ones. ROBOT_MOVED: inputs
+ * that prescribe positions or rates. ROBOT_OWN_TIMES: times of all series, when a robot needs its own copy of them. */
 enum {
   ROBOT_ALL_CONSTANTS = @constants@,
   ROBOT_SYMBOLIC_CONSTANTS = @symbolic@,
   ROBOT_SWITCHES = @switches@,
   ROBOT_METHOD = @method_number@,
   ROBOT_FOLLOWED = @followed@,
+  ROBOT_MOVED = @moved@,
   ROBOT_OWN_TIMES = @own_times@
 };
 
@@ -24,8 +25,10 @@ extern const int robot_symbolic_at[];
 extern const double robot_assembled_q[], robot_assembled_v[];
 /* Whether a recorded series jumps or bends at its times, so that steps have to end there. */
 extern const int robot_series_bends[];
-/* The signal that is the acceleration of a followed position, and its constraint row. */
-extern const int robot_followed_signal[], robot_followed_row[];
+/* The signal that is the rate (order 1) or the acceleration (2) of a followed position, and its constraint row. */
+extern const int robot_followed_signal[], robot_followed_order[], robot_followed_row[];
+/* The inputs that prescribe positions or rates, and the series that each is moved along. */
+extern const int robot_moved_input[], robot_moved_series[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
 /* Coefficients of generalized-alpha and Newmark. */

@@ -11,6 +11,7 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
 from pliant.solve.independent_coordinates import partition
+from pliant.solve.linear.moved_inputs import MovedInputs, bracket, rate_by_position
 from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.state import AssembledState, assemble
 
@@ -91,36 +92,40 @@ def first_order(
     a: np.ndarray,
     linear: Linearized,
     independent: list[int] | None = None,
+    moved: MovedInputs | None = None,
 ) -> FirstOrder:
-    """The equations of first order about a state with accelerations a, where the equations are `linear`."""
+    """The equations of first order about a state with accelerations a, where the equations are `linear`.
+
+    moved: inputs that prescribe motions, whose motions then count as free.
+    """
     t, q, v = state.t, state.q, state.v
     Eq, Ev = bound.acceleration_tangent(t, q, v, a)
     on = bound.active_rows
     J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
     K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
-    gamma = _bracket(eqs, v)
-    chosen, G = partition(J, independent, eqs.rates)
+    gamma, H = bracket(eqs, v), rate_by_position(eqs, bound, state, linear, a)
+    held, J_held = np.eye(len(J)), J
+    if moved is not None:
+        K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q
+        Eq, Ev = Eq - moved.S2 @ moved.by_q - moved.S2_rate @ moved.rate_by_q, Ev - moved.S2_rate @ moved.by_q
+        # inputs of rates follow from q and v
+        K, C = K + moved.speed_forces @ moved.speeds_by_q, C + moved.speed_forces @ moved.speeds_by_v
+        Eq, Ev = Eq - moved.S2_speed @ moved.speeds_by_q, Ev - moved.S2_speed @ moved.speeds_by_v
+        H = H - moved.S1 @ moved.by_q
+        held = moved.held.T  # combinations of rows that no input moves
+        J_held = held @ J
+    chosen, G = partition(J_held, independent, eqs.rates)
     f, n = len(chosen), bound.nv
     # changes of v: those of the independent rates, plus what the moving constraints add for changes of q
-    H = 0.5 * (Ev - J @ gamma)
     dependent = [i for i in range(n) if i not in chosen]
     P = np.zeros((n, n))
-    if len(J):
-        P[dependent] = -np.linalg.lstsq(J[:, dependent], H, rcond=None)[0]
+    if len(held):
+        P[dependent] = -np.linalg.lstsq(J_held[:, dependent], held @ H, rcond=None)[0]
     kkt = saddle_matrix(M, J)
     by_q = np.linalg.solve(kkt, -np.vstack([K + C @ P, Eq + Ev @ P]) @ G)
     by_v = np.linalg.solve(kkt, -np.vstack([C, Ev]) @ G)
     A = np.block([[(P @ G - gamma @ G)[chosen], np.eye(f)], [by_q[chosen], by_v[chosen]]])
     return FirstOrder(A, chosen, G, P, kkt, by_q, by_v)
-
-
-def _bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
-    """Gamma with d(increment)/dt = change of v - Gamma increment."""
-    gamma = np.zeros((len(v), len(v)))
-    for _, at in eqs.model.system.quaternions():
-        w = v[at : at + 3]
-        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
-    return gamma
 
 
 def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState, str]:

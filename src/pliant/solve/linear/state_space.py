@@ -16,9 +16,10 @@ from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.linear.moved_inputs import MovedInputs
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force
 from pliant.solve.options import LinearizeOptions
-from pliant.solve.state import Start, assemble
+from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
 
 
@@ -29,6 +30,10 @@ class StateSpace:
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
     equilibrium); `warnings` say how far a pose is from rest, and whether it was moved onto its constraints.
+
+    Coordinates that inputs prescribe are states as others are. An input that prescribes an acceleration acts as it is. One that
+    prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`; one that prescribes a rate
+    through its first: `d(u)/dt`.
     """
 
     A: np.ndarray
@@ -46,6 +51,8 @@ class StateSpace:
 
     def select(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> StateSpace:
         """The same system with some of its inputs and outputs (an output's name takes all its components)."""
+        for name in inputs or ():
+            refuse_smooth(name, self.inputs)
         check_names("input", inputs or (), self.inputs)
         for name in outputs or ():
             if not any(x == name or x.startswith(f"{name}.") for x in self.outputs):
@@ -73,6 +80,16 @@ class StateSpace:
         )  # fmt: skip
 
 
+def refuse_smooth(name: str, inputs: tuple[str, ...]) -> None:
+    """Say why an input that prescribes a position or a rate is not among the inputs of a linear system."""
+    for what, derivative in (("position", f"d2({name})/dt2"), ("rate", f"d({name})/dt")):
+        if derivative in inputs:
+            raise ArgumentError(
+                f"the input '{name}' prescribes a {what}, so the linear system has its derivative '{derivative}' in its place; "
+                f"for a feedback prescribe an acceleration in the model (a constraint with `acceleration: ={name}`)"
+            )
+
+
 @known_keywords(LinearizeOptions.renamed)
 @on_one_blas_thread
 def linearize(
@@ -93,12 +110,14 @@ def linearize(
     take, all by default.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
-    good conditioning. Outputs are the model's outputs, or all coordinates where it names none.
+    good conditioning. What inputs prescribe counts as free: its position and rate are states, and its acceleration is an input
+    (see `StateSpace`). Outputs are the model's outputs, or all coordinates where it names none.
     """
     need_equations(eqs)
     independent = name_tuple(independent)
     eqs, given, t = about(eqs, at, inputs, parameters, time)
-    made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
+    followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
+    made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v), given.given)
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
@@ -112,19 +131,22 @@ def linearize(
             a, multipliers = np.zeros(bound.nv), rest.multipliers
     state = State(q, v, t, multipliers)
     linear = bound.linearized(t, q, v, a, multipliers)
-    order = first_order(eqs, bound, state, a, linear, None if independent is None else _indices(eqs, independent))
+    moved = MovedInputs(eqs, bound, state, linear, a)
+    order = first_order(
+        eqs, bound, state, a, linear, None if independent is None else _indices(eqs, independent), moved
+    )
     chosen, G, P, by_q, by_v = order.chosen, order.G, order.P, order.by_q, order.by_v
     f, n, on = len(chosen), bound.nv, bound.active_rows
-    Rq, Rv = _force_by_input(eqs, bound, t, q, v)
-    by_u = np.linalg.solve(order.kkt, -np.vstack([Rq, Rv[on]]))
+    by_u = np.linalg.solve(order.kkt, np.vstack([-moved.input_forces, moved.input_accelerations]))
     B = np.vstack([np.zeros((f, by_u.shape[1])), by_u[chosen]])
     full = np.zeros((eqs.model.system.rows, 2 * f + by_u.shape[1]))
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
-    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, by_q[:n], by_v[:n], by_u[:n], full, f)
+    changes = (by_q[:n], by_v[:n], by_u[:n])
+    names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, *changes, full, f, moved)
     labels = tuple(eqs.rates[i] for i in chosen)
     space = StateSpace(
-        order.A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), eqs.inputs, names, labels,
-        state, bound.signals(t)[0][: len(eqs.inputs)], residual, tuple(notes),
+        order.A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), moved.names, names, labels,
+        state, moved.input_values, residual, tuple(notes),
     )  # fmt: skip
     return space.select(name_tuple(input_names), name_tuple(output_names))
 
@@ -134,22 +156,10 @@ def _indices(eqs: Equations, names: tuple[str, ...]) -> list[int]:
     return [eqs.rates.index(name) for name in names]
 
 
-def _force_by_input(
-    eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives by the inputs of the residual and of the constraints' prescribed accelerations.
-
-    An input that prescribes a position acts through its own acceleration, which held inputs do not have; it gives no
-    column here.
-    """
-    by_signal = bound.input_tangent(t, q, v)
-    chain = eqs.signal_derivative(t)
-    return by_signal @ chain, np.zeros((eqs.model.system.rows, chain.shape[1]))
-
-
 def _outputs(
     eqs: Equations, bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray, multipliers: np.ndarray,
     G: np.ndarray, P: np.ndarray, a_q: np.ndarray, a_v: np.ndarray, a_u: np.ndarray, multiplier_rows: np.ndarray, f: int,
+    moved: MovedInputs,
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model
@@ -163,9 +173,9 @@ def _outputs(
         for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates])
     )
     d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q)
-    by_y = d_q @ G + d_v @ P @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
+    by_y = (d_q + d_v @ P + d_s @ moved.signals @ moved.by_q) @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
-    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ eqs.signal_derivative(t)
+    by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ moved.input_signals
     labels: list[str] = []
     for i, name in enumerate(wanted):
         size = output_function(model).size1_out(i)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy
 
+from pliant.equations.binding import Binding
 from pliant.equations.core import check_names
-from pliant.equations.equations import Equations, with_independent_rows
+from pliant.equations.equations import Energy, Equations, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
 from pliant.language.arguments import choice
+from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.integrator import make_run
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Now:
     parameters: dict[str, float]
     memory: dict[str, Any] = field(default_factory=dict)
     noise: Mapping[str, np.ndarray] = field(default_factory=dict)
+    motions: Mapping[int, TimeSeries] = field(default_factory=dict, repr=False)
+    """Series of the inputs, by index, that prescribed motions follow in the run."""
 
     def frame(self, name: str) -> Any:
         """Motion of a frame now."""
@@ -57,16 +61,18 @@ class Now:
     @property
     def energy(self) -> Any:
         """Energies now."""
-        return self.equations.energy(self.q, self.v, t=self.t, inputs=self.inputs, parameters=self.parameters)
+        return Energy(*map(float, self._values().energies(self.t, self.q, self.v)[:4]))
 
     @property
     def outputs(self) -> dict[str, Any]:
         """The model's outputs now."""
-        eqs = self.equations
-        values = eqs.at(inputs=self.inputs, parameters=self.parameters).binding
-        bound = with_independent_rows(values, self.t, self.q, self.v)
+        bound = with_independent_rows(self._values(), self.t, self.q, self.v)
         a, multipliers = bound.forward(self.t, self.q, self.v)
-        return evaluate_outputs(eqs.model, bound, self.t, self.q, self.v, a, multipliers, 0.0)
+        return evaluate_outputs(self.equations.model, bound, self.t, self.q, self.v, a, multipliers, 0.0)
+
+    def _values(self) -> Binding:
+        eqs = self.equations.at(inputs=self.inputs, parameters=self.parameters)
+        return eqs.binding.with_series(self.motions)
 
     def measure(self, names: Sequence[str]) -> np.ndarray:
         """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
@@ -89,9 +95,9 @@ class EventMonitor:
     def _now(self, t: float, q: np.ndarray, v: np.ndarray) -> Now:
         job = self.job
         memory = self.now.memory if self.now is not None else {}
-        inputs = dict(job.eqs.given_inputs if self.now is None else self.now.inputs)
-        parameters = dict(job.eqs.given_parameters if self.now is None else self.now.parameters)
-        return Now(t, q.copy(), v.copy(), job.eqs, inputs, parameters, memory)
+        return Now(
+            t, q.copy(), v.copy(), job.eqs, dict(job.inputs), dict(job.parameters), memory, motions=job.motions.series
+        )
 
     def _value(self, event: Event, now: Now) -> float:
         if isinstance(event.value, str):
@@ -119,11 +125,9 @@ class EventMonitor:
                         break
         self.values, self.before = values, (now.t, now.q, now.v)
         if self.mid_step is not None and not stop:
-            inputs, parameters = dict(now.inputs), dict(now.parameters)
             self.mid_step(now)
             self.now = now
-            if now.inputs != inputs or now.parameters != parameters:
-                self.job.rebind(run, now.inputs, now.parameters)
+            if self.job.rebind(run, now.inputs, now.parameters):
                 run.start()
         return stop
 

@@ -1,9 +1,10 @@
-"""Sampled controllers in a simulation: called at their sample times, with commands held in between."""
+"""Sampled controllers in a simulation: called at their sample times, with commands held in between (those of positions: led to)."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat, runtime_checkable
 
@@ -35,7 +36,10 @@ class Controller(Protocol):
         """Forget the last run; called once before the first sample."""
 
     def command(self, now: Now) -> Mapping[str, float]:
-        """Inputs by name, held until the next command takes effect (SI units)."""
+        """Inputs by name, held until the next command takes effect (SI units).
+
+        An input that prescribes a position or a rate is led to its command within a sample time instead of jumping there.
+        """
 
 
 class SampledLoop:
@@ -81,23 +85,26 @@ class SampledLoop:
         t = run.t
         if not self.active:
             return
-        if self._now is None:
-            self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, job.eqs.given_inputs, job.eqs.given_parameters)
+        memory: dict[str, Any] = {} if self._now is None else self._now.memory
+        inputs, parameters = dict(job.inputs), dict(job.parameters)
+        first = self._now is None
+        self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, inputs, parameters, memory, motions=job.motions.series)
+        if first:
             self._noise = [_deviations(controller, self._now) for controller in self.controllers]
             for i, controller in enumerate(self.controllers):
                 controller.start(self._reading(i))
-        now = self._now
-        now.t, now.q, now.v = t, run.q.copy(), run.v.copy()
+        periods: dict[str, float] = {}
         while self.due(t):
             _, kind, _, i, command = heapq.heappop(self._queue)
             if kind == 1:
-                command = self._checked(i, self.controllers[i].command(self._reading(i)), now)
+                command = self._checked(i, self.controllers[i].command(self._reading(i)), self._now)
                 delay = _delay(self.controllers[i])
                 if delay:
                     self._put(t + delay, i, command)
                     continue
-            now.inputs.update(command)
-        job.rebind(run, now.inputs, now.parameters)
+            inputs.update(command)
+            periods |= dict.fromkeys(command, float(self.controllers[i].sample_time))
+        job.rebind(run, inputs, parameters, periods=periods)
         run.pause_at(self._next_stop())
 
     def _next_stop(self) -> float:
@@ -113,7 +120,7 @@ class SampledLoop:
         assert self._now is not None
         now = self._now
         noise = {name: self._random[i].normal(size=size.shape) * size for name, size in self._noise[i].items()}
-        return Now(now.t, now.q, now.v, now.equations, dict(now.inputs), dict(now.parameters), now.memory, noise)
+        return replace(now, inputs=dict(now.inputs), parameters=dict(now.parameters), noise=noise)
 
     def _checked(self, i: int, command: Mapping[str, float], now: Now) -> dict[str, float]:
         out = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -12,18 +12,27 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
-from pliant.language.arguments import ArgumentError, choice, known_keywords, name_tuple, need_equations, number
+from pliant.language.arguments import (
+    ArgumentError,
+    choice,
+    is_number,
+    known_keywords,
+    name_tuple,
+    need_equations,
+    number,
+)
 from pliant.language.words import describe
-from pliant.model.inputs import TimeSeries
+from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
+from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
 from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, choose_method
 from pliant.solve.motion.plant import model_controllers
-from pliant.solve.motion.prescribed_positions import prescribed_positions
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
 from pliant.solve.motion.remarks import start_remarks
@@ -81,10 +90,14 @@ def simulate(
         and a millionth of rtol.
     save_every, save_at: interval of saved states, or times to save, at which steps end exactly [s]; 200 intervals by default.
     save_between: interpolate states at `save_at` within steps instead.
+    inputs: by name, each a number that is held, a text with a unit or an expression of t ("2 N", "2*sin(3*t) N"), a function of
+        the time [s], or `(times, values)`, with "linear" (the default; "cubic" for inputs that prescribe positions or rates),
+        "previous" or "cubic" after them. SI units where no unit is written.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
     events: zero crossings to locate; mid_step: called after each step with a `Now`.
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
+        A commanded position or rate is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
@@ -100,10 +113,11 @@ def simulate(
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
     times = save_times(begin, end, save_every, save_at)
-    given_eqs, eqs = eqs, eqs.at(inputs=inputs, parameters=parameters)
+    timed = inputs_over_time(eqs, inputs, parameters, begin, end)
+    given_eqs, eqs = eqs, eqs.at(inputs=timed, parameters=parameters)
     state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
-    series = prescribed_positions(eqs, eqs.binding, state.q, state.v, begin, end)
-    made = assemble(eqs, eqs.binding.with_series(series), begin, state.q, state.v, state.given)
+    motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
+    made = assemble(eqs, eqs.binding.with_series(motions.series), begin, state.q, state.v, state.given)
     if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
     elif controllers is False:
@@ -126,6 +140,7 @@ def simulate(
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
+    notes = (*made.messages, *motions.notes(made.bound, begin))
     if given is None:
         chosen = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
     else:
@@ -133,7 +148,7 @@ def simulate(
     exact = save_at is not None and not save_between
 
     def attempt(choice: Choice) -> Result:
-        job = Job(eqs, made.bound, series, choice, begin, end, times, exact, progress, out, list(made.messages))
+        job = Job(eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes))
         return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
     try:
@@ -156,13 +171,13 @@ def _span(begin: Any, until: Any) -> tuple[float, float]:
 class Job:
     """One run: what it starts from and how, and what is in force since when.
 
-    eqs: the equations at the values that the run starts with; bound: what is in force now; series: inputs, by index, that follow
-    prescribed accelerations.
+    eqs: the equations at the values that the run starts with; bound: what is in force now; motions: what inputs of prescribed
+    motions follow; inputs, parameters: those that replace the model's own now.
     """
 
     eqs: Equations
     bound: Binding
-    series: dict[int, TimeSeries]
+    motions: KinematicInputs
     choice: Choice
     begin: float
     end: float
@@ -176,6 +191,11 @@ class Job:
     """Whether events or mid-step functions may change states and values."""
     prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
+
+    def __post_init__(self) -> None:
+        self.inputs: dict[str, Any] = self.eqs.given_inputs
+        self.parameters: dict[str, float] = self.eqs.given_parameters
+        self._as_given: dict[str, Any] = {}
 
     @property
     def method(self) -> Method:
@@ -243,10 +263,7 @@ class Job:
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
         jumps = np.asarray(self.eqs.model.switches(self.bound.parameters)).ravel()
-        # piecewise linear or held series bend at every sample; smooth ones need no stops
-        for series in self.bound.series:
-            if not np.any(series.poly[:, 2:]):
-                jumps = np.concatenate([jumps, series.time])
+        jumps = np.concatenate([jumps, *(series.breaks for series in self.bound.series)])
         inside = jumps[(jumps > self.begin) & (jumps < self.end)]
         stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
         stops = stops[stops > self.begin]
@@ -256,14 +273,48 @@ class Job:
             rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(self.end - self.begin),
         )  # fmt: skip
 
-    def rebind(self, run: TimeLoop, inputs: InputValues, parameters: Values) -> None:
-        """Put other inputs and parameters in force from the run's time on; the run's `start` is to be called after it."""
-        values = self.eqs.at(inputs=inputs, parameters=parameters).binding
-        bound = values.with_series(self.series).with_rows(self.bound.row_active)
-        if not bound.same_values(self.bound):
-            self.bound = bound
-            self.history.append(ActiveBinding(run.t, bound))
-        run.rebind(self.bound)
+    def rebind(
+        self,
+        run: TimeLoop,
+        inputs: Mapping[str, Any],
+        parameters: Values,
+        *,
+        periods: Mapping[str, float] | None = None,
+    ) -> bool:
+        """Put other inputs and parameters in force from the run's time on; the run's `start` is to be called after it.
+
+        periods: of inputs that a controller commands, the time until its next command [s]. Returns whether anything changed.
+        """
+        periods, positions = periods or {}, self.eqs.model.smooth_inputs
+        changed = {name for name, value in inputs.items() if self._is_new(name, value)}
+        targets = {name: float(inputs[name]) for name in periods if name in positions}
+        if not changed and not targets and parameters == self.parameters:
+            return False
+        as_given = {name: inputs[name] for name in changed}
+        given = inputs_over_time(self.eqs, as_given, parameters, run.t, self.end) or {}
+        self.inputs, self.parameters = self.inputs | given, dict(parameters)
+        self._as_given |= as_given
+        values = self.eqs.at(inputs=self.inputs, parameters=parameters).binding
+        self.motions.release(changed - targets.keys())
+        self.motions.lead(targets, periods, self.bound, run.t)
+        bound = self.motions.applied(values, self.bound, run.t).with_rows(self.bound.row_active)
+        if bound.same_values(self.bound):
+            return False
+        run.v[:], work = take_effect(self.eqs, self.bound, bound, run.t, run.q.copy(), run.v.copy())
+        run.work[1] += work
+        self.bound = bound
+        self.history.append(ActiveBinding(run.t, bound))
+        run.rebind(bound)
+        later = [x for value in given.values() if isinstance(value, TimeSeries) for x in value.breaks]
+        run.add_stops(np.array([x for x in later if run.t < x < self.end]))
+        return True
+
+    def _is_new(self, name: str, value: Any) -> bool:
+        """Whether an input is given another value than it has."""
+        if value is self._as_given.get(name, self) or (name in self.inputs and value is self.inputs[name]):
+            return False
+        before = self.inputs.get(name)
+        return not (is_number(value) and is_number(before) and value == before)
 
     def motion(self, run: TimeLoop) -> SavedStates:
         """What has been saved so far; the state reached is added where it is not among it."""

@@ -1,0 +1,139 @@
+"""Inputs as callers give them: numbers, texts with units, arrays with times, functions of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.language.arguments import ArgumentError, choice, is_number, mapping, number
+from pliant.language.environment import TIME, parameter_dimensions
+from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.expected import wrong_dimension
+from pliant.language.syntax import ExpressionError, Node, parse, symbols
+from pliant.language.words import describe
+from pliant.model.model import SI_HINT, Model
+from pliant.model.signals import switch_times
+from pliant.model.time_series import TimeSeries, interpolated, sampled
+
+if TYPE_CHECKING:
+    from pliant.equations.equations import Equations
+
+InputValue = float | str | TimeSeries | Sequence[Any] | Callable[[float], float]
+"""A number that is held (SI units), a text with a unit or an expression of t, `(times, values)` with an interpolation after them
+if need be, a function of the time [s], or a series."""
+
+INTERPOLATIONS = ("linear", "previous", "cubic")
+
+
+def inputs_over_time(
+    eqs: Equations, given: Mapping[str, Any] | None, parameters: Mapping[str, float] | None, begin: float, end: float
+) -> dict[str, float | TimeSeries] | None:
+    """Inputs by name as numbers and series, functions of time sampled from `begin` to `end` [s]."""
+    if given is None:
+        return None
+    values = eqs.given_parameters | mapping("parameters", parameters)
+    known = set(eqs.inputs)  # other names are refused where the equations take them
+    return {
+        name: input_value(eqs.model, name, value, values, (begin, end)) if name in known else value
+        for name, value in mapping("inputs", given).items()
+    }
+
+
+def input_value(
+    model: Model, name: str, value: Any, parameters: Mapping[str, float], span: tuple[float, float] | None = None
+) -> float | TimeSeries:
+    """An input as a number or a series; functions of time are sampled over the span [s], and refused without one."""
+    if isinstance(value, TimeSeries):
+        return value
+    if isinstance(value, str):
+        return _text(model, name, value, parameters, span)
+    if callable(value):
+        return _over_span(value, name, span, ())
+    if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.size > 1):
+        return _array(model, name, value)
+    return number(f"the input '{name}'", value, hint=SI_HINT)
+
+
+def _over_span(
+    function: Callable[[float], float], name: str, span: tuple[float, float] | None, jumps: Sequence[float]
+) -> TimeSeries:
+    if span is None:
+        raise ArgumentError(
+            f"the input '{name}' is a function of time, which only a simulation reads",
+            "give its value here, or pass the function to simulate(inputs=...)",
+        )
+    begin, end = span
+    if not end > begin:
+        value = float(function(begin))
+        return TimeSeries(np.array([begin]), np.array([[value]]))
+    return sampled(function, begin, end, jumps=jumps, name=f"the function of input '{name}'")
+
+
+def _array(model: Model, name: str, value: Any) -> TimeSeries:
+    """Samples with times: (times, values) or (times, values, interpolation)."""
+    hint = "write (times, values), or (times, values, 'cubic')"
+    if len(value) not in (2, 3) or is_number(value[0]) or (len(value) == 3 and not isinstance(value[2], str)):
+        raise ArgumentError(f"the input '{name}' cannot be {describe(value)}", hint)
+    try:
+        time, values = (np.array(x, dtype=float) for x in value[:2])
+    except (TypeError, ValueError):
+        raise ArgumentError(f"times and values of the input '{name}' must be numbers", hint) from None
+    if time.ndim != 1 or values.shape != time.shape or not len(time):
+        raise ArgumentError(
+            f"the input '{name}' has times of shape {time.shape} and values of shape {values.shape}",
+            "give as many times as values, each in one dimension",
+        )
+    for what, numbers in (("time", time), ("value", values)):
+        if not np.all(np.isfinite(numbers)):
+            index = int(np.argmin(np.isfinite(numbers)))
+            raise ArgumentError(f"the {what} at index {index} of the input '{name}' is not finite")
+    if np.any(np.diff(time) <= 0):
+        index = int(np.argmax(np.diff(time) <= 0)) + 1
+        raise ArgumentError(
+            f"the times of the input '{name}' must increase; at index {index}, {time[index]:g} s follows {time[index - 1]:g} s",
+            "sort them and leave out those that repeat",
+        )
+    usual = "cubic" if name in model.smooth_inputs else "linear"
+    return interpolated(time, values, choice("interpolation", value[2], INTERPOLATIONS) if len(value) == 3 else usual)
+
+
+def _text(
+    model: Model, name: str, text: str, parameters: Mapping[str, float], span: tuple[float, float] | None
+) -> float | TimeSeries:
+    where = f"the input '{name}'"
+    try:
+        node = _read(text)
+        used = symbols(node) & set(model.input_names)
+        if used:
+            raise ArgumentError(f"{where} cannot depend on the input '{min(used)}'", "write it in terms of t")
+        dimensions, _ = parameter_dimensions(model.spec.parameters)
+        problem = wrong_dimension(node, dimensions.get(name, UNKNOWN), {**dimensions, TIME: UNKNOWN})
+        if problem:
+            raise ArgumentError(f"{where}: {problem[0]}", problem[1])
+        values = model.environment_with(parameters).values
+        t = ca.SX.sym(TIME)
+        expression = ca.SX(evaluate(node, {**values, TIME: t}))
+    except ExpressionError as error:
+        raise ArgumentError(f"{where}: {error}", error.hint) from None
+    function = ca.Function("input", [t], [expression])
+    if TIME not in symbols(node):
+        return number(where, float(function(0.0)))
+    jumps = [float(ca.DM(x)) for x in switch_times(node, values, set(model.input_names))]
+    return _over_span(lambda time: float(function(time)), name, span, jumps)
+
+
+def _read(text: str) -> Node:
+    """An expression with or without the sign `=` before it and a unit behind it."""
+    body, _, unit = text.strip().rpartition(" ")
+    tries = [text, f"={text}", f"=({body})*1 {unit}"]
+    first: ExpressionError | None = None
+    for attempt in tries:
+        try:
+            return parse(attempt)
+        except ExpressionError as error:
+            first = first or error
+    assert first is not None
+    raise first

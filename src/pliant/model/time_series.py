@@ -1,0 +1,267 @@
+"""Functions of time as piecewise polynomials: recorded, sampled from a function, integrated, or led to a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy
+
+from pliant.language.arguments import ArgumentError
+
+TERMS = 6
+"""Coefficients of a piece, constant term first: polynomials of degree five (`PL_SERIES_TERMS` in the runtime)."""
+
+# Jumps below these are no jumps: as a share of the largest value, rate or acceleration, and as a share of the largest value
+# over powers of the length of the pieces, which is what errors of samples make of rates and accelerations.
+SMOOTH, NOISE = 1e-5, np.array([1e-9, 1e-8, 1e-7])
+
+
+@dataclass(frozen=True, eq=False)
+class TimeSeries:
+    """An input over time as a piecewise polynomial; before and after its times the end values hold.
+
+    time: n times [s], increasing. poly: coefficients of (t - time[i])^k from time[i] on, constant term first, n x 6 (those of
+    higher terms may be left out).
+    """
+
+    time: np.ndarray
+    poly: np.ndarray
+
+    def __post_init__(self) -> None:
+        poly = np.zeros((len(self.time), TERMS))
+        poly[:, : np.shape(self.poly)[1]] = self.poly
+        object.__setattr__(self, "time", np.asarray(self.time, dtype=float))
+        object.__setattr__(self, "poly", poly)
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Value, rate and acceleration at time t [s]; on a jump those that follow it."""
+        first, last = float(self.time[0]), float(self.time[-1])
+        inside = min(max(t, first), last)
+        i = int(np.searchsorted(self.time, inside, side="right")) - 1
+        x, v, a = piece_ends(self.poly[i : i + 1], np.array([inside - self.time[i]]))[0].tolist()
+        return (x, v, a) if inside == t else (x, 0.0, 0.0)
+
+    @property
+    def breaks(self) -> np.ndarray:
+        """Times at which the value, its rate or its acceleration jumps [s]."""
+        return self.time[np.any(self._jumps, axis=1)]
+
+    @property
+    def value_jumps(self) -> np.ndarray:
+        """Times at which the value jumps [s]."""
+        return self.time[self._jumps[:, 0]]
+
+    @property
+    def rate_jumps(self) -> np.ndarray:
+        """Times at which the rate jumps [s]."""
+        return self.time[self._jumps[:, 1]]
+
+    @cached_property
+    def _jumps(self) -> np.ndarray:
+        """Whether value, rate and acceleration jump at each time, n x 3."""
+        n = len(self.time)
+        before, after = np.zeros((n, 3)), self.poly[:, :3] * (1.0, 1.0, 2.0)
+        before[0, 0], after[-1, 1:] = self.poly[0, 0], 0.0
+        length = np.full(n, np.inf)
+        if n > 1:
+            h = np.diff(self.time)
+            before[1:] = piece_ends(self.poly[:-1], h)
+            length[:-1] = h
+            length[1:] = np.minimum(length[1:], h)
+        size = np.maximum(np.max(np.abs(before), axis=0), np.max(np.abs(after), axis=0))
+        noise = NOISE * size[0] / length[:, None] ** np.arange(3)
+        return np.asarray(np.abs(after - before) > SMOOTH * size + noise)
+
+
+def piece_ends(poly: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Value, rate and acceleration at the ends of pieces of length h [s], n x 3."""
+    out = np.zeros((len(h), 3))
+    for k in range(3):
+        out[:, k] = np.sum(poly * h[:, None] ** np.arange(poly.shape[1]), axis=1)
+        poly = poly[:, 1:] * np.arange(1, poly.shape[1])
+    return out
+
+
+def interpolated(time: np.ndarray, values: np.ndarray, interpolation: str) -> TimeSeries:
+    """A piecewise polynomial through samples: "previous" holds them, "linear" and "cubic" (a spline) lead from one to the next."""
+    poly = np.zeros((len(time), 4))
+    poly[:, 0] = values
+    if interpolation == "linear" and len(time) > 1:
+        poly[:-1, 1] = np.diff(values) / np.diff(time)
+    elif interpolation == "cubic" and len(time) > 2:
+        poly[:-1] = scipy.interpolate.CubicSpline(time, values).c[::-1].T
+    elif interpolation == "cubic" and len(time) == 2:
+        poly[0, 1] = (values[1] - values[0]) / (time[1] - time[0])
+    return TimeSeries(time, poly)
+
+
+def between(h: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Polynomials over lengths h [s] with given value, rate and acceleration (n x 3 each) at both ends, n x 6."""
+    x, v, a = before.T
+    d = after[:, 0] - x - h * (v + 0.5 * h * a)
+    e, f = h * (after[:, 1] - v - h * a), 0.5 * h**2 * (after[:, 2] - a)
+    third, fourth, fifth = 10 * d - 4 * e + f, -15 * d + 7 * e - 2 * f, 6 * d - 3 * e + f
+    return np.column_stack([x, v, 0.5 * a, third / h**3, fourth / h**4, fifth / h**5])
+
+
+def integrated(rate: TimeSeries, value: float) -> TimeSeries:
+    """Positions that a rate leads to from a value at its first time."""
+    h, poly = np.diff(rate.time), rate.poly[:-1]
+    k = np.arange(TERMS)
+    values = value + np.concatenate([[0.0], np.cumsum(np.sum(poly * h[:, None] ** (k + 1) / (k + 1), axis=1))])
+    ends = piece_ends(poly, h)
+    begin = np.column_stack([values[:-1], poly[:, :2]])
+    end = np.column_stack([values[1:], ends[:, :2]])
+    last = [values[-1], *(ends[-1, :2] * (1.0, 0.5) if len(h) else rate.poly[-1, :2]), 0.0, 0.0, 0.0]
+    return TimeSeries(rate.time, np.vstack([between(h, begin, end), last]))
+
+
+def integrated_twice(acceleration: TimeSeries, value: float, rate: float) -> TimeSeries:
+    """Positions that an acceleration leads to from a value and a rate at its first time."""
+    h, poly = np.diff(acceleration.time), acceleration.poly[:-1]
+    k = np.arange(TERMS)
+    powers = h[:, None] ** (k + 1)
+    once = np.sum(poly * powers / (k + 1), axis=1)
+    twice = h * np.sum(poly * powers / ((k + 1) * (k + 2)), axis=1)
+    rates = rate + np.concatenate([[0.0], np.cumsum(once)])
+    values = value + np.concatenate([[0.0], np.cumsum(h * rates[:-1] + twice)])
+    at_ends = piece_ends(poly, h)[:, 0]
+    begin = np.column_stack([values[:-1], rates[:-1], poly[:, 0]])
+    end = np.column_stack([values[1:], rates[1:], at_ends])
+    last = [values[-1], rates[-1], 0.5 * (at_ends[-1] if len(h) else acceleration.poly[-1, 0]), 0.0, 0.0, 0.0]
+    return TimeSeries(acceleration.time, np.vstack([between(h, begin, end), last]))
+
+
+# -- commands of a controller ------------------------------------------------------------------------------------------
+
+
+def led_to(target: float, present: Sequence[float], t: float, duration: float) -> TimeSeries:
+    """A smooth way from the present value, rate and acceleration at time t [s] to a commanded value after a duration [s].
+
+    Value, rate and acceleration are continuous. With a command every `duration`, rate and acceleration at the end are those of
+    the parabola through the last three commands; so uniformly accelerated motions are reproduced exactly, and after a step the
+    value rests from the third sample on. Where no other command follows, it comes to rest in another `duration`.
+    """
+    x, v, a = present
+    h = duration
+    beyond = target - x - h * (v + 0.5 * h * a)
+    reached = [target, v + h * a + 1.5 * beyond / h, a + beyond / h**2]
+    rest = [target, 0.0, 0.0]
+    pieces = between(np.array([h, h]), np.array([present, reached]), np.array([reached, rest]))
+    return TimeSeries(np.array([t, t + h, t + 2 * h]), np.vstack([pieces, [target, 0, 0, 0, 0, 0]]))
+
+
+# -- functions of time -------------------------------------------------------------------------------------------------
+
+FIRST_PIECES = 128
+"""Pieces that a span is divided into at first: what happens between two of the samples in them may be missed."""
+MOST_PIECES = 100_000
+SAMPLING_ERROR = 1e-10
+"""Largest error of a sampled function, as a share of its range."""
+NARROWEST = 2.0**-20
+"""A span that is this share of the whole and still not smooth holds a jump or a bend."""
+NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(TERMS) / (TERMS - 1))
+TO_TERMS = np.linalg.inv(NODES[:, None] ** np.arange(TERMS))
+TRIED = np.array([0.047, 0.23, 0.49, 0.76, 0.951])
+TRIED_POWERS = TRIED[:, None] ** np.arange(TERMS)
+
+
+def sampled(
+    function: Callable[[float], float],
+    begin: float,
+    end: float,
+    *,
+    jumps: Sequence[float] = (),
+    name: str = "function",
+    pieces: int = FIRST_PIECES,
+) -> TimeSeries:
+    """A function of time [s] between two times as a piecewise polynomial, with an error of 1e-10 of its range.
+
+    Jumps and bends are located; where they are known, `jumps` names them. pieces: how many there are at first. Raises ArgumentError
+    where the function gives no finite number, or is too rough.
+    """
+
+    def value(t: float) -> float:
+        try:
+            found = float(function(t))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{name} gives no number at t = {t:g} s: {error}") from None
+        if not np.isfinite(found):
+            raise ArgumentError(f"{name} gives {found} at t = {t:g} s")
+        return found
+
+    inside = sorted({float(t) for t in jumps if begin < t < end})
+    parts = list(zip([begin, *inside], [*inside, end], strict=True))
+    # the range is looked for at times without a period, so that none of the function's stays unseen
+    shares = np.arange(2 * pieces + 6) * 0.6180339887498949 % 1.0
+    first = [value(t) for t in (*(begin + (end - begin) * shares).tolist(), end)]
+    tolerance = max(SAMPLING_ERROR * (max(first) - min(first)), 1e-13 * max(map(abs, first)), 1e-300)
+    spans: list[tuple[float, float]] = []
+    for left, right in parts:
+        # the function on the near side of a jump
+        near = right if right == end else float(np.nextafter(right, left))
+        count = max(1, round(pieces * (right - left) / (end - begin)))
+        spans += pairwise([*np.linspace(left, right, count + 1)[:-1].tolist(), near])
+    narrowest = NARROWEST * (end - begin)
+    found: list[tuple[float, np.ndarray]] = []
+    while spans:
+        fitted, spans, broken = _fitted(value, np.array(spans), tolerance, narrowest)
+        found += fitted
+        for a, b in broken:
+            found += _broken(value, a, b, tolerance)
+        if len(found) + len(spans) > MOST_PIECES:
+            raise ArgumentError(
+                f"{name} is too rough to be sampled, as at t = {spans[-1][0] if spans else end:g} s",
+                "give a smooth function, or arrays with times",
+            )
+    found.sort(key=lambda piece: piece[0])
+    times, table = [t for t, _ in found], [poly for _, poly in found]
+    last = np.zeros(TERMS)
+    last[:3] = piece_ends(table[-1][None], np.array([end - times[-1]]))[0] * (1.0, 1.0, 0.5)
+    return TimeSeries(np.array([*times, end]), np.array([*table, last]))
+
+
+Spans = list[tuple[float, float]]
+
+
+def _fitted(
+    value: Callable[[float], float], spans: np.ndarray, tolerance: float, narrowest: float
+) -> tuple[list[tuple[float, np.ndarray]], Spans, Spans]:
+    """Spans (n x 2) that one polynomial each describes: where it begins, and its coefficients; halves of the others; and those
+    of the others that are too narrow to be halved."""
+    a, b = spans.T
+    h = (b - a)[:, None]
+    nodes = a[:, None] + h * NODES
+    nodes[:, -1] = b
+    table = np.array([value(t) for t in nodes.ravel().tolist()]).reshape(nodes.shape)
+    tried = np.array([value(t) for t in (a[:, None] + h * TRIED).ravel().tolist()]).reshape(len(a), -1)
+    x = table[:, :1]
+    terms = (table - x) @ TO_TERMS.T
+    smooth = np.max(np.abs(terms @ TRIED_POWERS.T - (tried - x)), axis=1) <= tolerance
+    terms[:, :1] = x
+    terms /= h ** np.arange(TERMS)
+    wide = ~smooth & (b - a > narrowest)
+    middle = 0.5 * (a + b)
+    halves = [*zip(a[wide], middle[wide], strict=True), *zip(middle[wide], b[wide], strict=True)]
+    narrow = ~smooth & ~wide
+    return [*zip(a[smooth], terms[smooth], strict=True)], halves, [*zip(a[narrow], b[narrow], strict=True)]
+
+
+def _broken(
+    value: Callable[[float], float], a: float, b: float, tolerance: float
+) -> Iterator[tuple[float, np.ndarray]]:
+    """A short span with a jump or a bend in it, as straight pieces."""
+    low, high = a, b
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        left, right = abs(value(middle) - value(low)), abs(value(high) - value(middle))
+        low, high = (low, middle) if left > right else (middle, high)
+    jump = abs(value(high) - value(low))
+    ends = [a, low, high, b] if jump > 100 * tolerance else [a, b]
+    for i, (t, later) in enumerate(pairwise(ends)):
+        if later > t:
+            slope = 0.0 if len(ends) == 4 and i == 1 else (value(later) - value(t)) / (later - t)
+            yield t, np.array([value(t), slope, 0, 0, 0, 0])

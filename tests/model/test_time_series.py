@@ -1,0 +1,149 @@
+"""Functions of time as piecewise polynomials: accuracy, jumps, integrals, and the way from one command to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant.language.arguments import ArgumentError
+from pliant.model import time_series
+from pliant.model.time_series import TimeSeries, between, integrated_twice, interpolated, led_to, piece_ends, sampled
+
+RNG = np.random.default_rng(3)
+
+
+def values(series: TimeSeries, times: np.ndarray) -> np.ndarray:
+    return np.array([series.at(t) for t in times])
+
+
+def test_a_piece_has_the_ends_it_was_given():
+    before, after = RNG.normal(size=(2, 4, 3))
+    h = np.array([0.1, 0.7, 1.3, 4.0])
+    poly = between(h, before, after)
+    np.testing.assert_allclose(piece_ends(poly, np.zeros(4)), before, atol=1e-14)
+    np.testing.assert_allclose(piece_ends(poly, h), after, atol=1e-11)
+
+
+def test_a_smooth_function_is_sampled_with_its_derivatives():
+    series = sampled(lambda t: np.sin(40 * t) * np.exp(-t), 0.0, 3.0)
+    times = RNG.uniform(0, 3, 500)
+    found = values(series, times)
+    z = np.exp((40j - 1) * times)
+    expected = np.column_stack([z.imag, ((40j - 1) * z).imag, ((40j - 1) ** 2 * z).imag])
+    for k, tolerance in enumerate((1e-9, 40e-7, 1600e-5)):
+        np.testing.assert_allclose(found[:, k], expected[:, k], atol=tolerance)
+    assert not np.any((series.breaks > 0) & (series.breaks < 3))
+
+
+def test_many_periods_are_all_there():
+    """256 periods, twice as many as the pieces to begin with: samples at equal distances would alias."""
+    series = sampled(lambda t: np.sin(2 * np.pi * 20 * t), 0.0, 12.8)
+    times = RNG.uniform(0, 12.8, 300)
+    np.testing.assert_allclose(values(series, times)[:, 0], np.sin(2 * np.pi * 20 * times), atol=1e-9)
+
+
+def test_jumps_and_bends_are_found():
+    jump = sampled(lambda t: 2.0 if t >= 0.3 else -1.0, 0.0, 1.0)
+    assert jump.breaks == pytest.approx([0.3], abs=1e-15)
+    assert [jump.at(t)[0] for t in (0.2999999, 0.3, 0.9)] == [-1.0, 2.0, 2.0]
+    bend = sampled(lambda t: abs(t - 0.37), 0.0, 1.0)
+    inside = bend.breaks[(bend.breaks > 0) & (bend.breaks < 1)]
+    assert len(inside) == 2
+    np.testing.assert_allclose(inside, 0.37, atol=2e-6)
+    known = sampled(lambda t: 5.0 if t < 0.4 else t, 0.0, 1.0, jumps=[0.4])
+    assert known.breaks[0] == 0.4
+    assert len(known.time) < 140
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda t: "much", "gives no number at t = 0 s"),
+        (lambda t: [1.0, 2.0], "gives no number at t = 0 s"),
+        (lambda t: np.nan if t > 0.5 else 1.0, "gives nan at t = 0.6"),
+    ],
+)
+def test_functions_of_no_use(function, message):
+    with pytest.raises(ArgumentError, match=message):
+        sampled(function, 0.0, 1.0)
+
+
+def test_a_rough_function_is_refused(monkeypatch):
+    monkeypatch.setattr(time_series, "MOST_PIECES", 2000)
+    with pytest.raises(ArgumentError, match=r"too rough to be sampled.*arrays with times"):
+        sampled(lambda t: RNG.normal(), 0.0, 1.0)
+
+
+def test_accelerations_are_integrated_twice():
+    acceleration = sampled(lambda t: -25 * np.sin(5 * t), 0.0, 4.0)
+    position = integrated_twice(acceleration, 0.0, 5.0)
+    times = RNG.uniform(0, 4, 200)
+    expected = np.column_stack([np.sin(5 * times), 5 * np.cos(5 * times), -25 * np.sin(5 * times)])
+    for k, tolerance in enumerate((1e-9, 1e-6, 2e-4)):
+        np.testing.assert_allclose(values(position, times)[:, k], expected[:, k], atol=tolerance)
+    held = integrated_twice(TimeSeries(np.array([1.0, 3.0]), np.full((2, 1), 2.0)), 0.5, -1.0)
+    np.testing.assert_allclose(held.at(3.0), [0.5 - 2 + 4, 3.0, 2.0], atol=1e-14)
+
+
+def test_breaks_of_interpolated_samples():
+    time = np.array([0.0, 1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(interpolated(time, np.array([0, 1, 1, 1.0]), "previous").breaks, [1.0])
+    linear = interpolated(time, np.array([0, 1, 2, 0.0]), "linear")
+    np.testing.assert_array_equal(linear.breaks, [0.0, 2.0, 3.0])  # the straight line through 1 has no bend there
+    np.testing.assert_array_equal(linear.rate_jumps, [0.0, 2.0, 3.0])
+    cubic = interpolated(time, np.array([0, 1, 2, 0.0]), "cubic")
+    assert not np.any((cubic.breaks > 0) & (cubic.breaks < 3))
+
+
+def commanded(function, period: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times and (value, rate, acceleration) of an input led from command to command, started at rest at zero."""
+    present, times, found = (0.0, 0.0, 0.0), [], []
+    for k in range(count):
+        way = led_to(function(k * period), present, k * period, period)
+        inner = k * period + period * np.linspace(0, 1, 21)[:-1]
+        times.append(inner)
+        found.append(values(way, inner))
+        present = way.at((k + 1) * period)
+    return np.concatenate(times), np.concatenate(found)
+
+
+def test_commands_are_reached_one_sample_later_without_a_jump():
+    period = 0.01
+    times, found = commanded(lambda t: np.sin(3 * t), period, 100)
+    at_samples = found[::20]
+    np.testing.assert_allclose(at_samples[1:, 0], np.sin(3 * (times[::20][1:] - period)), atol=1e-12)
+    step = period / 20
+    # rates and accelerations are those of the way, across samples, too: nothing jumps
+    for k in (0, 1):
+        slopes = np.gradient(found[:, k], step)[200:-1]
+        np.testing.assert_allclose(slopes, found[200:-1, k + 1], atol=0.01 * 3 ** (k + 1))
+
+
+def test_a_uniformly_accelerated_command_is_reproduced():
+    times, found = commanded(lambda t: 0.5 * 7 * t**2 - t, 0.05, 10)
+    late = times > 4 * 0.05 - 1e-9
+    lag = times[late] - 0.05
+    expected = np.column_stack([3.5 * lag**2 - lag, 7 * lag - 1, np.full(len(lag), 7.0)])
+    np.testing.assert_allclose(found[late], expected, atol=1e-9)
+
+
+def test_a_step_rests_after_three_samples():
+    times, found = commanded(lambda t: 1.0, 0.1, 6)
+    rested = times > 0.3 - 1e-9
+    np.testing.assert_allclose(found[rested], np.tile([1.0, 0, 0], (int(np.sum(rested)), 1)), atol=1e-10)
+    assert 1.3 < np.max(found[:, 0]) < 1.4
+    # and by itself, without another command, after two
+    way = led_to(1.0, (0.0, 0.0, 0.0), 0.0, 0.1)
+    assert way.at(0.1)[0] == pytest.approx(1.0)
+    assert way.at(0.5) == (1.0, 0.0, 0.0)
+
+
+def test_smooth_commands_converge_with_the_sample_time():
+    errors = []
+    for period in (0.02, 0.01):
+        times, found = commanded(lambda t: t**3 * np.sin(3 * t), period, round(1 / period))
+        lag = times[times > 0.3] - period
+        s, c = np.sin(3 * lag), np.cos(3 * lag)
+        exact = 6 * lag * s + 18 * lag**2 * c - 9 * lag**3 * s
+        errors.append(np.max(np.abs(found[times > 0.3, 2] - exact)))
+    assert errors[1] < 0.6 * errors[0]
