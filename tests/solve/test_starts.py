@@ -159,6 +159,26 @@ joints:
     assert "bend from 0.1 to 0.7" in note
 
 
+def test_a_spring_that_is_free_as_at_start_is_free_where_its_motion_starts():
+    text = """
+pliant: 1
+parameters: {way: 20 cm, drive: {value: 5 cm, input: true}}
+bodies: {a: {mass: 1 kg}, b: {mass: 1 kg}}
+joints:
+  one: {type: prismatic, child: a, axis: x, displacement: {motion: "=way + drive + 1 m/s*t"}}
+  two: {type: prismatic, child: b, axis: x, displacement: {initial: 1 m}}
+links: {spring: {type: axial, between: [a, b], spring: {coefficient: 100 N/m, rest: as at start}}}
+"""
+    eqs = derive(load_text(text))
+    _, _, warnings, _, potential = started(eqs)
+    assert potential == pytest.approx(0, abs=1e-20)
+    assert warnings == ()
+    other = eqs.initial_state({"way": 0.5})
+    assert other.q.tolist() == [0.55, 1.0]
+    assert other.v.tolist() == [1.0, 0.0]
+    assert eqs.at(inputs={"drive": 0.1}).initial_state().q[0] == pytest.approx(0.3)
+
+
 def test_a_frame_that_is_driven_takes_its_rod_along():
     """A body on a free joint follows a prescribed frame; the sections of the rod on it have poses of their own."""
     text = CARRIED.replace("JOINT", "free").replace("HOW", "z: {}").replace("KIND", "finite_element")

@@ -98,7 +98,7 @@ class Core:
         if not np.all(np.isfinite(values)):
             raise EvaluationError(
                 "with these parameter values some constants of the model are not finite numbers; check for zero "
-                "lengths or masses used as divisors"
+                "lengths or masses used as divisors, and for values too large to compute with"
             )
         vector.flags.writeable = False
         values = np.array(values, dtype=float)

@@ -48,6 +48,7 @@ class Build:
         inputs = {name: ca.SX.sym(name) for name in names.inputs}
         self.robot = robot
         self.environment = names.with_values({**parameters, **inputs})
+        self._held = names.with_values(parameters)
         self.system = SystemBuilder(parameters=self.parameters)
         self.signals = SignalTable(self.environment, self.parameters, inputs)
         self.coordinates: dict[str, CoordinateEntry] = {}
@@ -257,6 +258,14 @@ class Build:
     def _nominal_parameters(self) -> list[float]:
         values = Environment(self.robot)
         return [float(values.values[name]) for name in values.independent]
+
+    def at_start(self, signal: Scalar) -> tuple[Any, Any]:
+        """Value and rate of a signal at time zero, with inputs at the values that the model holds them at."""
+        t = ca.SX.sym("t")
+        expression = ca.SX(self._held.signal(signal, t))
+        found = (ca.substitute(x, t, ca.SX(0)) for x in (expression, ca.jacobian(expression, t)))
+        value, rate = (float(x) if x.is_constant() else x for x in found)
+        return value, rate if np.isfinite(self.nominal(rate)) else 0.0
 
     def signal_expression(self, scalar: Scalar) -> Any:
         """A signal as an expression of time, inputs and parameters, for use in `add_signal_expressions`."""

@@ -66,8 +66,10 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
             constants = [build.value(spec.spring), build.value(spec.damper)]
             build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
         return q_at + Quaternion().q_size, v_at + Quaternion().v_size
-    initial = build.value(spec.initial)  # type: ignore[attr-defined]
-    build.start([initial], [build.value(spec.rate)])  # type: ignore[attr-defined]
+    initial, rate = build.value(spec.initial), build.value(spec.rate)  # type: ignore[attr-defined]
+    if spec.motion is not None:  # type: ignore[attr-defined]
+        initial, rate = build.at_start(spec.motion)  # type: ignore[attr-defined]
+    build.start([initial], [rate])
     _scalar_forces(build, spec, name, q_at, v_at, initial)
     return q_at + 1, v_at + 1
 
