@@ -52,7 +52,7 @@ def flatten(spec: RobotSpec) -> RobotSpec:
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
     """The flat things as a spec. It is made from a checked one, so it is not checked again."""
     data: dict[str, Any] = {**flat.things, "analyses": flat.analyses}
-    data |= {"name": spec.title, "description": spec.description, "world": spec.world}
+    data |= {"name": spec.title, "description": spec.description, "world": spec.world, "start": spec.start}
     return type(spec).model_construct(**data).with_source(spec.source)
 
 
