@@ -22,6 +22,7 @@
 #define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
 #define FOUND 0.5           /* and what a shortened step leaves at most */
 #define SEARCHES 12
+#define STRICTER 4          /* than the estimate asks for: these errors add up over a run as those of higher order do not */
 #define MARGIN 0.05         /* of an interval, searched points keep at least so far from its ends */
 
 /* Moves the unknowns by a share of a Newton step: change of x, and of the multipliers times s. */
@@ -271,7 +272,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   }
   if (!r->fixed) {
     for (int i = 0; i < nv; ++i) errors[nv + i] *= PL_RATES_COUNT;
-    *error = pl_motion_error(r, h, errors, errors + nv);
+    *error = STRICTER * pl_motion_error(r, h, errors, errors + nv);
   }
   for (int i = 0; i < nv; ++i) {
     const double before = r->a[i] + h * r->lead[i];

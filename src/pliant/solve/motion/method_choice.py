@@ -2,20 +2,24 @@
 
 The fastest vibration or decay of the equations limits the step of an explicit method, whether it takes part in the motion or not.
 An implicit method steps over what is fast and moves nothing. Where all vibrations take part both need about the same steps, and
-those of the explicit method are cheaper and more accurate. Which of the two it is shows in the first steps of the implicit one.
+those of the explicit method are cheaper and more accurate. Where what is very stiff turns, steps that are iterated are longer than
+linearized ones. Which of these it is shows in the first steps of a run.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 from pliant.equations.binding import Binding
+from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
-from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, Rosenbrock
+from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock, make_run
+from pliant.solve.motion.integrator.base import Adaptive
 from pliant.solve.saddle import saddle_matrix
 
 STABLE_STEP = 3.3
@@ -29,7 +33,7 @@ SMALL = 40
 TRIAL = 50
 """Steps whose mean tells what limits them; as many before them do not count, as starts are special."""
 LONGER = 1.5
-"""An implicit method whose steps are not longer than the explicit method's by this factor does not pay."""
+"""Factor by which steps of one method have to be longer than those of another, which cost less or are more accurate, to pay."""
 WITHOUT_END = 3000
 """Steps after which an explicit run is looked at again."""
 POWER_ITERATIONS = 25
@@ -37,13 +41,17 @@ POWER_ITERATIONS = 25
 
 @dataclass(frozen=True)
 class Choice:
-    """An integrator, why it was chosen and what another would cost, in a few words; `other` is one to think of once a run has
-    shown its steps, and `stable` the largest stable step of an explicit method at the start [s]."""
+    """An integrator, why it was chosen and what another would cost, in a few words.
+
+    open: whether to think again once a run has shown its steps; stable: largest stable step of an explicit method at the start
+    [s]; tolerances: rtol and atol where they are given.
+    """
 
     method: Method
     why: str
-    other: Method | None = None
+    open: bool = False
     stable: float = np.inf
+    tolerances: dict[str, float] = field(default_factory=dict)
 
 
 def choose_method(
@@ -58,12 +66,18 @@ def choose_method(
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= 10):
-        return Choice(explicit, "automatic: not stiff", implicit, stable)
-    other = explicit if steps <= MANY_STEPS else None
-    if rate == 0:
-        return Choice(implicit, "automatic: slack at the start", other, stable)
+        return Choice(explicit, "automatic: not stiff", True, stable, tolerances)
+    if steps < FEW_STEPS:
+        return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"
-    return Choice(implicit, f"automatic: stiff, an explicit method would need {needed} to be stable", other, stable)
+    why = f"automatic: stiff, an explicit method would need {needed} to be stable"
+    return Choice(implicit, why, True, stable, tolerances)
+
+
+def after_failure(choice: Choice) -> Choice:
+    """What to try where the methods chosen first cannot go on: steps that are iterated and damp what is fast."""
+    damped = GeneralizedAlpha(**choice.tolerances, spectral_radius=0.2)
+    return Choice(damped, "automatic: other methods could not go on")
 
 
 class BeginAgain(Exception):
@@ -75,40 +89,68 @@ class BeginAgain(Exception):
 
 
 class SecondThoughts:
-    """Looks at a run now and then, and raises BeginAgain where it shows that the other method is the better one."""
+    """Looks at an automatic run now and then, and raises BeginAgain where its steps show that another method is better."""
 
     def __init__(self, choice: Choice, end: float) -> None:
         self.choice, self.end = choice, end
-        self._mark: tuple[int, float] | None = None
-        self.over = choice.other is None
+        self.over = not choice.open
+        self._implicit = isinstance(choice.method, Rosenbrock)
+        self._next = TRIAL if self._implicit else WITHOUT_END
+        self._mark: float | None = None
+
+    def steps_to_look(self, run: TimeLoop) -> int:
+        """Steps until the run is to be looked at: the same on every machine."""
+        return sys.maxsize if self.over else max(1, self._next - run.steps)
 
     def look(self, bound: Binding, run: TimeLoop) -> None:
         """To be called between steps."""
-        if self.over or self.choice.other is None:
+        if self.over or run.steps < self._next:
             return
-        implicit = isinstance(self.choice.method, Rosenbrock)
-        first = TRIAL if implicit else WITHOUT_END
         if self._mark is None:
-            if run.steps >= first:
-                self._mark = (run.steps, run.t)
+            self._mark, self._next = run.t, self._next + TRIAL
             return
-        steps = run.steps - self._mark[0]
-        if steps < TRIAL or not run.t > self._mark[1]:
-            return
-        self.over = True
-        mean = (run.t - self._mark[1]) / steps
-        if implicit:
-            if mean >= LONGER * self.choice.stable:
-                return
-            raise BeginAgain(Choice(self.choice.other, "automatic: not stiff, all vibrations take part in the motion"))
-        # of an explicit run: most of it is still to come, and stability limits its steps now
+        mean = (run.t - self._mark) / TRIAL
+        left = (self.end - run.t) / mean if mean > 0 else np.inf
         rate = fastest_rate(bound, run.t, run.q, run.v)
-        if (self.end - run.t) / mean < WITHOUT_END or mean * rate < 0.5 * STABLE_STEP:
-            return
-        needed = _rounded((self.end - run.t) / mean)
-        raise BeginAgain(
-            Choice(self.choice.other, f"automatic: stiff, an explicit method would need {needed} steps more")
-        )
+        self._mark, self._next = None, 4 * self._next - TRIAL
+        if self._implicit:
+            self._after_implicit_steps(bound, run, mean, left, rate)
+        elif left > WITHOUT_END and mean * rate > 0.5 * STABLE_STEP:
+            # most of it is still to come, and stability limits its steps now
+            why = f"automatic: stiff, an explicit method would need {_rounded(left)} steps more"
+            raise BeginAgain(Choice(self._other(Rosenbrock), why))
+
+    def _after_implicit_steps(self, bound: Binding, run: TimeLoop, mean: float, left: float, rate: float) -> None:
+        stable = min(self.choice.stable, STABLE_STEP / max(rate, 1e-300))
+        if mean < LONGER * stable and (self.end - run.t) / stable < MANY_STEPS:
+            why = "automatic: not stiff, all vibrations take part in the motion"
+            raise BeginAgain(Choice(self._other(ExplicitRungeKutta), why))
+        # linearized steps are short where what is very stiff turns, as steel links in absolute coordinates and in loops do
+        iterated = self._other(GeneralizedAlpha)
+        if left > 2 * TRIAL and _mean_step(bound, iterated, run, self.end) > LONGER * mean:
+            why = f"automatic: stiff and turning, a linearly implicit method would need {_rounded(left)} steps more"
+            raise BeginAgain(Choice(iterated, why))
+
+    def _other(self, kind: type[Adaptive]) -> Method:
+        return kind(**self.choice.tolerances)
+
+
+def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> float:
+    """Mean of the steps [s] of another method from the run's state on; 0 where it fails."""
+    trial = make_run(bound, method)
+    trial.configure(
+        t=run.t, q=run.q, v=run.v, stops=np.array([end]), samples=np.zeros(0), step=None, fixed=False,
+        rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=method.largest_step(end - run.t),
+    )  # fmt: skip
+    marks = []
+    status = trial.start()
+    for _ in range(2):
+        if status not in (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS):
+            return 0.0
+        status = trial.advance(TRIAL // 2)
+        marks.append((trial.steps, trial.t))
+    (first, begin), (last, now) = marks
+    return (now - begin) / (last - first) if last > first else np.inf
 
 
 def fastest_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> float:

@@ -31,7 +31,7 @@ from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
 from pliant.solve.motion.kinematic_inputs import KinematicInputs, take_effect
-from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, choose_method
+from pliant.solve.motion.method_choice import BeginAgain, Choice, SecondThoughts, after_failure, choose_method
 from pliant.solve.motion.plant import model_controllers
 from pliant.solve.motion.progress_monitor import ProgressMonitor, fastest
 from pliant.solve.motion.reduced_coordinates import simulate_reduced
@@ -122,9 +122,9 @@ def simulate(
         controllers = model_controllers(given_eqs, parameters)
     elif controllers is False:
         controllers = ()
-    loop = SampledLoop(controllers if isinstance(controllers, Sequence) else [controllers], begin, end)
+    acting = list(controllers) if isinstance(controllers, Sequence) else [controllers]
     if formulation == "reduced":
-        if loop.active or events or mid_step is not None:
+        if acting or events or mid_step is not None:
             raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")
         if given is not None:
             raise ArgumentError(
@@ -148,6 +148,8 @@ def simulate(
     exact = save_at is not None and not save_between
 
     def attempt(choice: Choice) -> Result:
+        motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
+        loop = SampledLoop(acting, begin, end)
         job = Job(eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes))
         return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
@@ -155,6 +157,9 @@ def simulate(
         result = attempt(chosen)
     except BeginAgain as better:
         result = attempt(better.choice)
+    if result.status == Status.FAILED and chosen.open and not events and mid_step is None:
+        iterated = attempt(after_failure(chosen))
+        result = result if iterated.status == Status.FAILED else iterated
     return unless_failed(result, on_failure)
 
 
@@ -217,14 +222,14 @@ class Job:
         self.notes += start_remarks(self.bound, self.begin, run.q, run.v, run.a)
         saver = _Saver(self, run)
         thoughts = SecondThoughts(self.choice, self.end)
-        thoughts.over |= watcher.active or loop.active
+        thoughts.over |= watcher.active  # what callers have done cannot be taken back
         monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
         try:
             while status in GOING and not (
                 status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
             ):
                 monitor.begin()
-                status = run.advance(monitor.chunk)
+                status = run.advance(min(monitor.chunk, thoughts.steps_to_look(run)))
                 if loop.due(run.t) and status in GOING:
                     loop.act(self, run)
                     status = run.start() or status
