@@ -88,7 +88,7 @@ def test_samples_are_linear_between_their_times_or_smooth_where_they_move_someth
         (lambda t: np.nan, "gives nan at t = 0 s"),
         (None, "must be a finite number"),
     ],
-    ids=str,
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
 def test_what_is_wrong_is_said(eqs, value, message):
     with pytest.raises(ArgumentError, match=message):
