@@ -148,7 +148,10 @@ def measure(job: Job) -> dict[str, Any]:
     default = repeated(eqs, job, REFERENCE_LIMIT)
     found = reference(eqs, job)
     if default is None or found is None:
-        return row | {"default_s": None if default is None else default.seconds, "status": "no reference" if default else "failed"}
+        return row | {
+            "default_s": None if default is None else default.seconds,
+            "status": "no reference" if default else "failed",
+        }
     places, doubt = found
     own = error(default, places)
     best, best_error, best_name = default.seconds, own, "the defaults"
