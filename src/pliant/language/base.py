@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -62,7 +63,8 @@ class Part(BaseModel):
     """A complete small model that uses this part, shown in the language reference and loaded by the tests."""
 
     renamed: ClassVar[Mapping[str, str]] = {}
-    """New names of keys that were called differently before: hints where the old ones are refused."""
+    """New names of keys that were called differently before: old ones in texts are read with a warning, where they stand for one
+    key, and are hints where they are refused."""
 
     @classmethod
     @cache
@@ -99,10 +101,20 @@ class Part(BaseModel):
             data = {}
         if cls.short_form and data is not None and not isinstance(data, (Mapping, cls)):
             data = {cls.short_form: data}
+        if isinstance(data, Mapping):
+            data = cls._with_new_names(data)
         try:
             return handler(data)
         except ValidationError as error:
             raise with_known_keys(error, cls) from None
+
+    @classmethod
+    def _with_new_names(cls, data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        old = {k: cls.renamed[k] for k in data if k in cls.renamed and k not in cls.model_fields}
+        old = {k: new for k, new in old.items() if new in cls.model_fields and new not in data}
+        for name, new in old.items():
+            warnings.warn(f"the key '{name}' is called '{new}' now", stacklevel=2)
+        return {old.get(k, k): value for k, value in data.items()} if old else data
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -276,15 +288,16 @@ class ByKey(Choice):
 
 
 class RenamedWords:
-    """Annotation of a field with words that were called differently before: the old ones are refused with the new ones as hints."""
+    """Annotation of a field with words that were called differently before: the old ones are read with a warning."""
 
     def __init__(self, **words: str) -> None:
         self.words = words
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         def check(data: Any) -> Any:
-            if isinstance(data, str) and (hint := renamed_hint(data, self.words)):
-                raise fault("renamed", f"unknown word '{data}'", hint=hint)
+            if isinstance(data, str) and data in self.words:
+                warnings.warn(f"the word '{data}' is called '{self.words[data]}' now", stacklevel=2)
+                return self.words[data]
             return data
 
         return core_schema.no_info_before_validator_function(check, handler(source))
