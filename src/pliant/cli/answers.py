@@ -22,6 +22,7 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.files import write_whole
 from pliant.solve.independent_coordinates import PartitionError
 from pliant.solve.state import AssemblyError
+from pliant.solve.status import AnalysisFailed
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations
@@ -36,6 +37,7 @@ MOST_OUTPUTS = 5
 def answering(function: Any) -> Any:
     """Run an analysis; what the user has to change becomes one clear message."""
     expected = (
+        AnalysisFailed,
         AssemblyError,
         CompileError,
         EvaluationError,
@@ -85,6 +87,7 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
         "stable": found.stable,
         "multipliers": dict(zip(names, found.multipliers.tolist(), strict=True)),
         "iterations": found.iterations,
+        "warnings": found.warnings,
     }
 
 

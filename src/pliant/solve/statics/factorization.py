@@ -1,0 +1,180 @@
+"""Factorized tangents of constrained statics, with what their pivots tell about the stability of the pose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg as la
+import scipy.linalg.lapack as lapack
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from pliant.equations.binding import Linearized
+from pliant.solve.independent_coordinates import null_space
+from pliant.solve.statics.eigenvalue_count import is_symmetric
+from pliant.solve.statics.stability import stiffness_scaling
+
+# Up to this many unknowns a dense factorization costs less than the bookkeeping of a sparse one.
+DENSE_UNKNOWNS = 250
+# Up to this many rates eigenvalues tell whether forces without a potential lead away from a pose.
+EIGENVALUES_UP_TO = 200
+# Scaled pivots below this are none: the matrix is singular to round-off.
+LEAST_PIVOT = 1e-13
+# A scaled stiffness below this is round-off.
+NEUTRAL = 1e-12
+# Without row exchanges entries may grow; beyond this the signs of the pivots are not to be trusted.
+MOST_GROWTH = 1e7
+# Share of a unit that constraint rows give way in sparse factorizations, so that every order of pivots is sound.
+GIVE = 1e-10
+
+Solve = Callable[[np.ndarray], np.ndarray]
+
+
+class Tangent:
+    """[K + shift V, -J'; J, 0] in force at a pose, factorized for one shift after another.
+
+    `metric` V (nv x nv) is positive definite. Rows and columns are brought to a common scale, so that stiff and soft
+    coordinates, and constraints, are judged alike.
+    """
+
+    def __init__(self, at: Linearized, metric: sp.csc_matrix, rows: np.ndarray) -> None:
+        """`rows`: truth values of the constraint rows in force."""
+        self.n, self.rows = at.stiffness.shape[0], rows
+        scale = sp.diags(stiffness_scaling(at))
+        self.symmetric = is_symmetric(scale @ at.stiffness @ scale)
+        self.stiffness = 0.5 * (at.stiffness + at.stiffness.T) if self.symmetric else at.stiffness
+        self.metric = metric
+        self._size, self._inertia = stiffness_scaling(at) ** -2.0, metric.diagonal()
+        self._lowest: float | None = None
+        self._jacobian = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)]
+
+    def factorized(self, shift: float) -> Factors | None:
+        """Factors for a shift; None where the matrix is singular."""
+        self._D = D = 1.0 / np.sqrt(self._size + shift * self._inertia)
+        J = self._jacobian @ sp.diags(D)
+        size = np.sqrt(np.asarray(J.multiply(J).sum(axis=1)).ravel())
+        self._E = E = 1.0 / np.where(size > 0, size, 1.0)
+        self._J = sp.diags(E) @ J
+        scale = sp.diags(D)
+        A = scale @ (self.stiffness + shift * self.metric if shift else self.stiffness) @ scale
+        found = self._factorized(A)
+        if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
+            found = found[0], self._lowest_real() + shift > 0
+        elif found is None or not found[1]:
+            # directions without stiffness have no pivot, or one of either sign by round-off
+            lifted = self._factorized(A + NEUTRAL * sp.identity(self.n))
+            if found is None or (lifted is not None and lifted[1]):
+                found = lifted
+        return None if found is None else Factors(*found, D, E, self.rows)
+
+    def _lowest_real(self) -> float:
+        """Least real part of the eigenvalues of the stiffness against the metric, round-off taken off."""
+        if self._lowest is None:
+            Z = null_space(self._jacobian.toarray())
+            K, V = (Z.T @ x.toarray() @ Z for x in (self.stiffness, self.metric))
+            values = la.eigvals(K, V)
+            self._lowest = float(values.real.min(initial=np.inf) + 1e-12 * np.abs(values).max(initial=0.0))
+        return self._lowest
+
+    def _factorized(self, A: sp.spmatrix) -> tuple[Solve, bool] | None:
+        return self._dense(A.toarray()) if self.n + len(self._E) <= DENSE_UNKNOWNS else self._sparse(A)
+
+    def _dense(self, A: np.ndarray) -> tuple[Solve, bool] | None:
+        m = len(self._E)
+        matrix = np.zeros((self.n + m, self.n + m), order="F")
+        matrix[: self.n, : self.n] = A
+        if m:
+            J = self._J.toarray()
+            matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T
+        if not np.all(np.isfinite(matrix)):
+            return None
+        if self.symmetric:
+            packed, pivots, _ = lapack.dsytrf(matrix, lower=1, lwork=64 * max(1, self.n + m))
+            values = _block_eigenvalues(packed, pivots)
+            if np.abs(values).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(values).max(initial=0.0)):
+                return None
+            sound = int(np.sum(values < 0)) == m
+            return lambda b: lapack.dsytrs(packed, pivots, b, lower=1)[0], sound
+        packed, pivots, _ = lapack.dgetrf(matrix)
+        diagonal = np.diag(packed)
+        if np.abs(diagonal).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(diagonal).max(initial=0.0)):
+            return None
+        exchanges = int(np.sum(pivots != np.arange(len(pivots))))
+        negative = int(np.sum(diagonal < 0)) + exchanges
+        return lambda b: lapack.dgetrs(packed, pivots, b)[0], (negative - m) % 2 == 0
+
+    def _sparse(self, A: sp.spmatrix) -> tuple[Solve, bool] | None:
+        m = len(self._E)
+        whole = sp.csc_matrix(A)
+        if m:
+            whole = sp.bmat([[A, self._J.T], [self._J, -GIVE * sp.identity(m)]], format="csc")
+        if not np.all(np.isfinite(whole.data)):
+            return None
+        try:
+            if self.symmetric:
+                options = {"SymmetricMode": True}
+                factors = spla.splu(whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+            else:
+                factors = spla.splu(whole)
+        except RuntimeError:
+            return None
+        pivots = factors.U.diagonal()
+        size = max(1.0, np.abs(whole.data).max(initial=0.0))
+        if not np.all(np.isfinite(pivots)) or np.abs(pivots).min(initial=np.inf) <= 0.1 * LEAST_PIVOT * size:
+            return None
+        if self.symmetric:
+            trusted = np.array_equal(factors.perm_r, factors.perm_c)
+            trusted = trusted and np.abs(factors.U.data).max() <= MOST_GROWTH * size
+            return factors.solve, trusted and int(np.sum(pivots < 0)) == m
+        negative = int(np.sum(pivots < 0)) + _odd(factors.perm_r) + _odd(factors.perm_c)
+        return factors.solve, (negative - m) % 2 == 0
+
+
+class Factors:
+    """A factorized tangent.
+
+    sound: whether the stiffness with its shift has no negative eigenvalues (nor, where forces have no potential, any with
+        negative real parts) on the motions that the constraints allow. Of large matrices without symmetry no more is told
+        than whether the number of negative real ones is even.
+    """
+
+    def __init__(self, solve: Solve, sound: bool, D: np.ndarray, E: np.ndarray, rows: np.ndarray) -> None:
+        """`D` (nv) and `E` (active rows) are the scales that the matrix was brought to."""
+        self._solve, self.sound = solve, sound
+        self._D, self._E, self._rows = D, E, rows
+
+    def step(self, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's increments of q (nv) and of the multipliers (m) for these unbalanced forces and constraint values."""
+        x = self._solve(-np.concatenate([self._D * force, self._E * phi[self._rows]]))
+        multipliers = np.zeros(len(self._rows))
+        multipliers[self._rows] = -self._E * x[len(self._D) :]
+        return self._D * x[: len(self._D)], multipliers
+
+
+def _block_eigenvalues(packed: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    """Eigenvalues of the blocks of D in LAPACK's L D L' (lower)."""
+    values = np.diag(packed).copy()
+    paired = pivots < 0
+    k = 0
+    while k < len(values):
+        if paired[k]:
+            a, b, c = packed[k, k], packed[k + 1, k], packed[k + 1, k + 1]
+            middle, radius = 0.5 * (a + c), np.hypot(0.5 * (a - c), b)
+            values[k], values[k + 1] = middle - radius, middle + radius
+            k += 2
+        else:
+            k += 1
+    return values
+
+
+def _odd(permutation: np.ndarray) -> int:
+    """1 for an odd permutation, 0 for an even one."""
+    seen, odd = np.zeros(len(permutation), dtype=bool), 0
+    for k in range(len(permutation)):
+        length = 0
+        while not seen[k]:
+            seen[k] = True
+            k, length = permutation[k], length + 1
+        odd += max(0, length - 1)
+    return odd % 2

@@ -1,0 +1,318 @@
+"""Poses at rest by pseudo-transient continuation: Newton's method that becomes a damped motion where it would go astray.
+
+A step solves the equations of an implicit step of a motion without inertia, whose drag is the metric V of how far nodes move
+and turn,
+
+    F(q) - J' multipliers + shift V x = left F0,    phi(q) = left phi0,
+
+x being the increment since the step's beginning. Without a shift and with nothing left this is statics, and the steps are
+Newton's. The shift is what it takes to have no negative eigenvalues on the motions that the constraints allow, so steps lead
+downhill, away from poses that give way. Steps are also limited by a radius: a part of the imbalance is left then.
+
+Whether a step is good is told by the corrections that its equations ask for at its end (Deuflhard's natural criterion), not by
+forces: those of stiff strains that a step brings up count for no more than the small motion that removes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from pliant.equations.binding import Linearized
+from pliant.equations.workspace import EvaluationError
+from pliant.solve.independent_coordinates import null_space
+from pliant.solve.statics.carried_sections import CarriedSections
+from pliant.solve.statics.factorization import Factors, Tangent
+from pliant.solve.statics.stability import DENSE_UP_TO
+from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
+
+# Evaluations of the equations before a search is given up.
+MAX_ITERATIONS = 250
+# No node turns further than this in one step [rad], nor moves by more than so many times the robot's size.
+MAX_TURN = 1.5
+MAX_MOVE = 10.0
+# Corrections of one step; and the share of it at which the last one ends it.
+CORRECTIONS = 8
+SETTLED = 0.1
+# Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
+SMALL_RADIUS = 0.1
+LEAST_RADIUS = 1e-12
+# Constraints closer than this are closed [m or rad].
+CLOSED = 1e-11
+# A pose is in balance when its forces are, and Newton's next step is shorter than this share of the longest.
+IN_BALANCE = 1e-6
+# Length of the push that makes an unbalanced pose of a balanced one that gives way; and how many are tried.
+PUSH = 0.1
+MAX_PUSHES = 6
+
+
+@dataclass
+class Rest:
+    """Where a search has ended: pose and multipliers, whether in balance, evaluations, and the rates that it was pushed along."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    in_balance: bool
+    iterations: int = 0
+    pushed: list[int] = field(default_factory=list)
+
+
+class _Place(NamedTuple):
+    """A pose with the equations there; `at.stiffness` is the second derivative along carried increments."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    at: Linearized
+
+
+class _Step(NamedTuple):
+    """Increments of q and of the multipliers, the shift that gave them, and their extent: 1 is the longest allowed."""
+
+    x: np.ndarray
+    multipliers: np.ndarray
+    shift: float
+    extent: float
+
+
+class Relaxation:
+    """A search for a pose at rest."""
+
+    def __init__(self, statics: StaticEquations, carried: CarriedSections, *, stable: bool) -> None:
+        """`stable`: leave poses that give way."""
+        self._statics, self._carried, self._stable = statics, carried, stable
+        self._bound = statics.bound
+        self._active = statics.bound.row_active.astype(float)
+        self._radius = 1.0
+        self._last_shift = 0.0
+        self._iterations = 0
+        self._pushed: list[int] = []
+
+    def run(self, q: np.ndarray) -> Rest:
+        """Search from a pose, whose constraints may be open."""
+        self._size = robot_size(self._bound.node_poses(q)[1])
+        self._turns = self._mean_square_turns(q)
+        place = self._balanced_place(q)
+        self._force = float(np.abs(place.at.residual).max(initial=0.0))
+        while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS:
+            metric = self._metric(place.at)
+            tangent = Tangent(place.at, metric, self._bound.active_rows)
+            force, phi = place.at.residual, place.at.phi * self._active
+            plain = self._newton(place, tangent, force, phi)
+            sound = plain is not None and (plain[1].sound or not self._stable)
+            if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
+                pushed = None if sound else self._push(place, metric)
+                if pushed is None or not self._stable or len(self._pushed) == MAX_PUSHES:
+                    return self._rest(self._polished(place), in_balance=True)
+                place = pushed
+                continue
+            step = None if plain is None or not sound else plain[0]
+            if step is None or (step.extent > self._radius and self._radius < SMALL_RADIUS):
+                step = self._shifted(place, tangent, force, phi)
+                if step is None:
+                    break
+            place = self._next(place, step, metric)
+        return self._rest(place, in_balance=False)
+
+    def _rest(self, place: _Place, *, in_balance: bool) -> Rest:
+        return Rest(place.q, place.multipliers, in_balance, self._iterations, self._pushed)
+
+    # -- evaluations -------------------------------------------------------------------------------------------------
+
+    def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _Place:
+        """The equations at a pose; raises EvaluationError where they cannot be evaluated."""
+        at = self._statics.linearized(q, multipliers)
+        if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
+            raise EvaluationError("the forces at a pose are not finite numbers")
+        stiffness = at.stiffness - self._commutators(at.residual) + self._carried.bend(self._bound, q, at.residual)
+        return _Place(q, multipliers, replace(at, stiffness=sp.csc_matrix(stiffness)))
+
+    def _balanced_place(self, q: np.ndarray) -> _Place:
+        """A pose with the multipliers that carry as much of its forces as they can."""
+        place = self._place(q, np.zeros(self._bound.m))
+        if not self._bound.m:
+            return place
+        return self._place(q, self._statics.balanced_multipliers(place.at, place.at.residual, place.multipliers))
+
+    def _commutators(self, force: np.ndarray) -> sp.csc_matrix:
+        """What body-side increments of rotations add to the stiffness where forces are not balanced: half their hat."""
+        begin = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
+        half = 0.5 * force
+        rows, columns, values = [], [], []
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            rows += [begin + i, begin + j]
+            columns += [begin + j, begin + i]
+            values += [-half[begin + k], half[begin + k]]
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        return sp.csc_matrix(entries, shape=(len(force), len(force)))
+
+    # -- measures ----------------------------------------------------------------------------------------------------
+
+    def _mean_square_turns(self, q: np.ndarray) -> np.ndarray:
+        """How far each rate turns nodes: mean of the squares (nv)."""
+        out = np.zeros(self._bound.nv)
+        for k in range(len(out)):
+            rate = np.zeros(len(out))
+            rate[k] = 1.0
+            turns = self._bound.node_twists(q, rate)[1:, 3:]
+            out[k] = np.sum(turns**2) / max(1, len(turns))
+        return out
+
+    def _metric(self, at: Linearized) -> sp.csc_matrix:
+        """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes."""
+        total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
+        mass = at.mass / ((total if total > 0 else 1.0) * self._size**2)
+        # a little of every increment, so that massless directions have a length too
+        least = 1e-6 * float(np.mean(np.abs(mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
+        return sp.csc_matrix(mass + sp.diags(self._turns + (least or 1.0)))
+
+    def _extent(self, q: np.ndarray, x: np.ndarray) -> float:
+        """Largest turn and displacement of a node by an increment, to first order; 1 is the most that is allowed."""
+        if not np.all(np.isfinite(x)):
+            return np.inf
+        twists, places = self._bound.node_twists(q, x), self._bound.node_poses(q)[1]
+        turn = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0) / MAX_TURN
+        move = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
+        return float(max(turn, move / (MAX_MOVE * self._size)))
+
+    def _forces_balance(self, place: _Place) -> bool:
+        """Whether forces are small beside those in play, and constraints closed."""
+        at = place.at
+        stiffness = 1e-3 * np.abs(at.stiffness.data).max(initial=0.0)
+        carried = np.abs(at.jacobian.T @ place.multipliers).max(initial=0.0) if self._bound.m else 0.0
+        allowed = self._statics.tolerance * max(stiffness, carried, self._force)
+        closed = np.abs(at.phi * self._active).max(initial=0.0) <= CLOSED
+        return bool(closed and np.abs(at.residual).max(initial=0.0) <= allowed)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _newton(
+        self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray
+    ) -> tuple[_Step, Factors] | None:
+        """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
+        factors = tangent.factorized(0.0)
+        if factors is None:
+            return None
+        x, multipliers = factors.step(force, phi)
+        return _Step(x, multipliers, 0.0, self._extent(place.q, x)), factors
+
+    def _shifted(self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
+        """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
+        highest = np.max(np.abs(tangent.stiffness.diagonal()) / tangent.metric.diagonal(), initial=1e-300)
+        shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
+        for k in range(40):
+            factors, extent = tangent.factorized(shift), np.inf
+            if factors is not None and (factors.sound or not self._stable):
+                x, multipliers = factors.step(force, phi)
+                extent = self._extent(place.q, x)
+            if extent > 5 * self._radius:
+                low = shift
+            else:
+                best = _Step(x, multipliers, shift, extent)
+                if extent >= 0.3 * self._radius or k >= 12 or shift < 1.1 * low:
+                    break
+            shift = 10 * shift if best is None else float(np.sqrt(low * best.shift)) if low else 0.03 * shift
+        self._last_shift = best.shift if best is not None else 0.0
+        return best
+
+    def _next(self, place: _Place, step: _Step, metric: sp.csc_matrix) -> _Place:
+        """The place after a step, or the same one with a smaller radius."""
+        share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
+        found = self._settled(place, step, share, metric)
+        if found is None:
+            self._radius = 0.3 * min(self._radius, step.extent)
+            return place
+        new, ratio = found
+        if ratio < 0.25:
+            self._radius = min(1.0, 3.0 * self._radius)
+        return new
+
+    def _settled(
+        self, place: _Place, step: _Step, share: float, metric: sp.csc_matrix
+    ) -> tuple[_Place, float] | None:
+        """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
+        do not become shorter."""
+        left_force, left_phi = (1 - share) * place.at.residual, (1 - share) * place.at.phi * self._active
+        x = share * step.x
+        q = self._carried.increment(self._bound, place.q, x)
+        multipliers = place.multipliers + share * step.multipliers
+        # a step that only relaxes stiff strains may be shorter than the motion that follows
+        length = max(share * step.extent, 0.3 * self._radius)
+        rotations, worst = self._bound.node_poses(place.q)[0], 0.0
+        to_the_end = step.shift == 0 and share == 1.0
+        for k in range(CORRECTIONS):
+            self._iterations += 1
+            try:
+                new = self._place(q, multipliers)
+            except EvaluationError:
+                return None
+            factors = Tangent(new.at, metric, self._bound.active_rows).factorized(step.shift)
+            if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * MAX_TURN:
+                return None
+            drag = step.shift * (metric @ x) if step.shift else 0.0
+            more = factors.step(new.at.residual - left_force + drag, new.at.phi * self._active - left_phi)
+            correction = self._extent(q, more[0])
+            ratio = correction / length
+            if not ratio <= (1.0 if k < 2 else 0.7):
+                return None
+            worst = max(worst, ratio)
+            if to_the_end and correction <= 1e-3:
+                return new, worst
+            x = x + more[0]
+            q, multipliers = self._carried.increment(self._bound, q, more[0]), multipliers + more[1]
+            if not to_the_end and correction <= SETTLED * self._extent(place.q, x):
+                self._iterations += 1
+                try:
+                    return self._place(q, multipliers), worst
+                except EvaluationError:
+                    return None
+            length = correction
+        return None
+
+    def _polished(self, place: _Place) -> _Place:
+        """A balanced place with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
+        for _ in range(6):
+            tangent = Tangent(place.at, self._metric(place.at), self._bound.active_rows)
+            found = self._newton(place, tangent, place.at.residual, place.at.phi * self._active)
+            if found is None or not found[0].extent < 1e-3:
+                break
+            step = found[0]
+            try:
+                new = self._place(self._bound.increment(place.q, step.x), place.multipliers + step.multipliers)
+            except EvaluationError:
+                break
+            closed = np.abs(new.at.phi * self._active).max(initial=0.0) <= CLOSED
+            before, after = (np.abs(x.at.residual).max(initial=0.0) for x in (place, new))
+            if not closed or not after < 0.9 * before:
+                break
+            place = new
+        return place
+
+    def _push(self, place: _Place, metric: sp.csc_matrix) -> _Place | None:
+        """A balanced place moved a little along the direction that gives way most; None where there is none."""
+        if self._bound.nv > DENSE_UP_TO:
+            return None
+        at = place.at
+        Z = null_space(at.jacobian.toarray()[self._bound.active_rows])
+        if Z.shape[1] == 0:
+            return None
+        K, V = Z.T @ at.stiffness.toarray() @ Z, Z.T @ metric.toarray() @ Z
+        try:
+            if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
+                values, vectors = la.eigh(0.5 * (K + K.T), V)
+            else:
+                values, vectors = la.eig(K, V)
+        except la.LinAlgError:
+            return None
+        k = int(np.argmin(values.real))
+        if not values[k].real < -1e-10 * np.abs(values).max():
+            return None
+        x = Z @ vectors[:, k].real
+        leading = int(np.argmax(np.abs(x)))
+        x *= np.sign(x[leading]) * PUSH / self._extent(place.q, x)
+        self._pushed.append(leading)
+        self._radius = 1.0
+        return self._place(self._carried.increment(self._bound, place.q, x), place.multipliers)
