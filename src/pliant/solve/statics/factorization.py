@@ -49,13 +49,15 @@ class Tangent:
         self._lowest: float | None = None
         self._jacobian = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)]
 
-    def factorized(self, shift: float) -> Factors | None:
-        """Factors for a shift; None where the matrix is singular."""
+    def factorized(self, shift: float, give: float = 0.0) -> Factors | None:
+        """Factors for a shift; None where the matrix is singular. `give`: by how much constraints give way to their multipliers,
+        in place of the zero block."""
         self._D = D = 1.0 / np.sqrt(self._size + shift * self._inertia)
         J = self._jacobian @ sp.diags(D)
         size = np.sqrt(np.asarray(J.multiply(J).sum(axis=1)).ravel())
         self._E = E = 1.0 / np.where(size > 0, size, 1.0)
         self._J = sp.diags(E) @ J
+        self._give = give * E**2
         scale = sp.diags(D)
         A = scale @ (self.stiffness + shift * self.metric if shift else self.stiffness) @ scale
         found = self._factorized(A)
@@ -87,6 +89,7 @@ class Tangent:
         if m:
             J = self._J.toarray()
             matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T
+            matrix[self.n :, self.n :] = -np.diag(self._give)
         if not np.all(np.isfinite(matrix)):
             return None
         if self.symmetric:
@@ -108,7 +111,7 @@ class Tangent:
         m = len(self._E)
         whole = sp.csc_matrix(A)
         if m:
-            whole = sp.bmat([[A, self._J.T], [self._J, -GIVE * sp.identity(m)]], format="csc")
+            whole = sp.bmat([[A, self._J.T], [self._J, -sp.diags(np.maximum(self._give, GIVE))]], format="csc")
         if not np.all(np.isfinite(whole.data)):
             return None
         try:

@@ -31,6 +31,7 @@ from pliant.solve.statics.stability import DENSE_UP_TO
 from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
 
 # Evaluations of the equations before a search is given up.
+import os; DEBUG = bool(os.environ.get("RELAX_DEBUG"))#D
 MAX_ITERATIONS = 250
 # No node turns further than this in one step [rad], nor moves by more than so many times the robot's size.
 MAX_TURN = 1.5
@@ -48,6 +49,14 @@ IN_BALANCE = 1e-6
 # Length of the push that makes an unbalanced pose of a balanced one that gives way; and how many are tried.
 PUSH = 0.1
 MAX_PUSHES = 6
+# Constraints further open than this share of the robot's size may squeeze rods until they buckle. This is foreseen from a step
+# of so small an extent; forces go up to so many times those of the first buckling at first.
+CLOSING = 1e-6
+FORESIGHT = 1e-3
+BEYOND = 1.5
+# Springs become constraints again when these are closed to this share of the robot's size.
+NEARLY_CLOSED = 1e-3
+ROUGHLY = 1e-2
 
 
 @dataclass
@@ -88,6 +97,7 @@ class Relaxation:
         self._active = statics.bound.row_active.astype(float)
         self._radius = 1.0
         self._last_shift = 0.0
+        self._give = 0.0
         self._iterations = 0
         self._pushed: list[int] = []
 
@@ -97,16 +107,22 @@ class Relaxation:
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
         self._force = float(np.abs(place.at.residual).max(initial=0.0))
+        self._give = self._softness(place) if self._stable else 0.0
+        if self._give:
+            place = self._place(q, np.zeros(self._bound.m))
         while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS:
             metric = self._metric(place.at)
             tangent = Tangent(place.at, metric, self._bound.active_rows)
-            force, phi = place.at.residual, place.at.phi * self._active
+            force, phi = place.at.residual, self._gaps(place)
             plain = self._newton(place, tangent, force, phi)
             sound = plain is not None and (plain[1].sound or not self._stable)
+            if self._give and sound and self._springs_balance(place):
+                self._harden(place)
+                continue
             if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
                 pushed = None if sound else self._push(place, metric)
                 if pushed is None or not self._stable or len(self._pushed) == MAX_PUSHES:
-                    return self._rest(self._polished(place), in_balance=True)
+                    return self._rest(self._polished(place), in_balance=not self._give)
                 place = pushed
                 continue
             step = None if plain is None or not sound else plain[0]
@@ -114,7 +130,8 @@ class Relaxation:
                 step = self._shifted(place, tangent, force, phi)
                 if step is None:
                     break
-            place = self._next(place, step, metric)
+            if DEBUG: print(f"it {self._iterations:3d} force {np.abs(force).max(initial=0):.2e} phi {np.abs(phi).max(initial=0):.1e} shift {step.shift:.2e} sound {sound} extent {step.extent:.2e} plain {plain[0].extent if plain else -1:.2e} radius {self._radius:.1e} sym {tangent.symmetric}")#D
+            place = self._next(place, step, tangent)
         return self._rest(place, in_balance=False)
 
     def _rest(self, place: _Place, *, in_balance: bool) -> Rest:
@@ -148,6 +165,10 @@ class Relaxation:
             values += [-half[begin + k], half[begin + k]]
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
         return sp.csc_matrix(entries, shape=(len(force), len(force)))
+
+    def _gaps(self, place: _Place) -> np.ndarray:
+        """Constraint values [m or rad] less what springs in place of the constraints allow for."""
+        return (place.at.phi + self._give * place.multipliers) * self._active
 
     # -- measures ----------------------------------------------------------------------------------------------------
 
@@ -184,7 +205,7 @@ class Relaxation:
         stiffness = 1e-3 * np.abs(at.stiffness.data).max(initial=0.0)
         carried = np.abs(at.jacobian.T @ place.multipliers).max(initial=0.0) if self._bound.m else 0.0
         allowed = self._statics.tolerance * max(stiffness, carried, self._force)
-        closed = np.abs(at.phi * self._active).max(initial=0.0) <= CLOSED
+        closed = np.abs(self._gaps(place)).max(initial=0.0) <= CLOSED
         return bool(closed and np.abs(at.residual).max(initial=0.0) <= allowed)
 
     # -- steps -------------------------------------------------------------------------------------------------------
@@ -193,7 +214,7 @@ class Relaxation:
         self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray
     ) -> tuple[_Step, Factors] | None:
         """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
-        factors = tangent.factorized(0.0)
+        factors = tangent.factorized(0.0, self._give)
         if factors is None:
             return None
         x, multipliers = factors.step(force, phi)
@@ -204,7 +225,7 @@ class Relaxation:
         highest = np.max(np.abs(tangent.stiffness.diagonal()) / tangent.metric.diagonal(), initial=1e-300)
         shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
         for k in range(40):
-            factors, extent = tangent.factorized(shift), np.inf
+            factors, extent = tangent.factorized(shift, self._give), np.inf
             if factors is not None and (factors.sound or not self._stable):
                 x, multipliers = factors.step(force, phi)
                 extent = self._extent(place.q, x)
@@ -218,10 +239,10 @@ class Relaxation:
         self._last_shift = best.shift if best is not None else 0.0
         return best
 
-    def _next(self, place: _Place, step: _Step, metric: sp.csc_matrix) -> _Place:
-        """The place after a step, or the same one with a smaller radius."""
+    def _next(self, place: _Place, step: _Step, tangent: Tangent) -> _Place:
+        """The place after a step, or the same one with a smaller radius or soft constraints."""
         share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
-        found = self._settled(place, step, share, metric)
+        found = self._settled(place, step, share, tangent.metric)
         if found is None:
             self._radius = 0.3 * min(self._radius, step.extent)
             return place
@@ -230,12 +251,58 @@ class Relaxation:
             self._radius = min(1.0, 3.0 * self._radius)
         return new
 
+    # -- constraints that are open at the start ------------------------------------------------------------------------
+
+    def _softness(self, place: _Place) -> float:
+        """How much constraints shall give way at first: zero, or so much that their forces squeeze the robot only a little
+        beyond its first buckling.
+
+        Closed at once they could squeeze a perfect rod on and on, and let it give way in waves that no slow squeezing leads
+        to. The first loss of stiffness is foreseen from its change over a small share of Newton's step.
+        """
+        phi = place.at.phi * self._active
+        self._gap = float(np.abs(phi).max(initial=0.0))
+        if self._gap <= CLOSING * self._size or self._bound.nv > DENSE_UP_TO:
+            return 0.0
+        found = self._newton(place, Tangent(place.at, self._metric(place.at), self._bound.active_rows), place.at.residual, phi)
+        if found is None or not found[1].sound:
+            return 0.0
+        step = found[0]
+        share = min(1.0, FORESIGHT / step.extent) if step.extent > 0 else 1.0
+        q = self._carried.increment(self._bound, place.q, share * step.x)
+        try:
+            new = self._place(q, place.multipliers + share * step.multipliers)
+            Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows])
+            before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
+            lowest = float(la.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
+        except (EvaluationError, la.LinAlgError, ValueError):
+            return 0.0
+        lost = share / max(1.0 - lowest, 1e-300)
+        if lost >= 1.0:
+            return 0.0
+        return float(phi @ phi) / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
+
+    def _springs_balance(self, place: _Place) -> bool:
+        """Whether springs in place of constraints and the robot's forces balance roughly."""
+        gaps, forces = np.abs(self._gaps(place)), np.abs(place.at.residual)
+        phi, carried = np.abs(place.at.phi * self._active), np.abs(place.at.jacobian.T @ place.multipliers)
+        return bool(gaps.max() <= ROUGHLY * phi.max() and forces.max() <= ROUGHLY * carried.max())
+
+    def _harden(self, place: _Place) -> None:
+        """Harder springs in place of constraints, and in the end the constraints themselves."""
+        gap = float(np.abs(place.at.phi * self._active).max(initial=0.0))
+        if gap <= NEARLY_CLOSED * self._size:
+            self._give = 0.0
+        else:
+            self._give *= 0.3 if gap > 0.5 * self._gap else 0.1
+        self._radius = 1.0
+
     def _settled(
         self, place: _Place, step: _Step, share: float, metric: sp.csc_matrix
     ) -> tuple[_Place, float] | None:
         """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
         do not become shorter."""
-        left_force, left_phi = (1 - share) * place.at.residual, (1 - share) * place.at.phi * self._active
+        left_force, left_phi = (1 - share) * place.at.residual, (1 - share) * self._gaps(place)
         x = share * step.x
         q = self._carried.increment(self._bound, place.q, x)
         multipliers = place.multipliers + share * step.multipliers
@@ -249,13 +316,14 @@ class Relaxation:
                 new = self._place(q, multipliers)
             except EvaluationError:
                 return None
-            factors = Tangent(new.at, metric, self._bound.active_rows).factorized(step.shift)
+            factors = Tangent(new.at, metric, self._bound.active_rows).factorized(step.shift, self._give)
             if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * MAX_TURN:
                 return None
             drag = step.shift * (metric @ x) if step.shift else 0.0
-            more = factors.step(new.at.residual - left_force + drag, new.at.phi * self._active - left_phi)
+            more = factors.step(new.at.residual - left_force + drag, self._gaps(new) - left_phi)
             correction = self._extent(q, more[0])
             ratio = correction / length
+            if DEBUG: print(f"      inner {k} share {share:.2f} correction {correction:.2e} ratio {ratio:.2e} force {np.abs(new.at.residual).max(initial=0):.1e} sound {factors.sound}")#D
             if not ratio <= (1.0 if k < 2 else 0.7):
                 return None
             worst = max(worst, ratio)
