@@ -8,16 +8,17 @@ relative poses along the rod, as if its coordinates were strains, so a step chan
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
 from scipy.spatial.transform import Rotation
 
 from pliant.equations.binding import Binding
 from pliant.model.model import Model
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Entries of a sparse matrix: rows, columns and values; those of the same place are added."""
 OWN_POSES = (FREE, PLANAR_XZ, PLANAR_YZ)
 WORLD = 0
 
@@ -95,53 +96,33 @@ class CarriedSections:
                 x[chain.rates[:, None] + np.arange(chain.size)] = y
         return bound.increment(q, x)
 
-    def bend(self, bound: Binding, q: np.ndarray, force: np.ndarray) -> sp.csc_matrix:
-        """What carrying adds to the stiffness (nv x nv) where `force` (nv) is not balanced.
+    def bend(self, bound: Binding, q: np.ndarray, force: np.ndarray) -> Entries:
+        """What carrying adds to the stiffness (nv x nv) where `force` (nv) is not balanced: rows, columns and values.
 
         Sections that are carried move along curves. To second order their places change by S p beside their increments,
         with S = sum (T_before + d/2) d of the motions T of the section before and d = T - T_before, and their
         rotation vectors by the sum of half the cross products of the turns of neighbours.
         """
-        shape = (bound.nv, bound.nv)
-        rows, columns, values = [], [], []
+        found: list[Entries] = []
         places = bound.node_poses(q)[1] if self._chains else np.zeros((0, 3))
-        found: dict[int, np.ndarray] = {}
+        columns: dict[int, np.ndarray] = {}
         for chain in self._chains:
-            if chain.size not in found:
-                found[chain.size] = self._columns(bound, q, chain.size)
-            S = found[chain.size][:, chain.nodes].transpose(1, 2, 0)  # n x 6 x size
+            if chain.size not in columns:
+                columns[chain.size] = self._columns(bound, q, chain.size)
+            S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)  # n x 6 x size
             at = chain.rates[:, None] + np.arange(chain.size)
-            wrench = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
-            f, p = wrench[:, :3], places[chain.nodes]
-            torque = wrench[:, 3:] - np.cross(p, f)
-            A, M, P = (
-                np.cumsum(x[::-1], axis=0)[::-1] for x in (f, torque, np.einsum("ni,nj->nij", f, p))
-            )
-            N = P.transpose(0, 2, 1) - np.einsum("nii->n", P)[:, None, None] * np.eye(3)
-            B = np.zeros((len(p), 12, 12))
-            hat_A, hat_M = _hat(A), _hat(M)
-            before_v, before_w, now_v, now_w = (slice(3 * k, 3 * k + 3) for k in range(4))
-            for mean in (before_w, now_w):
-                B[:, mean, now_w] += 0.5 * N
-                B[:, mean, before_w] -= 0.5 * N
-                B[:, mean, now_v] -= 0.5 * hat_A
-                B[:, mean, before_v] += 0.5 * hat_A
-            B[:, before_w, now_w] -= 0.5 * hat_M
-            B = B + B.transpose(0, 2, 1)
-            base = np.zeros((6, bound.nv)) if chain.carrier == WORLD else bound.node_jacobian(q, chain.carrier)
-            moving = np.flatnonzero(np.any(base != 0, axis=0))
-            for k in range(len(p)):
-                motion = [base[:, moving] if k == 0 else S[k - 1], S[k]]
-                index = np.r_[moving if k == 0 else at[k - 1], at[k]]
-                G = la.block_diag(*motion)
-                block = G.T @ B[k] @ G
-                rows.append(np.repeat(index, len(index)))
-                columns.append(np.tile(index, len(index)))
-                values.append(block.ravel())
-        if not rows:
-            return sp.csc_matrix(shape)
-        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        return sp.csc_matrix(entries, shape=shape)
+            wrenches = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            B = _second_order(wrenches, places[chain.nodes])
+            if chain.carrier != WORLD:
+                base = bound.node_jacobian(q, chain.carrier)
+                moving = np.flatnonzero(np.any(base != 0, axis=0))
+                found.append(_entries(B[:1], base[None][:, :, moving], S[:1], moving[None], at[:1]))
+            else:
+                found.append(_entries(B[:1], np.zeros((1, 6, 0)), S[:1], np.zeros((1, 0), dtype=int), at[:1]))
+            found.append(_entries(B[1:], S[:-1], S[1:], at[:-1], at[1:]))
+        if not found:
+            return np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)
+        return tuple(np.concatenate(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
 
     def _columns(self, bound: Binding, q: np.ndarray, size: int) -> np.ndarray:
         """World twists of all nodes by each rate of the sections with that many of them (size x nodes x 6)."""
@@ -153,6 +134,37 @@ class CarriedSections:
                     v[chain.rates + k] = 1.0
             out.append(bound.node_twists(q, v))
         return np.array(out)
+
+
+def _second_order(wrenches: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections by the twists of each one's predecessor and
+    itself."""
+    f = wrenches[:, :3]
+    torque = wrenches[:, 3:] - np.cross(places, f)
+    moments = np.einsum("ni,nj->nij", f, places)
+    A, M, P = (np.cumsum(x[::-1], axis=0)[::-1] for x in (f, torque, moments))
+    N = P.transpose(0, 2, 1) - np.einsum("nii->n", P)[:, None, None] * np.eye(3)
+    hat_A, hat_M = _hat(A), _hat(M)
+    B = np.zeros((len(f), 12, 12))
+    before_v, before_w, now_v, now_w = (slice(3 * k, 3 * k + 3) for k in range(4))
+    for mean in (before_w, now_w):
+        B[:, mean, now_w] += 0.5 * N
+        B[:, mean, before_w] -= 0.5 * N
+        B[:, mean, now_v] -= 0.5 * hat_A
+        B[:, mean, before_v] += 0.5 * hat_A
+    B[:, before_w, now_w] -= 0.5 * hat_M
+    return B + B.transpose(0, 2, 1)
+
+
+def _entries(B: np.ndarray, before: np.ndarray, now: np.ndarray, at_before: np.ndarray, at_now: np.ndarray) -> Entries:
+    """Rows, columns and values of blocks (n x 12 x 12) in twists, by the rates that these twists (n x 6 x rates) belong to."""
+    split = before.shape[2]
+    G = np.zeros((len(B), 12, split + now.shape[2]))
+    G[:, :6, :split], G[:, 6:, split:] = before, now
+    blocks = G.transpose(0, 2, 1) @ B @ G
+    index = np.concatenate([at_before, at_now], axis=1)
+    size = index.shape[1]
+    return np.repeat(index, size, axis=1).ravel(), np.tile(index, (1, size)).ravel(), blocks.ravel()
 
 
 def _hat(w: np.ndarray) -> np.ndarray:

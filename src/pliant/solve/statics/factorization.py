@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
@@ -15,14 +17,14 @@ from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.eigenvalue_count import is_symmetric
 from pliant.solve.statics.stability import stiffness_scaling
 
-# Up to this many unknowns a dense factorization costs less than the bookkeeping of a sparse one.
-DENSE_UNKNOWNS = 250
 # Up to this many rates eigenvalues tell whether forces without a potential lead away from a pose.
 EIGENVALUES_UP_TO = 200
 # Scaled pivots below this are none: the matrix is singular to round-off.
 LEAST_PIVOT = 1e-13
 # A scaled stiffness below this is round-off.
 NEUTRAL = 1e-12
+# Largest difference of a scaled stiffness and its transpose, as a share of its largest entry, where forces have a potential.
+SYMMETRIC = 1e-9
 # Without row exchanges entries may grow; beyond this the signs of the pivots are not to be trusted.
 MOST_GROWTH = 1e7
 # Share of a unit that constraint rows give way in sparse factorizations, so that every order of pivots is sound.
@@ -34,38 +36,62 @@ Solve = Callable[[np.ndarray], np.ndarray]
 class Tangent:
     """[K + shift V, -J'; J, 0] in force at a pose, factorized for one shift after another.
 
-    `metric` V (nv x nv) is positive definite. Rows and columns are brought to a common scale, so that stiff and soft
-    coordinates, and constraints, are judged alike.
+    Rows and columns are brought to a common scale, so that stiff and soft coordinates, and constraints, are judged alike.
+    All is done with dense arrays if the metric is one, else with sparse matrices.
     """
 
-    def __init__(self, at: Linearized, metric: sp.csc_matrix, rows: np.ndarray) -> None:
-        """`rows`: truth values of the constraint rows in force."""
+    def __init__(
+        self, at: Linearized, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
+    ) -> None:
+        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in force. `added`: rows, columns
+        and values of what is added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
-        scale = sp.diags(stiffness_scaling(at))
-        self.symmetric = is_symmetric(scale @ at.stiffness @ scale)
-        self.stiffness = 0.5 * (at.stiffness + at.stiffness.T) if self.symmetric else at.stiffness
-        self.metric = metric
-        self._size, self._inertia = stiffness_scaling(at) ** -2.0, metric.diagonal()
         self._lowest: float | None = None
-        self._jacobian = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)]
+        J = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
+        self.stiffness: Any = at.stiffness
+        self.metric: Any = metric
+        self._jacobian: Any = J
+        self._is_dense = isinstance(metric, np.ndarray)
+        if self._is_dense:
+            self.stiffness, self._jacobian = at.stiffness.toarray(), J.toarray()
+            if added is not None:
+                np.add.at(self.stiffness, added[:2], added[2])
+        elif added is not None:
+            self.stiffness = sp.csc_matrix(at.stiffness + sp.csc_matrix((added[2], added[:2]), shape=(self.n, self.n)))
+        self._inertia = metric.diagonal()
+        size = stiffness_scaling(replace(at, stiffness=self.stiffness))
+        self._size = size**-2.0
+        self.symmetric = self._is_symmetric(size)
+        if self.symmetric:
+            self.stiffness = 0.5 * (self.stiffness + self.stiffness.T)
+
+    def _is_symmetric(self, scale: np.ndarray) -> bool:
+        if not self._is_dense:
+            return is_symmetric(sp.diags(scale) @ self.stiffness @ sp.diags(scale))
+        scaled = scale[:, None] * self.stiffness * scale
+        return bool(np.abs(scaled - scaled.T).max(initial=0.0) <= SYMMETRIC * np.abs(scaled).max(initial=0.0))
 
     def factorized(self, shift: float, give: float = 0.0) -> Factors | None:
         """Factors for a shift; None where the matrix is singular. `give`: by how much constraints give way to their multipliers,
         in place of the zero block."""
-        self._D = D = 1.0 / np.sqrt(self._size + shift * self._inertia)
-        J = self._jacobian @ sp.diags(D)
-        size = np.sqrt(np.asarray(J.multiply(J).sum(axis=1)).ravel())
-        self._E = E = 1.0 / np.where(size > 0, size, 1.0)
-        self._J = sp.diags(E) @ J
-        self._give = give * E**2
-        scale = sp.diags(D)
-        A = scale @ (self.stiffness + shift * self.metric if shift else self.stiffness) @ scale
-        found = self._factorized(A)
+        D = 1.0 / np.sqrt(self._size + shift * self._inertia)
+        A = self.stiffness + shift * self.metric if shift else self.stiffness
+        if self._is_dense:
+            A, J = D[:, None] * A * D, self._jacobian * D
+            size = np.linalg.norm(J, axis=1)
+        else:
+            A, J = sp.diags(D) @ A @ sp.diags(D), self._jacobian @ sp.diags(D)
+            size = np.sqrt(np.asarray(J.multiply(J).sum(axis=1)).ravel())
+        E = 1.0 / np.where(size > 0, size, 1.0)
+        J = E[:, None] * J if self._is_dense else sp.diags(E) @ J
+        whole = self._dense if self._is_dense else self._sparse
+        found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
             found = found[0], self._lowest_real() + shift > 0
         elif found is None or not found[1]:
             # directions without stiffness have no pivot, or one of either sign by round-off
-            lifted = self._factorized(A + NEUTRAL * sp.identity(self.n))
+            lift = NEUTRAL * (np.eye(self.n) if self._is_dense else sp.identity(self.n))
+            lifted = whole(A + lift, J, give * E**2)
             if found is None or (lifted is not None and lifted[1]):
                 found = lifted
         return None if found is None else Factors(*found, D, E, self.rows)
@@ -73,23 +99,18 @@ class Tangent:
     def _lowest_real(self) -> float:
         """Least real part of the eigenvalues of the stiffness against the metric, round-off taken off."""
         if self._lowest is None:
-            Z = null_space(self._jacobian.toarray())
-            K, V = (Z.T @ x.toarray() @ Z for x in (self.stiffness, self.metric))
-            values = la.eigvals(K, V)
-            self._lowest = float(values.real.min(initial=np.inf) + 1e-12 * np.abs(values).max(initial=0.0))
+            K, V, J = (x if self._is_dense else x.toarray() for x in (self.stiffness, self.metric, self._jacobian))
+            Z = null_space(J)
+            values = la.eigvals(Z.T @ K @ Z, Z.T @ V @ Z)
+            self._lowest = float(values.real.min(initial=np.inf) + NEUTRAL * np.abs(values).max(initial=0.0))
         return self._lowest
 
-    def _factorized(self, A: sp.spmatrix) -> tuple[Solve, bool] | None:
-        return self._dense(A.toarray()) if self.n + len(self._E) <= DENSE_UNKNOWNS else self._sparse(A)
-
-    def _dense(self, A: np.ndarray) -> tuple[Solve, bool] | None:
-        m = len(self._E)
+    def _dense(self, A: np.ndarray, J: np.ndarray, give: np.ndarray) -> tuple[Solve, bool] | None:
+        m = len(give)
         matrix = np.zeros((self.n + m, self.n + m), order="F")
         matrix[: self.n, : self.n] = A
-        if m:
-            J = self._J.toarray()
-            matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T
-            matrix[self.n :, self.n :] = -np.diag(self._give)
+        matrix[self.n :, : self.n], matrix[: self.n, self.n :] = J, J.T
+        matrix[self.n :, self.n :] = -np.diag(give)
         if not np.all(np.isfinite(matrix)):
             return None
         if self.symmetric:
@@ -107,11 +128,11 @@ class Tangent:
         negative = int(np.sum(diagonal < 0)) + exchanges
         return lambda b: lapack.dgetrs(packed, pivots, b)[0], (negative - m) % 2 == 0
 
-    def _sparse(self, A: sp.spmatrix) -> tuple[Solve, bool] | None:
-        m = len(self._E)
+    def _sparse(self, A: sp.spmatrix, J: sp.spmatrix, give: np.ndarray) -> tuple[Solve, bool] | None:
+        m = len(give)
         whole = sp.csc_matrix(A)
         if m:
-            whole = sp.bmat([[A, self._J.T], [self._J, -sp.diags(np.maximum(self._give, GIVE))]], format="csc")
+            whole = sp.bmat([[A, J.T], [J, -sp.diags(np.maximum(give, GIVE))]], format="csc")
         if not np.all(np.isfinite(whole.data)):
             return None
         try:

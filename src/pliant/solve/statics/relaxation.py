@@ -15,8 +15,8 @@ forces: those of stiff strains that a step brings up count for no more than the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as la
@@ -25,20 +25,23 @@ import scipy.sparse as sp
 from pliant.equations.binding import Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent_coordinates import null_space
-from pliant.solve.statics.carried_sections import CarriedSections
+from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
 from pliant.solve.statics.stability import DENSE_UP_TO
 from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
 
 # Evaluations of the equations before a search is given up.
 import os; DEBUG = bool(os.environ.get("RELAX_DEBUG"))#D
-MAX_ITERATIONS = 250
+MAX_ITERATIONS = 600
 # No node turns further than this in one step [rad], nor moves by more than so many times the robot's size.
 MAX_TURN = 1.5
 MAX_MOVE = 10.0
+# Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
+DENSE_UNKNOWNS = 250
 # Corrections of one step; and the share of it at which the last one ends it.
 CORRECTIONS = 8
 SETTLED = 0.1
+R0, R1, R2, R3, R4 = 1.0, 1.0, 0.0, 0.7, 0.0
 # Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
 SMALL_RADIUS = 0.1
 LEAST_RADIUS = 1e-12
@@ -71,7 +74,7 @@ class Rest:
 
 
 class _Place(NamedTuple):
-    """A pose with the equations there; `at.stiffness` is the second derivative along carried increments."""
+    """A pose with the equations there."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -95,6 +98,7 @@ class Relaxation:
         self._statics, self._carried, self._stable = statics, carried, stable
         self._bound = statics.bound
         self._active = statics.bound.row_active.astype(float)
+        self._rotations = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
         self._radius = 1.0
         self._last_shift = 0.0
         self._give = 0.0
@@ -112,7 +116,7 @@ class Relaxation:
             place = self._place(q, np.zeros(self._bound.m))
         while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS:
             metric = self._metric(place.at)
-            tangent = Tangent(place.at, metric, self._bound.active_rows)
+            tangent = self._tangent(place, metric, place.at.residual)
             force, phi = place.at.residual, self._gaps(place)
             plain = self._newton(place, tangent, force, phi)
             sound = plain is not None and (plain[1].sound or not self._stable)
@@ -144,8 +148,14 @@ class Relaxation:
         at = self._statics.linearized(q, multipliers)
         if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
             raise EvaluationError("the forces at a pose are not finite numbers")
-        stiffness = at.stiffness - self._commutators(at.residual) + self._carried.bend(self._bound, q, at.residual)
-        return _Place(q, multipliers, replace(at, stiffness=sp.csc_matrix(stiffness)))
+        return _Place(q, multipliers, at)
+
+    def _tangent(self, place: _Place, metric: Any, imbalance: np.ndarray) -> Tangent:
+        """The tangent at a place for a step that removes an imbalance (nv): the second derivative along carried increments,
+        which are not straight."""
+        bend, turn = self._carried.bend(self._bound, place.q, imbalance), self._commutators(imbalance)
+        added = tuple(np.concatenate(x) for x in zip(bend, turn, strict=True))
+        return Tangent(place.at, metric, self._bound.active_rows, added)
 
     def _balanced_place(self, q: np.ndarray) -> _Place:
         """A pose with the multipliers that carry as much of its forces as they can."""
@@ -154,17 +164,16 @@ class Relaxation:
             return place
         return self._place(q, self._statics.balanced_multipliers(place.at, place.at.residual, place.multipliers))
 
-    def _commutators(self, force: np.ndarray) -> sp.csc_matrix:
-        """What body-side increments of rotations add to the stiffness where forces are not balanced: half their hat."""
-        begin = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
-        half = 0.5 * force
+    def _commutators(self, force: np.ndarray) -> Entries:
+        """What makes the stiffness that of increments by rotation vectors, which body-side increments are not where forces are
+        not balanced: minus half the hat of the torque."""
+        begin, half = self._rotations, 0.5 * force
         rows, columns, values = [], [], []
         for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
             rows += [begin + i, begin + j]
             columns += [begin + j, begin + i]
-            values += [-half[begin + k], half[begin + k]]
-        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        return sp.csc_matrix(entries, shape=(len(force), len(force)))
+            values += [half[begin + k], -half[begin + k]]
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
 
     def _gaps(self, place: _Place) -> np.ndarray:
         """Constraint values [m or rad] less what springs in place of the constraints allow for."""
@@ -182,13 +191,19 @@ class Relaxation:
             out[k] = np.sum(turns**2) / max(1, len(turns))
         return out
 
-    def _metric(self, at: Linearized) -> sp.csc_matrix:
-        """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes."""
+    def _metric(self, at: Linearized) -> Any:
+        """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes. An array of
+        small systems, else sparse."""
         total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
-        mass = at.mass / ((total if total > 0 else 1.0) * self._size**2)
+        scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
         # a little of every increment, so that massless directions have a length too
-        least = 1e-6 * float(np.mean(np.abs(mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
-        return sp.csc_matrix(mass + sp.diags(self._turns + (least or 1.0)))
+        typical = float(np.mean(scale * np.abs(at.mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
+        diagonal = self._turns + (1e-6 * typical or 1.0)
+        if self._bound.nv + self._bound.m > DENSE_UNKNOWNS:
+            return sp.csc_matrix(scale * at.mass + sp.diags(diagonal))
+        metric = scale * at.mass.toarray()
+        metric[np.diag_indices(len(diagonal))] += diagonal
+        return metric
 
     def _extent(self, q: np.ndarray, x: np.ndarray) -> float:
         """Largest turn and displacement of a node by an increment, to first order; 1 is the most that is allowed."""
@@ -264,7 +279,7 @@ class Relaxation:
         self._gap = float(np.abs(phi).max(initial=0.0))
         if self._gap <= CLOSING * self._size or self._bound.nv > DENSE_UP_TO:
             return 0.0
-        found = self._newton(place, Tangent(place.at, self._metric(place.at), self._bound.active_rows), place.at.residual, phi)
+        found = self._newton(place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi)
         if found is None or not found[1].sound:
             return 0.0
         step = found[0]
@@ -274,6 +289,8 @@ class Relaxation:
             new = self._place(q, place.multipliers + share * step.multipliers)
             Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows])
             before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
+            if Z.shape[1] == 0:
+                return 0.0
             lowest = float(la.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
         except (EvaluationError, la.LinAlgError, ValueError):
             return 0.0
@@ -298,7 +315,7 @@ class Relaxation:
         self._radius = 1.0
 
     def _settled(
-        self, place: _Place, step: _Step, share: float, metric: sp.csc_matrix
+        self, place: _Place, step: _Step, share: float, metric: Any
     ) -> tuple[_Place, float] | None:
         """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
         do not become shorter."""
@@ -307,7 +324,7 @@ class Relaxation:
         q = self._carried.increment(self._bound, place.q, x)
         multipliers = place.multipliers + share * step.multipliers
         # a step that only relaxes stiff strains may be shorter than the motion that follows
-        length = max(share * step.extent, 0.3 * self._radius)
+        length = first = max(share * step.extent, 0.3 * self._radius)
         rotations, worst = self._bound.node_poses(place.q)[0], 0.0
         to_the_end = step.shift == 0 and share == 1.0
         for k in range(CORRECTIONS):
@@ -316,17 +333,17 @@ class Relaxation:
                 new = self._place(q, multipliers)
             except EvaluationError:
                 return None
-            factors = Tangent(new.at, metric, self._bound.active_rows).factorized(step.shift, self._give)
+            imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
+            factors = self._tangent(new, metric, imbalance).factorized(step.shift, self._give)
             if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * MAX_TURN:
                 return None
-            drag = step.shift * (metric @ x) if step.shift else 0.0
-            more = factors.step(new.at.residual - left_force + drag, self._gaps(new) - left_phi)
+            more = factors.step(imbalance, self._gaps(new) - left_phi)
             correction = self._extent(q, more[0])
             ratio = correction / length
             if DEBUG: print(f"      inner {k} share {share:.2f} correction {correction:.2e} ratio {ratio:.2e} force {np.abs(new.at.residual).max(initial=0):.1e} sound {factors.sound}")#D
-            if not ratio <= (1.0 if k < 2 else 0.7):
+            if not correction <= (R0 * first if k == 0 else max(R1 * length, R2 * first) if k == 1 else max(R3 * length, R4 * first if k == 2 else 0)):
                 return None
-            worst = max(worst, ratio)
+            worst = max(worst, correction / first)
             if to_the_end and correction <= 1e-3:
                 return new, worst
             x = x + more[0]
@@ -343,7 +360,7 @@ class Relaxation:
     def _polished(self, place: _Place) -> _Place:
         """A balanced place with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
         for _ in range(6):
-            tangent = Tangent(place.at, self._metric(place.at), self._bound.active_rows)
+            tangent = self._tangent(place, self._metric(place.at), place.at.residual)
             found = self._newton(place, tangent, place.at.residual, place.at.phi * self._active)
             if found is None or not found[0].extent < 1e-3:
                 break
@@ -359,7 +376,7 @@ class Relaxation:
             place = new
         return place
 
-    def _push(self, place: _Place, metric: sp.csc_matrix) -> _Place | None:
+    def _push(self, place: _Place, metric: Any) -> _Place | None:
         """A balanced place moved a little along the direction that gives way most; None where there is none."""
         if self._bound.nv > DENSE_UP_TO:
             return None
@@ -367,7 +384,7 @@ class Relaxation:
         Z = null_space(at.jacobian.toarray()[self._bound.active_rows])
         if Z.shape[1] == 0:
             return None
-        K, V = Z.T @ at.stiffness.toarray() @ Z, Z.T @ metric.toarray() @ Z
+        K, V = Z.T @ at.stiffness.toarray() @ Z, Z.T @ (metric @ Z)
         try:
             if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
                 values, vectors = la.eigh(0.5 * (K + K.T), V)
