@@ -2,7 +2,7 @@
 
 Added up as they are, increments of places that belong to a turn lengthen a rod by the square of the turn, and forces of its
 stretch, by far its stiffest strain, hide all others. Here the same increments, to first order, are taken as changes of the
-relative poses along the rod, as if its coordinates were strains, so a step changes strains by what was planned.
+helices from section to section, as if the rod's coordinates were its strains, so a step changes strains by what was planned.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ WORLD = 0
 
 @dataclass(frozen=True)
 class _Chain:
-    """Sections of one rod that follow each other: their nodes, the node that carries the first, where their rates begin."""
+    """Sections of one rod that follow each other: their nodes, where their rates begin and how many they are, the node that
+    carries the rod's base, and where the base's placement on it stands among the constants."""
 
     carrier: int
+    placement: int
     nodes: np.ndarray
     rates: np.ndarray
     size: int
@@ -39,18 +41,20 @@ class CarriedSections:
     def __init__(self, model: Model) -> None:
         system = model.system
         carriers: dict[int, int] = {}
+        placements: dict[int, int] = {}
         rods: dict[str, list[int]] = {}
         for limit in model.turn_limits:
             node = system.nodes[limit.second]
             if node is None or node.motion not in OWN_POSES or system.elements[node.element].base != WORLD:
                 continue
-            carriers[limit.second] = limit.first
+            carriers[limit.second], placements[limit.second] = limit.first, limit.constants
             rods.setdefault(limit.rod, []).append(limit.second)
         self._chains: list[_Chain] = []
         for nodes in rods.values():
             elements = [system.elements[system.element_of(node)] for node in nodes]
             rates = np.array([element.v_at for element in elements])
-            self._chains.append(_Chain(carriers[nodes[0]], np.array(nodes), rates, elements[0].v_size))
+            base = carriers[nodes[0]], placements[nodes[0]]
+            self._chains.append(_Chain(*base, np.array(nodes), rates, elements[0].v_size))
         # rods on what other rods carry are placed after these
         self._stages: list[list[_Chain]] = []
         own = set(carriers)
@@ -85,7 +89,8 @@ class CarriedSections:
                 c = chain.carrier
                 R = moved_rotations[c] @ rotations[c].T
                 p = moved_places[c] - R @ places[c]
-                turns, shifts = _moved(R, p, np.diff(twists[np.r_[c, chain.nodes]], axis=0))
+                helices = _helices(bound, chain, rotations, places)
+                turns, shifts = _moved(R, p, helices, np.diff(twists[np.r_[c, chain.nodes]], axis=0))
                 phi = Rotation.from_matrix(turns).as_rotvec()
                 step = np.einsum("nij,nj->ni", turns, places[chain.nodes]) + shifts - places[chain.nodes]
                 wanted = np.hstack([step - np.cross(phi, places[chain.nodes]), phi])
@@ -101,10 +106,11 @@ class CarriedSections:
 
         Sections that are carried move along curves. To second order their places change by S p beside their increments,
         with S = sum (T_before + d/2) d of the motions T of the section before and d = T - T_before, and their
-        rotation vectors by the sum of half the cross products of the turns of neighbours.
+        rotation vectors by the sum of half the cross products of the turns of neighbours. That an element's helix x changes
+        as planned makes d - [d, [d, x]] / 12 of d, to first order in x.
         """
         found: list[Entries] = []
-        places = bound.node_poses(q)[1] if self._chains else np.zeros((0, 3))
+        rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
         columns: dict[int, np.ndarray] = {}
         for chain in self._chains:
             if chain.size not in columns:
@@ -112,7 +118,7 @@ class CarriedSections:
             S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)  # n x 6 x size
             at = chain.rates[:, None] + np.arange(chain.size)
             wrenches = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
-            B = _second_order(wrenches, places[chain.nodes])
+            B = _second_order(wrenches, places[chain.nodes], _helices(bound, chain, rotations, places))
             if chain.carrier != WORLD:
                 base = bound.node_jacobian(q, chain.carrier)
                 moving = np.flatnonzero(np.any(base != 0, axis=0))
@@ -136,7 +142,7 @@ class CarriedSections:
         return np.array(out)
 
 
-def _second_order(wrenches: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray) -> np.ndarray:
     """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections by the twists of each one's predecessor and
     itself."""
     f = wrenches[:, :3]
@@ -153,6 +159,14 @@ def _second_order(wrenches: np.ndarray, places: np.ndarray) -> np.ndarray:
         B[:, mean, now_v] -= 0.5 * hat_A
         B[:, mean, before_v] += 0.5 * hat_A
     B[:, before_w, now_w] -= 0.5 * hat_M
+    carried = np.cumsum(wrenches[::-1], axis=0)[::-1]
+    C = np.zeros((len(f), 6, 6))
+    C[:, :3, 3:], C[:, 3:, :3], C[:, 3:, 3:] = -hat_A, -hat_A, -_hat(carried[:, 3:])
+    C = C @ _ad(helices) / 12
+    B[:, :6, :6] += C
+    B[:, 6:, 6:] += C
+    B[:, :6, 6:] -= C
+    B[:, 6:, :6] -= C
     return B + B.transpose(0, 2, 1)
 
 
@@ -181,22 +195,58 @@ def _first(carriers: dict[int, int], node: int) -> int:
     return node
 
 
-def _moved(R: np.ndarray, p: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: each
-    that of the one before, after the exponential of its relative world twist (n x 6)."""
-    turn = relative[:, 3:]
-    steps = Rotation.from_rotvec(turn).as_matrix()
-    angle2 = np.einsum("ni,ni->n", turn, turn)
-    angle = np.sqrt(angle2)
+def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """World twists (n x 6) whose exponentials take each section of a rod to the next."""
+    c, placed = chain.carrier, bound.constants[chain.placement : chain.placement + 12]
+    base = rotations[c] @ placed[:9].reshape(3, 3).T
+    R = np.concatenate([base[None], rotations[chain.nodes]])
+    p = np.concatenate([(places[c] + rotations[c] @ placed[9:])[None], places[chain.nodes]])
+    turns = R[1:] @ R[:-1].transpose(0, 2, 1)
+    phi = Rotation.from_matrix(turns).as_rotvec()
+    shift = p[1:] - np.einsum("nij,nj->ni", turns, p[:-1])
+    return np.hstack([np.linalg.solve(_left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
+
+
+def _left_jacobian(phi: np.ndarray) -> np.ndarray:
+    """Matrices (n x 3 x 3) that turn the linear part of a twist with this angular part into the shift of its exponential."""
+    angle2 = np.einsum("ni,ni->n", phi, phi)
     small = angle2 < 1e-6
-    safe = np.where(small, 1.0, angle)
-    b = np.where(small, 0.5 - angle2 / 24, (1 - np.cos(safe)) / safe**2)
-    c = np.where(small, 1 / 6 - angle2 / 120, (safe - np.sin(safe)) / safe**3)
-    once = np.cross(turn, relative[:, :3])
-    shift = relative[:, :3] + b[:, None] * once + c[:, None] * np.cross(turn, once)
-    turns, shifts = np.empty_like(steps), np.empty_like(shift)
+    angle = np.sqrt(np.where(small, 1.0, angle2))
+    b = np.where(small, 0.5 - angle2 / 24, (1 - np.cos(angle)) / angle**2)
+    c = np.where(small, 1 / 6 - angle2 / 120, (angle - np.sin(angle)) / angle**3)
+    hat = _hat(phi)
+    return np.eye(3) + b[:, None, None] * hat + c[:, None, None] * (hat @ hat)
+
+
+def _ad(twists: np.ndarray) -> np.ndarray:
+    """Matrices (n x 6 x 6) of the bracket with twists (n x 6)."""
+    out = np.zeros((len(twists), 6, 6))
+    out[:, :3, :3] = out[:, 3:, 3:] = _hat(twists[:, 3:])
+    out[:, :3, 3:] = _hat(twists[:, :3])
+    return out
+
+
+def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations (n x 3 x 3) and shifts of the origin (n x 3)."""
+    turn = twists[:, 3:]
+    return Rotation.from_rotvec(turn).as_matrix(), np.einsum("nij,nj->ni", _left_jacobian(turn), twists[:, :3])
+
+
+def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: that of
+    the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order."""
+    ad = _ad(helices)
+    # the sum of ad^k / (k + 1)!, which has converged for turns of up to pi
+    total = power = np.broadcast_to(np.eye(6), ad.shape)
+    for k in range(2, 22):
+        power = power @ ad / k
+        total = total + power
+    change = np.linalg.solve(total, relative[:, :, None])[:, :, 0]
+    (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
+    steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift
+    turns, shifts = np.empty_like(steps), np.empty_like(moves)
     for k in range(len(relative)):
-        p = R @ shift[k] + p
+        p = R @ moves[k] + p
         R = R @ steps[k]
         turns[k], shifts[k] = R, p
     return turns, shifts
