@@ -181,8 +181,8 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
 
 def _pushed(eqs: Equations, rate: int) -> str:
     return (
-        f"on the way it balances where it gives way: it was pushed to the side on which '{eqs.rates[rate]}' grows; an "
-        "imperfection of the model decides otherwise, and `continuation` follows either side"
+        f"on the way it buckles, or stands where it would fall over: it was pushed to the side on which '{eqs.rates[rate]}' "
+        "grows; an imperfection of the model decides otherwise, and `continuation` follows either side"
     )
 
 

@@ -37,7 +37,7 @@ MAX_ITERATIONS = 600
 MAX_TURN = 1.5
 MAX_MOVE = 10.0
 # Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
-DENSE_UNKNOWNS = 250
+DENSE_UNKNOWNS = 400
 # Corrections of one step; and the share of it at which the last one ends it.
 CORRECTIONS = 8
 SETTLED = 0.1
@@ -392,7 +392,7 @@ class Relaxation:
                 values, vectors = la.eig(K, V)
         except la.LinAlgError:
             return None
-        k = int(np.argmin(values.real))
+        k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
         if not values[k].real < -1e-10 * np.abs(values).max():
             return None
         x = Z @ vectors[:, k].real
