@@ -165,14 +165,18 @@ def equilibrium(
     return result
 
 
+SHORT_REACH = 0.25
+"""Share of the longest steps that those of a second search may have."""
+
+
 def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool) -> Rest:
     """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
-    way, and put together at once only where that leads nowhere."""
+    way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps."""
     carried = CarriedSections(eqs.model)
     starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
     iterations = 0
-    for begin in starts:
-        rest = Relaxation(statics, carried, stable=stable).run(begin)
+    for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
+        rest = Relaxation(statics, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
         if rest.in_balance:
             break

@@ -32,10 +32,12 @@ from pliant.solve.statics.static_equations import StaticEquations, largest_turn,
 
 # Evaluations of the equations before a search is given up.
 import os; DEBUG = bool(os.environ.get("RELAX_DEBUG"))#D
-MAX_ITERATIONS = 600
-# No node turns further than this in one step [rad], nor moves by more than so many times the robot's size.
+MAX_ITERATIONS = 500
+# No node turns further than this in one step [rad], nor moves by more than so many times the robot's size, at first.
 MAX_TURN = 1.5
-MAX_MOVE = 10.0
+MAX_MOVE = 1.0
+# A robot that has moved by so many times its size has no rest.
+AWAY = 1e4
 # Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
 DENSE_UNKNOWNS = 400
 # Corrections of one step; and the share of it at which the last one ends it.
@@ -93,9 +95,12 @@ class _Step(NamedTuple):
 class Relaxation:
     """A search for a pose at rest."""
 
-    def __init__(self, statics: StaticEquations, carried: CarriedSections, *, stable: bool) -> None:
-        """`stable`: leave poses that give way."""
+    def __init__(
+        self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0
+    ) -> None:
+        """`stable`: leave poses that give way. `reach`: factor on the longest steps."""
         self._statics, self._carried, self._stable = statics, carried, stable
+        self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
         self._bound = statics.bound
         self._active = statics.bound.row_active.astype(float)
         self._rotations = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
@@ -107,7 +112,8 @@ class Relaxation:
 
     def run(self, q: np.ndarray) -> Rest:
         """Search from a pose, whose constraints may be open."""
-        self._size = robot_size(self._bound.node_poses(q)[1])
+        begin = self._bound.node_poses(q)[1]
+        self._size = robot_size(begin)
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
         self._force = float(np.abs(place.at.residual).max(initial=0.0))
@@ -136,6 +142,8 @@ class Relaxation:
                     break
             if DEBUG: print(f"it {self._iterations:3d} force {np.abs(force).max(initial=0):.2e} phi {np.abs(phi).max(initial=0):.1e} shift {step.shift:.2e} sound {sound} extent {step.extent:.2e} plain {plain[0].extent if plain else -1:.2e} radius {self._radius:.1e} sym {tangent.symmetric}")#D
             place = self._next(place, step, tangent)
+            if not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size:
+                break
         return self._rest(place, in_balance=False)
 
     def _rest(self, place: _Place, *, in_balance: bool) -> Rest:
@@ -210,9 +218,9 @@ class Relaxation:
         if not np.all(np.isfinite(x)):
             return np.inf
         twists, places = self._bound.node_twists(q, x), self._bound.node_poses(q)[1]
-        turn = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0) / MAX_TURN
+        turn = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0) / self._most_turn
         move = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
-        return float(max(turn, move / (MAX_MOVE * self._size)))
+        return float(max(turn, move / (self._most_move * self._size)))
 
     def _forces_balance(self, place: _Place) -> bool:
         """Whether forces are small beside those in play, and constraints closed."""
@@ -263,6 +271,8 @@ class Relaxation:
             return place
         new, ratio = found
         if ratio < 0.25:
+            # places may be far away, but turns beyond the longest could jump over a pose at rest
+            self._most_move *= 3.0 if share < 1.0 and self._radius == 1.0 and ratio < 0.01 else 1.0
             self._radius = min(1.0, 3.0 * self._radius)
         return new
 
@@ -335,7 +345,7 @@ class Relaxation:
                 return None
             imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
             factors = self._tangent(new, metric, imbalance).factorized(step.shift, self._give)
-            if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * MAX_TURN:
+            if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * self._most_turn:
                 return None
             more = factors.step(imbalance, self._gaps(new) - left_phi)
             correction = self._extent(q, more[0])
