@@ -19,8 +19,8 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
 from pliant.solve.statics.loading import ModelLoading
-from pliant.solve.statics.static_equations import StaticEquations, largest_turn
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
+from pliant.solve.statics.static_equations import StaticEquations, largest_turn
 
 # Corrections after a step before it is called too long; and while a special point is being located.
 CORRECTIONS = 10

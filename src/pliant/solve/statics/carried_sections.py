@@ -58,7 +58,7 @@ class CarriedSections:
         # rods on what other rods carry are placed after these
         self._stages: list[list[_Chain]] = []
         own = set(carriers)
-        depth = {node: 0 for node in (WORLD,)}
+        depth = {WORLD: 0}
 
         def stage(node: int) -> int:
             if node not in depth:
@@ -100,6 +100,38 @@ class CarriedSections:
                 y = np.einsum("nij,nj->ni", np.linalg.pinv(S), wanted)
                 x[chain.rates[:, None] + np.arange(chain.size)] = y
         return bound.increment(q, x)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates of all sections that are carried."""
+        parts = [(chain.rates[:, None] + np.arange(chain.size)).ravel() for chain in self._chains]
+        return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+    def transported(self, bound: Binding, q: np.ndarray, force: np.ndarray, to: np.ndarray) -> np.ndarray:
+        """Generalized forces (nv) at the pose `to` that do the same work on changes of the helices as `force` does at q."""
+        out = np.array(force, dtype=float)
+        before, after = ((*bound.node_poses(x), self._subspaces(bound, x)) for x in (q, to))
+        for chain in self._chains:
+            at = chain.rates[:, None] + np.arange(chain.size)
+            S = before[2][chain.size][:, chain.nodes].transpose(1, 2, 0)
+            nodal = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            carried = np.cumsum(nodal[::-1], axis=0)[::-1]
+            old, new = (_helices(bound, chain, *x[:2]) for x in (before, after))
+            work = np.einsum("nji,nj->ni", _change(old), carried)
+            # the same in the axes of the section before
+            first, second = (_bases(bound, chain, *x[:2]) for x in (before, after))
+            work = _wrenches(second, _wrenches(first, work, inverse=True))
+            moved = np.linalg.solve(_change(new).transpose(0, 2, 1), work[:, :, None])[:, :, 0]
+            nodal = moved - np.concatenate([moved[1:], np.zeros((1, 6))])
+            out[at] = np.einsum("nji,nj->ni", after[2][chain.size][:, chain.nodes].transpose(1, 2, 0), nodal)
+            if chain.carrier != WORLD:
+                out += bound.node_jacobian(q, chain.carrier).T @ carried[0]
+                out -= bound.node_jacobian(to, chain.carrier).T @ moved[0]
+        return out
+
+    def _subspaces(self, bound: Binding, q: np.ndarray) -> dict[int, np.ndarray]:
+        """`_columns` for each number of rates."""
+        return {size: self._columns(bound, q, size) for size in {chain.size for chain in self._chains}}
 
     def bend(self, bound: Binding, q: np.ndarray, force: np.ndarray) -> Entries:
         """What carrying adds to the stiffness (nv x nv) where `force` (nv) is not balanced: rows, columns and values.
@@ -195,16 +227,50 @@ def _first(carriers: dict[int, int], node: int) -> int:
     return node
 
 
-def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """World twists (n x 6) whose exponentials take each section of a rod to the next."""
+def _sections(
+    bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations and places of a rod's sections, its base first."""
     c, placed = chain.carrier, bound.constants[chain.placement : chain.placement + 12]
     base = rotations[c] @ placed[:9].reshape(3, 3).T
     R = np.concatenate([base[None], rotations[chain.nodes]])
-    p = np.concatenate([(places[c] + rotations[c] @ placed[9:])[None], places[chain.nodes]])
+    return R, np.concatenate([(places[c] + rotations[c] @ placed[9:])[None], places[chain.nodes]])
+
+
+def _bases(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations and places of the sections before each one."""
+    R, p = _sections(bound, chain, rotations, places)
+    return R[:-1], p[:-1]
+
+
+def _wrenches(poses: tuple[np.ndarray, np.ndarray], wrenches: np.ndarray, *, inverse: bool = False) -> np.ndarray:
+    """Wrenches (n x 6) in the axes of poses written at the world's origin, or back."""
+    R, p = poses
+    f, m = wrenches[:, :3], wrenches[:, 3:]
+    if inverse:
+        m = m - np.cross(p, f)
+        return np.hstack([np.einsum("nji,nj->ni", R, f), np.einsum("nji,nj->ni", R, m)])
+    f, m = np.einsum("nij,nj->ni", R, f), np.einsum("nij,nj->ni", R, m)
+    return np.hstack([f, m + np.cross(p, f)])
+
+
+def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """World twists (n x 6) whose exponentials take each section of a rod to the next."""
+    R, p = _sections(bound, chain, rotations, places)
     turns = R[1:] @ R[:-1].transpose(0, 2, 1)
     phi = Rotation.from_matrix(turns).as_rotvec()
     shift = p[1:] - np.einsum("nij,nj->ni", turns, p[:-1])
     return np.hstack([np.linalg.solve(_left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
+
+
+def _change(helices: np.ndarray) -> np.ndarray:
+    """Matrices (n x 6 x 6) from changes of helices to the relative motions that they make: the sum of ad^k / (k + 1)!."""
+    ad = _ad(helices)
+    total = power = np.broadcast_to(np.eye(6), ad.shape)
+    for k in range(2, 22):  # converged for turns of up to pi
+        power = power @ ad / k
+        total = total + power
+    return total
 
 
 def _left_jacobian(phi: np.ndarray) -> np.ndarray:
@@ -235,13 +301,7 @@ def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: that of
     the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order."""
-    ad = _ad(helices)
-    # the sum of ad^k / (k + 1)!, which has converged for turns of up to pi
-    total = power = np.broadcast_to(np.eye(6), ad.shape)
-    for k in range(2, 22):
-        power = power @ ad / k
-        total = total + power
-    change = np.linalg.solve(total, relative[:, :, None])[:, :, 0]
+    change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
     (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
     steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift
     turns, shifts = np.empty_like(steps), np.empty_like(moves)

@@ -41,8 +41,8 @@ class Tangent:
     def __init__(
         self, at: Linearized, metric: Any, rows: np.ndarray, added: tuple[np.ndarray, ...] | None = None
     ) -> None:
-        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in force. `added`: rows, columns
-        and values of what is added to the stiffness."""
+        """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in
+        force. `added`: rows, columns and values of what is added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
         self._lowest: float | None = None
         J = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian

@@ -31,7 +31,6 @@ from pliant.solve.statics.stability import DENSE_UP_TO
 from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
 
 # Evaluations of the equations before a search is given up.
-import os; DEBUG = bool(os.environ.get("RELAX_DEBUG"))#D
 MAX_ITERATIONS = 500
 # No node turns further than this in one step [rad], nor moves by more than so many times the robot's size, at first.
 MAX_TURN = 1.5
@@ -40,10 +39,11 @@ MAX_MOVE = 1.0
 AWAY = 1e4
 # Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
 DENSE_UNKNOWNS = 400
-# Corrections of one step; and the share of it at which the last one ends it.
+# Corrections of one step; by how much each is shorter than the one before, from the third on; and the share of the step at which
+# one is the last.
 CORRECTIONS = 8
+SHORTER = 0.7
 SETTLED = 0.1
-R0, R1, R2, R3, R4 = 1.0, 1.0, 0.0, 0.7, 0.0
 # Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
 SMALL_RADIUS = 0.1
 LEAST_RADIUS = 1e-12
@@ -95,9 +95,7 @@ class _Step(NamedTuple):
 class Relaxation:
     """A search for a pose at rest."""
 
-    def __init__(
-        self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0
-    ) -> None:
+    def __init__(self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0) -> None:
         """`stable`: leave poses that give way. `reach`: factor on the longest steps."""
         self._statics, self._carried, self._stable = statics, carried, stable
         self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
@@ -140,7 +138,6 @@ class Relaxation:
                 step = self._shifted(place, tangent, force, phi)
                 if step is None:
                     break
-            if DEBUG: print(f"it {self._iterations:3d} force {np.abs(force).max(initial=0):.2e} phi {np.abs(phi).max(initial=0):.1e} shift {step.shift:.2e} sound {sound} extent {step.extent:.2e} plain {plain[0].extent if plain else -1:.2e} radius {self._radius:.1e} sym {tangent.symmetric}")#D
             place = self._next(place, step, tangent)
             if not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size:
                 break
@@ -158,10 +155,13 @@ class Relaxation:
             raise EvaluationError("the forces at a pose are not finite numbers")
         return _Place(q, multipliers, at)
 
-    def _tangent(self, place: _Place, metric: Any, imbalance: np.ndarray) -> Tangent:
-        """The tangent at a place for a step that removes an imbalance (nv): the second derivative along carried increments,
-        which are not straight."""
-        bend, turn = self._carried.bend(self._bound, place.q, imbalance), self._commutators(imbalance)
+    def _tangent(self, place: _Place, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0) -> Tangent:
+        """The tangent at a place for a step that removes an imbalance (nv) and leaves forces `left`: the second derivative along
+        carried increments, which are not straight."""
+        carried = self._carried.rates
+        turning = imbalance.copy()
+        turning[carried] = (imbalance + left)[carried]
+        bend, turn = self._carried.bend(self._bound, place.q, turning), self._commutators(turning)
         added = tuple(np.concatenate(x) for x in zip(bend, turn, strict=True))
         return Tangent(place.at, metric, self._bound.active_rows, added)
 
@@ -289,7 +289,9 @@ class Relaxation:
         self._gap = float(np.abs(phi).max(initial=0.0))
         if self._gap <= CLOSING * self._size or self._bound.nv > DENSE_UP_TO:
             return 0.0
-        found = self._newton(place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi)
+        found = self._newton(
+            place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi
+        )
         if found is None or not found[1].sound:
             return 0.0
         step = found[0]
@@ -324,12 +326,10 @@ class Relaxation:
             self._give *= 0.3 if gap > 0.5 * self._gap else 0.1
         self._radius = 1.0
 
-    def _settled(
-        self, place: _Place, step: _Step, share: float, metric: Any
-    ) -> tuple[_Place, float] | None:
+    def _settled(self, place: _Place, step: _Step, share: float, metric: Any) -> tuple[_Place, float] | None:
         """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
         do not become shorter."""
-        left_force, left_phi = (1 - share) * place.at.residual, (1 - share) * self._gaps(place)
+        left_phi = (1 - share) * self._gaps(place)
         x = share * step.x
         q = self._carried.increment(self._bound, place.q, x)
         multipliers = place.multipliers + share * step.multipliers
@@ -343,15 +343,17 @@ class Relaxation:
                 new = self._place(q, multipliers)
             except EvaluationError:
                 return None
+            left_force = (1 - share) * place.at.residual
+            if share < 1:
+                left_force = self._carried.transported(self._bound, place.q, left_force, q)
             imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
-            factors = self._tangent(new, metric, imbalance).factorized(step.shift, self._give)
+            factors = self._tangent(new, metric, imbalance, left_force).factorized(step.shift, self._give)
             if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * self._most_turn:
                 return None
             more = factors.step(imbalance, self._gaps(new) - left_phi)
             correction = self._extent(q, more[0])
             ratio = correction / length
-            if DEBUG: print(f"      inner {k} share {share:.2f} correction {correction:.2e} ratio {ratio:.2e} force {np.abs(new.at.residual).max(initial=0):.1e} sound {factors.sound}")#D
-            if not correction <= (R0 * first if k == 0 else max(R1 * length, R2 * first) if k == 1 else max(R3 * length, R4 * first if k == 2 else 0)):
+            if not ratio <= (1.0 if k < 2 else SHORTER):
                 return None
             worst = max(worst, correction / first)
             if to_the_end and correction <= 1e-3:
@@ -403,7 +405,7 @@ class Relaxation:
         except la.LinAlgError:
             return None
         k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
-        if not values[k].real < -1e-10 * np.abs(values).max():
+        if not values[k].real < -1e-13 * np.abs(values).max():
             return None
         x = Z @ vectors[:, k].real
         leading = int(np.argmax(np.abs(x)))
