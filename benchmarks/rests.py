@@ -71,8 +71,11 @@ def with_kinds(name: str, robot: Any) -> Iterator[tuple[str, str, Any]]:
     yield name, "as given" if robot.rods else "-", robot
     for kind, count in KINDS.items() if robot.rods else ():
         changed = robot
-        for rod in robot.rods:
-            changed = with_rod_model(changed, rod, f"{kind}:{count}")
+        try:
+            for rod in robot.rods:
+                changed = with_rod_model(changed, rod, f"{kind}:{count}")
+        except (pliant.SpecError, ValueError):
+            continue
         yield name, f"{kind}:{count}", changed
 
 
