@@ -54,9 +54,9 @@ def rest_of(robot: str, rod: str, eqs: Any, period: float) -> dict[str, Any]:
 
 def motion_of(eqs: Any, period: float) -> str:
     """Whether a damped motion from the start comes to rest."""
-    method = pliant.GeneralizedAlpha(step=period / 100, spectral_radius=0.0)
+    method = pliant.GeneralizedAlpha(step=period / 50, spectral_radius=0.0)
     try:
-        run = pliant.simulate(eqs, 40 * period, method=method, save_every=period)
+        run = pliant.simulate(eqs, 200 * period, method=method, save_every=period)
     except Exception as reason:
         run = getattr(reason, "result", None)
         if run is None:

@@ -44,7 +44,6 @@ class Tangent:
         """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in
         force. `added`: rows, columns and values of what is added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
-        self._lowest: float | None = None
         J = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
         self.stiffness: Any = at.stiffness
         self.metric: Any = metric
@@ -85,7 +84,8 @@ class Tangent:
         whole = self._dense if self._is_dense else self._sparse
         found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
-            found = found[0], self._lowest_real() + shift > 0
+            A, J = (x if self._is_dense else x.toarray() for x in (A, J))
+            found = found[0], _has_no_negative(A, J)
         elif found is None or not found[1]:
             # directions without stiffness have no pivot, or one of either sign by round-off
             lift = NEUTRAL * (np.eye(self.n) if self._is_dense else sp.identity(self.n))
@@ -93,17 +93,6 @@ class Tangent:
             if found is None or (lifted is not None and lifted[1]):
                 found = lifted
         return None if found is None else Factors(*found, D, E, self.rows)
-
-    def _lowest_real(self) -> float:
-        """Lowest real eigenvalue of the stiffness against the metric, round-off taken off; pairs that turn tell nothing that
-        does not depend on the metric."""
-        if self._lowest is None:
-            K, V, J = (x if self._is_dense else x.toarray() for x in (self.stiffness, self.metric, self._jacobian))
-            Z = null_space(J)
-            values = la.eigvals(Z.T @ K @ Z, Z.T @ V @ Z)
-            real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
-            self._lowest = float(real.min(initial=np.inf) + NEUTRAL * np.abs(values).max(initial=0.0))
-        return self._lowest
 
     def _dense(self, A: np.ndarray, J: np.ndarray, give: np.ndarray) -> tuple[Solve, bool] | None:
         m = len(give)
@@ -169,6 +158,15 @@ class Factors:
         multipliers = np.zeros(len(self._rows))
         multipliers[self._rows] = -self._E * x[len(self._D) :]
         return self._D * x[: len(self._D)], multipliers
+
+
+def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
+    """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Pairs that turn tell
+    nothing that does not depend on the scaling."""
+    Z = null_space(J)
+    values = la.eigvals(Z.T @ A @ Z)
+    real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
+    return bool(real.min(initial=np.inf) > -NEUTRAL)
 
 
 def _block_eigenvalues(packed: np.ndarray, pivots: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
-from pliant.solve.statics.stability import DENSE_UP_TO
+from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
 
 # Evaluations of the equations before a search is given up.
@@ -45,7 +45,9 @@ CORRECTIONS = 8
 SHORTER = 0.7
 SETTLED = 0.1
 # Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
+# So is one that is longer than this, along directions without stiffness.
 SMALL_RADIUS = 0.1
+ENDLESS = 1e3
 LEAST_RADIUS = 1e-12
 # Constraints closer than this are closed [m or rad].
 CLOSED = 1e-11
@@ -128,13 +130,14 @@ class Relaxation:
                 self._harden(place)
                 continue
             if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
-                pushed = None if sound else self._push(place, metric)
+                pushed = None if sound else self._push(place)
                 if pushed is None or not self._stable or len(self._pushed) == MAX_PUSHES:
                     return self._rest(self._polished(place), in_balance=not self._give)
                 place = pushed
                 continue
             step = None if plain is None or not sound else plain[0]
-            if step is None or (step.extent > self._radius and self._radius < SMALL_RADIUS):
+            too_long = step is not None and step.extent > self._radius
+            if step is None or (too_long and (self._radius < SMALL_RADIUS or step.extent > ENDLESS)):
                 step = self._shifted(place, tangent, force, phi)
                 if step is None:
                     break
@@ -245,7 +248,9 @@ class Relaxation:
 
     def _shifted(self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
         """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
-        highest = np.max(np.abs(tangent.stiffness.diagonal()) / tangent.metric.diagonal(), initial=1e-300)
+        # where nothing is stiff, the shift that gives a step of the size of one
+        size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force))
+        highest = np.max(size / tangent.metric.diagonal(), initial=1e-300)
         shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
         for k in range(40):
             factors, extent = tangent.factorized(shift, self._give), np.inf
@@ -388,26 +393,23 @@ class Relaxation:
             place = new
         return place
 
-    def _push(self, place: _Place, metric: Any) -> _Place | None:
+    def _push(self, place: _Place) -> _Place | None:
         """A balanced place moved a little along the direction that gives way most; None where there is none."""
         if self._bound.nv > DENSE_UP_TO:
             return None
-        at = place.at
-        Z = null_space(at.jacobian.toarray()[self._bound.active_rows])
+        D = stiffness_scaling(place.at)
+        Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows] * D)
         if Z.shape[1] == 0:
             return None
-        K, V = Z.T @ at.stiffness.toarray() @ Z, Z.T @ (metric @ Z)
-        try:
-            if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
-                values, vectors = la.eigh(0.5 * (K + K.T), V)
-            else:
-                values, vectors = la.eig(K, V)
-        except la.LinAlgError:
-            return None
+        K = Z.T @ (D[:, None] * place.at.stiffness.toarray() * D) @ Z
+        if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
+            values, vectors = la.eigh(0.5 * (K + K.T))
+        else:
+            values, vectors = la.eig(K)
         k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
-        if not values[k].real < -1e-13 * np.abs(values).max():
+        if not values[k].real < 0:
             return None
-        x = Z @ vectors[:, k].real
+        x = D * (Z @ vectors[:, k].real)
         leading = int(np.argmax(np.abs(x)))
         x *= np.sign(x[leading]) * PUSH / self._extent(place.q, x)
         self._pushed.append(leading)
