@@ -227,7 +227,9 @@ def test_a_tip_moment_makes_an_arc() -> None:
     assert values["length"] == pytest.approx(0.15, rel=1e-9)
     assert abs(values["plane"]) == pytest.approx(0.0, abs=1e-9)
     fine = load_text(rod_text()).replace(outputs={})
-    other = equilibrium(derive(with_rod_model(fine, "arm", "cosserat:30")), parameters={"moment": moment}, stability="any")
+    other = equilibrium(
+        derive(with_rod_model(fine, "arm", "cosserat:30")), parameters={"moment": moment}, stability="any"
+    )
     assert found.frames["arm.tip"].position == pytest.approx(other.frames["arm.tip"].position, abs=1e-6)
     assert found.frames["arm.inside"].position == pytest.approx(other.frames["arm.inside"].position, abs=1e-6)
 

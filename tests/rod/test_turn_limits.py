@@ -59,7 +59,9 @@ def test_an_equilibrium_near_the_end_says_so():
     found = equilibrium(eqs, parameters={"tip_moment": 0.97 * np.pi * BENDING}, stability="any")
     assert found.status == "converged"
     assert "turns by 175 deg" in found.message
-    assert "can follow" not in equilibrium(eqs, parameters={"tip_moment": 0.5 * np.pi * BENDING}, stability="any").message
+    assert (
+        "can follow" not in equilibrium(eqs, parameters={"tip_moment": 0.5 * np.pi * BENDING}, stability="any").message
+    )
 
 
 COIL = """

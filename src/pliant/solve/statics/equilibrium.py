@@ -235,16 +235,18 @@ def equilibria(
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
     found: list[Equilibrium] = []
+    wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if stability == "stable" else ("stable", "any")
     for k in range(starts):
         increment = np.zeros(bound.nv) if k == 0 else rng.normal(scale=spread, size=bound.nv)
-        try:
-            begin = bound.increment(first, increment)
-            result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stability=stability)
-        except RuntimeError:
-            continue
-        poses = bound.node_poses(result.q)
-        if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
-            found.append(result)
+        for which in wanted:
+            try:
+                begin = bound.increment(first, increment)
+                result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stability=which)
+            except RuntimeError:
+                continue
+            poses = bound.node_poses(result.q)
+            if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
+                found.append(result)
     return sorted(found, key=lambda e: not e.stable)
 
 

@@ -361,11 +361,14 @@ class Relaxation:
             if not ratio <= (1.0 if k < 2 else SHORTER):
                 return None
             worst = max(worst, correction / first)
-            if to_the_end and correction <= 1e-3:
+            ending = correction <= (1e-3 if to_the_end else SETTLED * self._extent(place.q, x + more[0]))
+            if ending and self._stable and not factors.sound and self._give:
+                return None  # Newton's method went over to the far side of a pose that gives way
+            if to_the_end and ending:
                 return new, worst
             x = x + more[0]
             q, multipliers = self._carried.increment(self._bound, q, more[0]), multipliers + more[1]
-            if not to_the_end and correction <= SETTLED * self._extent(place.q, x):
+            if ending:
                 self._iterations += 1
                 try:
                     return self._place(q, multipliers), worst
