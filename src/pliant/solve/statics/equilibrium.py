@@ -178,7 +178,7 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
         rest = Relaxation(statics, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
-        if rest.in_balance:
+        if rest.in_balance and not rest.gives_way:
             break
     return replace(rest, iterations=iterations)
 

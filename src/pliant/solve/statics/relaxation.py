@@ -68,11 +68,13 @@ ROUGHLY = 1e-2
 
 @dataclass
 class Rest:
-    """Where a search has ended: pose and multipliers, whether in balance, evaluations, and the rates that it was pushed along."""
+    """Where a search has ended: pose and multipliers, whether in balance, whether it gives way there, evaluations, and the rates
+    that it was pushed along."""
 
     q: np.ndarray
     multipliers: np.ndarray
     in_balance: bool
+    gives_way: bool = False
     iterations: int = 0
     pushed: list[int] = field(default_factory=list)
 
@@ -117,6 +119,7 @@ class Relaxation:
         self._turns = self._mean_square_turns(q)
         place = self._balanced_place(q)
         self._force = float(np.abs(place.at.residual).max(initial=0.0))
+        left: _Place | None = None
         self._give = self._softness(place) if self._stable else 0.0
         if self._give:
             place = self._place(q, np.zeros(self._bound.m))
@@ -131,8 +134,9 @@ class Relaxation:
                 continue
             if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
                 pushed = None if sound else self._push(place)
-                if pushed is None or not self._stable or len(self._pushed) == MAX_PUSHES:
+                if pushed is None or not self._stable or len(self._pushed) > MAX_PUSHES:
                     return self._rest(self._polished(place), in_balance=not self._give)
+                left = left if self._give else place
                 place = pushed
                 continue
             step = None if plain is None or not sound else plain[0]
@@ -144,10 +148,13 @@ class Relaxation:
             place = self._next(place, step, tangent)
             if not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size:
                 break
-        return self._rest(place, in_balance=False)
+        # what was left for a way that leads nowhere
+        return (
+            self._rest(place, in_balance=False) if left is None else self._rest(left, in_balance=True, gives_way=True)
+        )
 
-    def _rest(self, place: _Place, *, in_balance: bool) -> Rest:
-        return Rest(place.q, place.multipliers, in_balance, self._iterations, self._pushed)
+    def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False) -> Rest:
+        return Rest(place.q, place.multipliers, in_balance, gives_way, self._iterations, self._pushed)
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
