@@ -27,7 +27,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
 from pliant.solve.statics.factorization import Factors, Tangent
-from pliant.solve.statics.stability import DENSE_UP_TO, stiffness_scaling
+from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
 from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
 
 # Evaluations of the equations before a search is given up.
@@ -417,7 +417,7 @@ class Relaxation:
         else:
             values, vectors = la.eig(K)
         k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
-        if not values[k].real < 0:
+        if not values[k].real < -NEUTRAL * max(1.0, np.abs(values).max()):
             return None
         x = D * (Z @ vectors[:, k].real)
         leading = int(np.argmax(np.abs(x)))
