@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -86,14 +88,14 @@ def robots(only: list[str], folder: Path) -> Iterator[tuple[str, str, Any]]:
             yield from with_kinds(bundled.name, pliant.load(bundled.name))
     if "models" in only:
         if not folder.is_dir():
-            print(f"no model files in {folder}: skipped")
+            print(f"no model files in {folder}: skipped", file=sys.stderr)
         for file in sorted(folder.glob("*.yaml")):
-            # a word of earlier versions in some of the files
-            text = file.read_text().replace("at: start}", "at: initial}").replace("at: start,", "at: initial,")
+            # words of earlier versions in some of the files
+            text = re.sub(r"\bat: start\b", "at: initial", re.sub(r"\bdt:", "step:", file.read_text()))
             try:
                 yield from with_kinds(file.name, pliant.load_text(text))
             except pliant.SpecError as reason:
-                print(f"{file.name}: skipped ({str(reason)[:150]})")
+                print(f"{file.name}: skipped ({str(reason)[:150]})", file=sys.stderr)
 
 
 def random_rod(rng: np.random.Generator) -> tuple[str, str, float]:
