@@ -19,7 +19,7 @@ from pliant.solve.options import (
 )
 
 VERBS = {
-    "equilibrium": (pliant.equilibrium, EquilibriumOptions, set()),
+    "equilibrium": (pliant.equilibrium, EquilibriumOptions, {"on_failure"}),
     "modes": (pliant.modes, ModesOptions, set()),
     "linearize": (pliant.linearize, LinearizeOptions, set()),
     "simulate": (pliant.simulate, SimulateOptions, {"events", "mid_step", "progress", "out", "on_failure"}),

@@ -57,10 +57,12 @@ def test_near_the_end_of_its_states_a_rod_says_so(word, changes, total, hint):
 
 def test_an_equilibrium_near_the_end_says_so():
     eqs = cantilever("cosserat:1")
-    found = equilibrium(eqs, parameters={"tip_moment": 0.97 * np.pi * BENDING})
+    found = equilibrium(eqs, parameters={"tip_moment": 0.97 * np.pi * BENDING}, stability="any")
     assert found.status == "converged"
     assert "turns by 175 deg" in found.message
-    assert "can follow" not in equilibrium(eqs, parameters={"tip_moment": 0.5 * np.pi * BENDING}).message
+    assert (
+        "can follow" not in equilibrium(eqs, parameters={"tip_moment": 0.5 * np.pi * BENDING}, stability="any").message
+    )
 
 
 COIL = """

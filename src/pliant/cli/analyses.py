@@ -59,7 +59,7 @@ def equilibrium(
             raise CommandError(f"no equilibrium found from {starts} starts", "try more --starts, or add springs")
         best, others = found[0], found[1:]
     else:
-        best, others = answering(lambda: solver.equilibrium(eqs, **options)), []
+        best, others = answering(lambda: solver.equilibrium(eqs, on_failure="return", **options)), []
     answer = {"model": model, "status": best.status, "message": best.message, **equilibrium_json(best)}
     if others:
         answer["others"] = [equilibrium_json(other) for other in others]

@@ -88,6 +88,7 @@ def equilibrium_json(found: Any) -> dict[str, Any]:
         "stable": found.stable,
         "multipliers": dict(zip(names, found.multipliers.tolist(), strict=True)),
         "iterations": found.iterations,
+        "warnings": found.warnings,
     }
 
 

@@ -80,7 +80,7 @@ def _one(model: str, eqs: Equations, analysis: Any, file: Path | None, json: boo
     """Status, answer and finding of an analysis; its functions have its options as keywords."""
     options = analysis.options.keywords(eqs.model.environment.value)
     if isinstance(analysis, EquilibriumAnalysis):
-        found = equilibrium(eqs, **options)
+        found = equilibrium(eqs, on_failure="return", **options)
         if not json:
             print_equilibrium(found)
         return found.status, {"status": found.status, "message": found.message, **equilibrium_json(found)}, found

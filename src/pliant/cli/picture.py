@@ -30,7 +30,7 @@ def picture(
     if at not in (INITIAL, EQUILIBRIUM):
         raise CommandError(f"unknown pose '{at}'", renamed_hint(at, WORDS) or "write --at initial or --at equilibrium")
     eqs = derive(load_model(model, choices))
-    found = answering(lambda: equilibrium(eqs)) if at == EQUILIBRIUM else None
+    found = answering(lambda: equilibrium(eqs, on_failure="return")) if at == EQUILIBRIUM else None
     if found is not None and found.status != Status.CONVERGED:
         raise CommandError(found.message, "use --at initial to draw the initial pose")
     drawing(lambda: answering(lambda: save(sketch(eqs, found, labels=labels), out)), out)

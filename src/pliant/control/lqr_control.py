@@ -149,7 +149,10 @@ class HeldPose(Part):
         start = eqs.state(near, parameters=plant.parameters).q
         inputs = {x.input: number(x.value) for x in self.inputs}
         if not self.coordinates and self.frame is None:
-            return equilibrium(eqs, start=start, inputs=inputs, parameters=plant.parameters, stay=bool(self.near))
+            return equilibrium(
+                eqs, start=start, inputs=inputs, parameters=plant.parameters,
+                stability="any" if self.near else "stable", on_failure="return",
+            )  # fmt: skip
         if self.frame is not None:
             task: Task = FramePosition(self.frame, self.components)
             value = [number(x) for x in self.position]
@@ -249,7 +252,7 @@ control:
             if isinstance(self.about, HeldPose):
                 rest = self.about.find(plant, self.inputs, self.input_limits(plant))
             else:
-                rest = equilibrium(eqs, parameters=plant.parameters)
+                rest = equilibrium(eqs, parameters=plant.parameters, on_failure="return")
             if rest.status != "converged":
                 raise ValueError(rest.message)
             at, inputs = rest.state, rest.inputs

@@ -63,7 +63,7 @@ class StaticModel:
     def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
         """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
         self._take(inputs)
-        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters)
+        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
         if rest.status == "converged":
             self.q, self.multipliers = rest.q, rest.multipliers
         elif near is None:

@@ -164,7 +164,7 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
     start = time.perf_counter()
     static, notes = [], []
     for t in static_at:
-        found = equilibrium(eqs, time=t)
+        found = equilibrium(eqs, time=t, on_failure="return")
         static.append(np.atleast_1d(found.outputs[output]))
         if found.status != "converged":
             notes.append(f"{kind} at t = {t:g} s: {found.message}")

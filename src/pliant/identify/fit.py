@@ -216,7 +216,7 @@ class _RestOutput:
         self.reason = why_not(eqs, output)
 
     def values(self, parameters: Values) -> np.ndarray | None:
-        rests = [equilibrium(self.eqs, time=t, parameters=parameters) for t in self.times]
+        rests = [equilibrium(self.eqs, time=t, parameters=parameters, on_failure="return") for t in self.times]
         if any(rest.status != "converged" for rest in rests):
             return None
         return np.array([np.atleast_1d(rest.outputs[self.output]) for rest in rests])

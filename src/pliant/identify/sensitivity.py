@@ -107,7 +107,7 @@ def rest_sensitivity(
     zero = np.zeros(len(eqs.rates))
     values, q, X = [], [], []
     for t in times:
-        rest = equilibrium(eqs, time=float(t))
+        rest = equilibrium(eqs, time=float(t), on_failure="return")
         if rest.status != "converged":
             return None
         values.append(np.atleast_1d(rest.outputs[output]))

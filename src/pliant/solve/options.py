@@ -39,7 +39,7 @@ class Options(Part):
 class EquilibriumOptions(Options):
     """Find a pose at rest."""
 
-    renamed: ClassVar[Mapping[str, str]] = {"t": "time"}
+    renamed: ClassVar[Mapping[str, str]] = {"t": "time", "stay": "stability"}
 
     start: Annotated[Literal["initial"] | Values, WordOrMapping(), RenamedWords(**WORDS)] = "initial"
     """Pose near which it is searched for: `initial`, or coordinates by name."""
@@ -47,8 +47,9 @@ class EquilibriumOptions(Options):
     """Time at which inputs are read [s]."""
     tolerance: Number = 1e-10
     """Largest unbalanced force accepted, relative to the forces in play [-]."""
-    stay: StrictBool = False
-    """Keep a pose that lacks stiffness, as a controller can hold it."""
+    stability: Literal["stable", "any"] = "stable"
+    """Which pose is asked for: a stable one (`stable`), or the nearest even if it is unstable, as a controller can hold it
+    (`any`)."""
 
 
 class ModesOptions(Options):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import derive, equilibria, equilibrium, load_text
+from pliant import AnalysisFailed, derive, equilibria, equilibrium, load_text
 from pliant.solve.state import AssemblyError
 
 
@@ -41,24 +41,32 @@ def test_a_pendulum_settles_hanging_from_anywhere(start):
     assert np.cos(found.coordinates["hinge"]) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_an_exactly_upright_pendulum_is_reported_unstable():
-    found = equilibrium(robot(PENDULUM.replace("START", "180 deg")))
-    assert found.status == "converged"
-    assert found.stable is False
-    assert "unstable" in found.message
+def test_an_exactly_upright_pendulum_falls_unless_any_pose_will_do():
+    eqs = robot(PENDULUM.replace("START", "180 deg"))
+    found = equilibrium(eqs)
+    assert (found.status, found.stable) == ("converged", True)
+    assert np.cos(found.coordinates["hinge"]) == pytest.approx(1.0, abs=1e-12)
+    assert "side on which 'hinge' grows" in found.warnings[0]
+    assert found.warnings[0] in found.message
+    upright = equilibrium(eqs, stability="any")
+    assert (upright.status, upright.stable, upright.iterations) == ("converged", False, 0)
+    assert upright.coordinates["hinge"] == pytest.approx(np.pi)
+    assert "unstable" in upright.message
+    assert upright.warnings == ()
 
 
 def test_several_starts_find_both_poses_of_the_pendulum():
-    found = equilibria(robot(PENDULUM.replace("START", "180 deg")), starts=12, seed=1)
+    found = equilibria(robot(PENDULUM.replace("START", "180 deg")), starts=12, seed=1, stability="any")
     assert [e.stable for e in found] == [True, False]
 
 
 def test_a_body_that_only_falls_has_no_equilibrium():
     eqs = robot("bodies: {stone: {mass: 1 kg}}\njoints: {fall: {type: prismatic, child: stone, axis: z}}")
-    found = equilibrium(eqs)
-    assert found.status == "failed"
-    assert "'fall'" in found.message
-    assert "no rest" in found.message
+    with pytest.raises(AnalysisFailed, match=r"no equilibrium found.*'fall'.*no rest") as failed:
+        equilibrium(eqs)
+    found = equilibrium(eqs, on_failure="return")
+    assert found.status == failed.value.result.status == "failed"
+    assert found.message == str(failed.value)
 
 
 def test_a_body_in_a_weightless_world_is_neutral():
@@ -152,7 +160,8 @@ def test_a_start_without_stiffness_does_not_spin_the_robot():
 def test_a_tip_moment_rolls_a_rod_into_a_circle():
     eqs = derive("cantilever")
     bending = 10e6 * np.pi / 4 * 0.01**4  # E I [N m^2]
-    found = equilibrium(eqs, parameters={"tip_moment": 2 * np.pi * bending, "stretch_factor": 1e3, "shear_factor": 1e3})
+    values = {"tip_moment": 2 * np.pi * bending, "stretch_factor": 1e3, "shear_factor": 1e3}
+    found = equilibrium(eqs, parameters=values, stability="any")
     assert found.status == "converged"
     assert found.iterations < 12
     np.testing.assert_allclose(found.frames["rod.tip"].position, 0, atol=1e-6)

@@ -18,9 +18,9 @@ import scipy.sparse.linalg as spla
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
-from pliant.solve.statics.loading import Loading
-from pliant.solve.statics.newton import NewtonStatics, largest_turn
+from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, stiffness_scaling
+from pliant.solve.statics.static_equations import StaticEquations, largest_turn
 
 # Corrections after a step before it is called too long; and while a special point is being located.
 CORRECTIONS = 10
@@ -94,30 +94,21 @@ class EquilibriumPoint:
         return self.tangent.value / self.metric.scale
 
 
-def robot_size(poses: np.ndarray) -> float:
-    """Diagonal of the box around all nodes [m]; 1 where there is none."""
-    diagonal = float(np.linalg.norm(np.ptp(poses, axis=0)))
-    return diagonal if diagonal > 0 else 1.0
-
-
-class ArcLengthStatics(NewtonStatics):
+class ArcLengthStatics(StaticEquations):
     """Statics with the path's parameter among the unknowns."""
 
-    def __init__(self, bound: Binding, t: float, tolerance: float, loading: Loading, size: float) -> None:
+    def __init__(self, bound: Binding, t: float, tolerance: float, loading: ModelLoading, size: float) -> None:
         """`size`: length of the robot [m] that displacements are compared with."""
         super().__init__(bound, t, tolerance)
         self.loading, self.size = loading, size
-        self._push = np.zeros(bound.nv)
 
     def push(self, force: np.ndarray) -> None:
         """Add constant generalized forces (nv) that act along the whole path."""
-        self._push = np.array(force, dtype=float)
+        self._load = np.array(force, dtype=float)
 
     def apply(self, value: float) -> None:
         """Put a value of the parameter in force."""
         self.bound = self.loading.at(value, self.bound)
-        load, gap = self.loading.left_open(value)
-        self._load, self._gap = self._push + load, np.zeros(self.bound.m) + gap
 
     def metric(self, at: Linearized) -> Metric:
         """How long changes are at a pose."""
@@ -132,7 +123,7 @@ class ArcLengthStatics(NewtonStatics):
 
     def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
         def imbalance(place: float) -> tuple[np.ndarray, np.ndarray]:
-            return self._residual(q, multipliers, self.loading.at(place, self.bound))
+            return self.imbalance(q, multipliers, self.loading.at(place, self.bound))
 
         return self.loading.derivative(value, imbalance)
 
@@ -157,7 +148,7 @@ class ArcLengthStatics(NewtonStatics):
             try:
                 self.apply(value)
                 at = self.linearized(q, multipliers)
-                force, phi = at.residual - self._load, (at.phi - self._gap) * self.bound.row_active
+                force, phi = at.residual - self._load, at.phi * self.bound.row_active
                 by_value = self._by_value(q, multipliers, value)
             except EvaluationError:
                 return None

@@ -17,12 +17,13 @@ from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.options import ContinuationOptions
 from pliant.solve.result import Timing
 from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
-from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint, robot_size
+from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.equilibrium import equilibrium
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import Path, PathPoint
 from pliant.solve.statics.path_dataset import record_path
 from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
+from pliant.solve.statics.static_equations import robot_size
 from pliant.solve.status import Status
 
 # Stages in which an imperfection is applied where it moves the start far.
@@ -144,7 +145,8 @@ def _first_place(
     statics.push(push)
     fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)
     if at_rest or len(multipliers) != bound.m:
-        rest = equilibrium(eqs, start=q, time=t, tolerance=tolerance)
+        wanted: Literal["stable", "any"] = "stable" if at_rest else "any"
+        rest = equilibrium(eqs, start=q, time=t, tolerance=tolerance, stability=wanted, on_failure="return")
         if rest.status != Status.CONVERGED:
             return None, statics, [f"the path has no first point: {rest.message}"]
         q, multipliers = rest.q, rest.multipliers

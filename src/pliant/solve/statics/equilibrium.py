@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
-from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
+from pliant.language.arguments import choice, known_keywords, need_equations, number, positive, whole
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.closing import SILENT_BELOW
 from pliant.solve.options import EquilibriumOptions
-from pliant.solve.state import EQUILIBRIUM, Start, assemble, given_state
-from pliant.solve.statics.arc_length import robot_size
-from pliant.solve.statics.homotopy import follow_homotopy
-from pliant.solve.statics.newton import NewtonStatics
-from pliant.solve.statics.stability import DENSE_UP_TO, Stability, judge, judge_large
-from pliant.solve.status import Status
+from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
+from pliant.solve.statics.carried_sections import CarriedSections
+from pliant.solve.statics.relaxation import Relaxation, Rest
+from pliant.solve.statics.stability import Stability, judge, judge_large
+from pliant.solve.statics.static_equations import StaticEquations
+from pliant.solve.status import AnalysisFailed, Status, unless_failed
 from pliant.solve.validity import negative_tension_warnings, range_warnings
 
 
@@ -31,13 +31,14 @@ class Equilibrium:
 
     Attributes:
         status: converged or failed.
-        message: what happened, and what to do.
+        message: what happened, and what to do, warnings included.
         q: positions by the order of `coordinates`.
         multipliers: constraint forces, one per constraint row.
         residual: largest unbalanced generalized force [N or N m].
         stable: whether small disturbances die out; None where it could not be judged.
         stiffness: lowest eigenvalue of the stiffness on allowed motions [N/m or N m/rad, in mass-free metric].
-        iterations: Newton steps.
+        iterations: evaluations of the equations and their tangents on the way.
+        warnings: what a reader of the pose should know.
     """
 
     status: Status
@@ -50,6 +51,7 @@ class Equilibrium:
     iterations: int
     equations: Equations
     time: float = 0.0
+    warnings: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -95,9 +97,9 @@ def state_at(eqs: Equations, given: Start, time: float, *, where: str) -> State:
     """The state that a caller gives, which may be the equilibrium by name."""
     if not isinstance(given, str) or given != EQUILIBRIUM:
         return given_state(eqs, given, time, where=where)
-    found = equilibrium(eqs, time=number("time", time))
+    found = equilibrium(eqs, time=number("time", time), on_failure="return")
     if found.status != Status.CONVERGED:
-        raise ArgumentError(found.message, f"or give the state 'initial' as {where}")
+        raise AnalysisFailed(f"{found.message}; or give the state 'initial' as {where}", found)
     return found.state
 
 
@@ -124,59 +126,70 @@ def equilibrium(
     parameters: Values | None = None,
     time: float = 0.0,
     tolerance: float = 1e-10,
-    stay: bool = False,
+    stability: Literal["stable", "any"] = "stable",
+    on_failure: Literal["raise", "return"] = "raise",
 ) -> Equilibrium:
-    """A pose at rest near `start`: "initial", a State or what has one, positions, or coordinates by name.
+    """The stable pose at rest that the robot settles in from `start`: "initial", a State or what has one, positions, or
+    coordinates by name.
 
-    Where the pose that balances all forces lacks stiffness, or none is found, loads and constraint gaps are applied along a
-    path instead, which leaves the unstable pose as the robot would: where it loses its stiffness. A pose that flutters keeps
-    its stiffness; no path leads away from it.
-
-    `time`: at which inputs are read [s]. `tolerance`: largest unbalanced force accepted, relative to the forces in play. `stay`:
-    keep a pose that lacks stiffness, as a controller can hold it.
+    Args:
+        time: at which inputs are read [s].
+        tolerance: largest unbalanced force accepted, relative to the forces in play.
+        stability: "any" takes the nearest pose at rest even if it is unstable, as a controller can hold it.
+        on_failure: "return" gives back what was found where no stable pose was, instead of raising AnalysisFailed with it.
     """
     need_equations(eqs)
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     positive("tolerance", tolerance)
+    choice("stability", stability, ("stable", "any"))
+    choice("on_failure", on_failure, ("raise", "return"))
     begin = given_state(eqs, start, time, where="start")
-    start_q = q = np.array(begin.q)
-    t = time
-    made = assemble(eqs, eqs.binding, t, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
+    q = np.array(begin.q)
+    made = assemble(eqs, eqs.binding, time, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
     bound = made.bound
-    solver = NewtonStatics(bound, t, tolerance)
-    notes = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(t)[1])]
-    # what is soft remembers how its ends were brought together, so far ones are not put there at once
-    squeezed = not stay and _is_squeezed(eqs, bound, start_q, made.gap)
-    settled = follow_homotopy(eqs, bound, t, start_q, tolerance) if squeezed else None
-    if settled is not None and settled.stable:
-        q, multipliers, iterations, done = settled.q, settled.multipliers, settled.points, True
-        notes += settled.notes
-    else:
-        q, multipliers, iterations, done = solver.solve(made.q, np.zeros(bound.m), 0.0)
-        if not done:
-            q, multipliers, more, done = solver.continuation(made.q)
-            iterations += more
-    if done:
-        q, multipliers = solver.polish(q, multipliers)
-    at = solver.linearized(q, multipliers)
+    statics = StaticEquations(bound, time, tolerance)
+    rest = _search(eqs, statics, made, q, stable=stability == "stable")
+    at = statics.linearized(rest.q, rest.multipliers)
     judged = judge(at) or judge_large(at)
-    came = not stay and (iterations > 0 or bool(made.messages))
-    gives_way = judged is not None and judged.stable is False and judged.conservative
-    gives_way = gives_way and bound.nv <= DENSE_UP_TO
-    if came and settled is None and (not done or gives_way):
-        settled = follow_homotopy(eqs, bound, t, start_q, tolerance)
-        if settled is not None and (settled.stable or not done):
-            q, multipliers, done = settled.q, settled.multipliers, True
-            iterations += settled.points
-            notes += settled.notes
-            at = solver.linearized(q, multipliers)
-            judged = judge(at) or judge_large(at)
-    residual = float(np.max(np.abs(at.residual), initial=0.0))
+    warnings = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(time)[1])]
+    if rest.pushed:
+        warnings.append(_pushed(eqs, rest.pushed[-1]))
+    warnings += range_warnings(eqs.model, bound, rest.q[None])
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
-    notes.insert(0, _found(judged, iterations) if done else _not_found(eqs, at.residual, iterations))
-    notes += range_warnings(eqs.model, bound, q[None])
-    status = Status.CONVERGED if done else Status.FAILED
-    return Equilibrium(status, "; ".join(notes), q, multipliers, residual, stable, stiffness, iterations, eqs, t)
+    found = rest.in_balance and (stable is not False or stability == "any")
+    first = _found(judged, rest.iterations) if rest.in_balance else _not_found(eqs, at.residual, rest.iterations)
+    if rest.in_balance and not found:
+        first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
+    result = Equilibrium(
+        Status.CONVERGED if found else Status.FAILED, "; ".join([first, *warnings]), rest.q, rest.multipliers,
+        float(np.max(np.abs(at.residual), initial=0.0)), stable, stiffness, rest.iterations, eqs, time, tuple(warnings),
+    )  # fmt: skip
+    return unless_failed(result, on_failure)
+
+
+SHORT_REACH = 0.25
+"""Share of the longest steps that those of a second search may have."""
+
+
+def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: np.ndarray, *, stable: bool) -> Rest:
+    """The rest from a start. Rods remember how their ends were brought together, so constraints that are open are closed on the
+    way, and put together at once only where that leads nowhere. What is not found is searched for once more in short steps."""
+    carried = CarriedSections(eqs.model)
+    starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
+    iterations = 0
+    for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
+        rest = Relaxation(statics, carried, stable=stable, reach=reach).run(begin)
+        iterations += rest.iterations
+        if rest.in_balance and not rest.gives_way:
+            break
+    return replace(rest, iterations=iterations)
+
+
+def _pushed(eqs: Equations, rate: int) -> str:
+    return (
+        f"on the way it buckles, or stands where it would fall over: it was pushed to the side on which '{eqs.rates[rate]}' "
+        "grows; an imperfection of the model decides otherwise, and `continuation` follows either side"
+    )
 
 
 def _found(judged: Stability | None, iterations: int) -> str:
@@ -198,15 +211,6 @@ def _not_found(eqs: Equations, residual: np.ndarray, iterations: int) -> str:
     )
 
 
-SQUEEZED = 1e-3
-"""Constraints that are open by this share of the robot's size at the start squeeze or stretch what is soft."""
-
-
-def _is_squeezed(eqs: Equations, bound: Binding, q: np.ndarray, gap: float) -> bool:
-    """Whether closing the constraints deforms rods by much."""
-    return bool(eqs.model.spec.rods) and gap > SQUEEZED * robot_size(bound.node_poses(q)[1])
-
-
 @known_keywords(EquilibriumOptions.renamed)
 @on_one_blas_thread
 def equilibria(
@@ -220,11 +224,12 @@ def equilibria(
     parameters: Values | None = None,
     time: float = 0.0,
     tolerance: float = 1e-10,
-    stay: bool = False,
+    stability: Literal["stable", "any"] = "stable",
 ) -> list[Equilibrium]:
-    """Different equilibria found from `start` and from random poses around it.
+    """Different equilibria found from `start` and from random poses around it, stable ones first.
 
-    `spread`: standard deviation of the random increments [m or rad]. The others are those of `equilibrium`.
+    `spread`: standard deviation of the random increments [m or rad]. The others are those of `equilibrium`; unstable poses
+    are among them with `stability="any"`.
     """
     need_equations(eqs)
     whole("starts", starts, least=1)
@@ -233,18 +238,18 @@ def equilibria(
     eqs = eqs.at(inputs=inputs, parameters=parameters)
     bound, first = eqs.binding, given_state(eqs, start, time, where="start").q
     found: list[Equilibrium] = []
+    wanted: tuple[Literal["stable", "any"], ...] = ("stable",) if stability == "stable" else ("stable", "any")
     for k in range(starts):
         increment = np.zeros(bound.nv) if k == 0 else rng.normal(scale=spread, size=bound.nv)
-        try:
-            begin = bound.increment(first, increment)
-            result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stay=stay)
-        except RuntimeError:
-            continue
-        if result.status != Status.CONVERGED:
-            continue
-        poses = bound.node_poses(result.q)
-        if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
-            found.append(result)
+        for which in wanted:
+            try:
+                begin = bound.increment(first, increment)
+                result = equilibrium(eqs, start=begin, time=time, tolerance=tolerance, stability=which)
+            except RuntimeError:
+                continue
+            poses = bound.node_poses(result.q)
+            if not any(_same_pose(poses, bound.node_poses(other.q)) for other in found):
+                found.append(result)
     return sorted(found, key=lambda e: not e.stable)
 
 

@@ -1,9 +1,8 @@
-"""What a static path varies: a parameter or an input of the model, or the share of an imbalance that is applied."""
+"""What a static path varies: a parameter or an input of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -19,28 +18,8 @@ DIFFERENCE = 1e-5
 Imbalance = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
-class Loading(Protocol):
-    """One number that the equations of statics depend on."""
-
-    name: str
-    scale: float
-    """Size of a change that matters, in the number's own units."""
-
-    def at(self, value: float, bound: Binding) -> Binding:
-        """The equations of statics with that value in force; `bound` says which constraint rows are."""
-        ...
-
-    def left_open(self, value: float) -> tuple[np.ndarray | float, np.ndarray | float]:
-        """The forces and constraint gaps to be left open there."""
-        ...
-
-    def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the number of forces and constraint values; `imbalance` gives both at any value."""
-        ...
-
-
 class ModelLoading:
-    """A parameter or an input of a model."""
+    """A parameter or an input of a model; `scale` is the size of a change that matters, in its own units."""
 
     def __init__(self, eqs: Equations, name: str, scale: float) -> None:
         if name not in eqs.inputs and name not in eqs.parameters:
@@ -62,15 +41,12 @@ class ModelLoading:
         return self._eqs.at(parameters=change, within_limits=False)
 
     def at(self, value: float, bound: Binding) -> Binding:
-        """The equations with that value."""
+        """The equations with that value in force; `bound` says which constraint rows are."""
         return self.equations(value).binding.with_rows(bound.row_active)
 
-    def left_open(self, value: float) -> tuple[float, float]:
-        """Nothing."""
-        return 0.0, 0.0
-
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
-        """By a central difference of the compiled equations; one-sided where the model ends on the other side."""
+        """Derivatives by the number of forces and constraint values, of which `imbalance` gives both at any value: by a
+        central difference of the compiled equations; one-sided where the model ends on the other side."""
         step = DIFFERENCE * self.scale
         found: list[tuple[float, tuple[np.ndarray, np.ndarray]]] = []
         for place in (value + step, value - step, value):
@@ -86,25 +62,3 @@ class ModelLoading:
             raise EvaluationError(f"the model cannot be evaluated for values of '{self.name}' around {value:g}")
         (a, (force_a, phi_a)), (b, (force_b, phi_b)) = found
         return (force_a - force_b) / (a - b), (phi_a - phi_b) / (a - b)
-
-
-class ShareLoading:
-    """Share of a start's imbalance of forces and constraint gaps that has been applied: 0 at the start, 1 in the end."""
-
-    name = "share of the load"
-    scale = 1.0
-
-    def __init__(self, force: np.ndarray, gap: np.ndarray) -> None:
-        self._force, self._gap = force, gap
-
-    def at(self, value: float, bound: Binding) -> Binding:
-        """The same equations."""
-        return bound
-
-    def left_open(self, value: float) -> tuple[np.ndarray, np.ndarray]:
-        """What has not been applied."""
-        return (1.0 - value) * self._force, (1.0 - value) * self._gap
-
-    def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
-        """Exactly the whole imbalance."""
-        return self._force, self._gap

@@ -96,7 +96,9 @@ class LiveRobot:
         begin = self._rest
         if begin is None or choice.start != self._start:
             begin = self.eqs.state(choice.start, parameters=choice.parameters).q
-        found = equilibrium(self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters)
+        found = equilibrium(
+            self.eqs, start=begin, inputs=choice.inputs, parameters=choice.parameters, on_failure="return"
+        )
         if found.status != "converged":
             raise ValueError(found.message)
         self._rest, self._start = found.q, dict(choice.start)

@@ -1,0 +1,312 @@
+"""Large steps of rods whose sections have poses of their own: each section is carried along by the one before it.
+
+Added up as they are, increments of places that belong to a turn lengthen a rod by the square of the turn, and forces of its
+stretch, by far its stiffest strain, hide all others. Here the same increments, to first order, are taken as changes of the
+helices from section to section, as if the rod's coordinates were its strains, so a step changes strains by what was planned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pliant.equations.binding import Binding
+from pliant.model.model import Model
+from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
+
+Entries: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Entries of a sparse matrix: rows, columns and values; those of the same place are added."""
+OWN_POSES = (FREE, PLANAR_XZ, PLANAR_YZ)
+WORLD = 0
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Sections of one rod that follow each other: their nodes, where their rates begin and how many they are, the node that
+    carries the rod's base, and where the base's placement on it stands among the constants."""
+
+    carrier: int
+    placement: int
+    nodes: np.ndarray
+    rates: np.ndarray
+    size: int
+
+
+class CarriedSections:
+    """Increments of q with the sections of rods carried along."""
+
+    def __init__(self, model: Model) -> None:
+        system = model.system
+        carriers: dict[int, int] = {}
+        placements: dict[int, int] = {}
+        rods: dict[str, list[int]] = {}
+        for limit in model.turn_limits:
+            node = system.nodes[limit.second]
+            if node is None or node.motion not in OWN_POSES or system.elements[node.element].base != WORLD:
+                continue
+            carriers[limit.second], placements[limit.second] = limit.first, limit.constants
+            rods.setdefault(limit.rod, []).append(limit.second)
+        self._chains: list[_Chain] = []
+        for nodes in rods.values():
+            elements = [system.elements[system.element_of(node)] for node in nodes]
+            rates = np.array([element.v_at for element in elements])
+            base = carriers[nodes[0]], placements[nodes[0]]
+            self._chains.append(_Chain(*base, np.array(nodes), rates, elements[0].v_size))
+        # rods on what other rods carry are placed after these
+        self._stages: list[list[_Chain]] = []
+        own = set(carriers)
+        depth = {WORLD: 0}
+
+        def stage(node: int) -> int:
+            if node not in depth:
+                if node in own:
+                    depth[node] = 1 + stage(_first(carriers, node))
+                else:
+                    depth[node] = stage(system.elements[system.element_of(node)].base)
+            return depth[node]
+
+        for chain in sorted(self._chains, key=lambda chain: stage(chain.carrier)):
+            at = stage(chain.carrier)
+            while len(self._stages) <= at:
+                self._stages.append([])
+            self._stages[at].append(chain)
+        self._stages = [members for members in self._stages if members]
+
+    def increment(self, bound: Binding, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """q with the increment x (nv) applied on the group, sections carried along."""
+        if not self._stages:
+            return bound.increment(q, x)
+        x = np.array(x, dtype=float)
+        rotations, places = bound.node_poses(q)
+        twists = bound.node_twists(q, x)
+        columns: dict[int, np.ndarray] = {}
+        for chains in self._stages:
+            moved_rotations, moved_places = bound.node_poses(bound.increment(q, x))
+            for chain in chains:
+                c = chain.carrier
+                R = moved_rotations[c] @ rotations[c].T
+                p = moved_places[c] - R @ places[c]
+                helices = _helices(bound, chain, rotations, places)
+                turns, shifts = _moved(R, p, helices, np.diff(twists[np.r_[c, chain.nodes]], axis=0))
+                phi = Rotation.from_matrix(turns).as_rotvec()
+                step = np.einsum("nij,nj->ni", turns, places[chain.nodes]) + shifts - places[chain.nodes]
+                wanted = np.hstack([step - np.cross(phi, places[chain.nodes]), phi])
+                if chain.size not in columns:
+                    columns[chain.size] = self._columns(bound, q, chain.size)
+                S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)
+                y = np.einsum("nij,nj->ni", np.linalg.pinv(S), wanted)
+                x[chain.rates[:, None] + np.arange(chain.size)] = y
+        return bound.increment(q, x)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates of all sections that are carried."""
+        parts = [(chain.rates[:, None] + np.arange(chain.size)).ravel() for chain in self._chains]
+        return np.concatenate([np.zeros(0, dtype=int), *parts])
+
+    def transported(self, bound: Binding, q: np.ndarray, force: np.ndarray, to: np.ndarray) -> np.ndarray:
+        """Generalized forces (nv) at the pose `to` that do the same work on changes of the helices as `force` does at q."""
+        out = np.array(force, dtype=float)
+        before, after = ((*bound.node_poses(x), self._subspaces(bound, x)) for x in (q, to))
+        for chain in self._chains:
+            at = chain.rates[:, None] + np.arange(chain.size)
+            S = before[2][chain.size][:, chain.nodes].transpose(1, 2, 0)
+            nodal = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            carried = np.cumsum(nodal[::-1], axis=0)[::-1]
+            old, new = (_helices(bound, chain, *x[:2]) for x in (before, after))
+            work = np.einsum("nji,nj->ni", _change(old), carried)
+            # the same in the axes of the section before
+            first, second = (_bases(bound, chain, *x[:2]) for x in (before, after))
+            work = _wrenches(second, _wrenches(first, work, inverse=True))
+            moved = np.linalg.solve(_change(new).transpose(0, 2, 1), work[:, :, None])[:, :, 0]
+            nodal = moved - np.concatenate([moved[1:], np.zeros((1, 6))])
+            out[at] = np.einsum("nji,nj->ni", after[2][chain.size][:, chain.nodes].transpose(1, 2, 0), nodal)
+            if chain.carrier != WORLD:
+                out += bound.node_jacobian(q, chain.carrier).T @ carried[0]
+                out -= bound.node_jacobian(to, chain.carrier).T @ moved[0]
+        return out
+
+    def _subspaces(self, bound: Binding, q: np.ndarray) -> dict[int, np.ndarray]:
+        """`_columns` for each number of rates."""
+        return {size: self._columns(bound, q, size) for size in {chain.size for chain in self._chains}}
+
+    def bend(self, bound: Binding, q: np.ndarray, force: np.ndarray) -> Entries:
+        """What carrying adds to the stiffness (nv x nv) where `force` (nv) is not balanced: rows, columns and values.
+
+        Sections that are carried move along curves. To second order their places change by S p beside their increments,
+        with S = sum (T_before + d/2) d of the motions T of the section before and d = T - T_before, and their
+        rotation vectors by the sum of half the cross products of the turns of neighbours. That an element's helix x changes
+        as planned makes d - [d, [d, x]] / 12 of d, to first order in x.
+        """
+        found: list[Entries] = []
+        rotations, places = bound.node_poses(q) if self._chains else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+        columns: dict[int, np.ndarray] = {}
+        for chain in self._chains:
+            if chain.size not in columns:
+                columns[chain.size] = self._columns(bound, q, chain.size)
+            S = columns[chain.size][:, chain.nodes].transpose(1, 2, 0)  # n x 6 x size
+            at = chain.rates[:, None] + np.arange(chain.size)
+            wrenches = np.einsum("nji,nj->ni", np.linalg.pinv(S), force[at])
+            B = _second_order(wrenches, places[chain.nodes], _helices(bound, chain, rotations, places))
+            if chain.carrier != WORLD:
+                base = bound.node_jacobian(q, chain.carrier)
+                moving = np.flatnonzero(np.any(base != 0, axis=0))
+                found.append(_entries(B[:1], base[None][:, :, moving], S[:1], moving[None], at[:1]))
+            else:
+                found.append(_entries(B[:1], np.zeros((1, 6, 0)), S[:1], np.zeros((1, 0), dtype=int), at[:1]))
+            found.append(_entries(B[1:], S[:-1], S[1:], at[:-1], at[1:]))
+        if not found:
+            return np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0)
+        return tuple(np.concatenate(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
+
+    def _columns(self, bound: Binding, q: np.ndarray, size: int) -> np.ndarray:
+        """World twists of all nodes by each rate of the sections with that many of them (size x nodes x 6)."""
+        out = []
+        for k in range(size):
+            v = np.zeros(bound.nv)
+            for chain in self._chains:
+                if chain.size == size:
+                    v[chain.rates + k] = 1.0
+            out.append(bound.node_twists(q, v))
+        return np.array(out)
+
+
+def _second_order(wrenches: np.ndarray, places: np.ndarray, helices: np.ndarray) -> np.ndarray:
+    """Second derivatives (n x 12 x 12) of the work of wrenches on carried sections by the twists of each one's predecessor and
+    itself."""
+    f = wrenches[:, :3]
+    torque = wrenches[:, 3:] - np.cross(places, f)
+    moments = np.einsum("ni,nj->nij", f, places)
+    A, M, P = (np.cumsum(x[::-1], axis=0)[::-1] for x in (f, torque, moments))
+    N = P.transpose(0, 2, 1) - np.einsum("nii->n", P)[:, None, None] * np.eye(3)
+    hat_A, hat_M = _hat(A), _hat(M)
+    B = np.zeros((len(f), 12, 12))
+    before_v, before_w, now_v, now_w = (slice(3 * k, 3 * k + 3) for k in range(4))
+    for mean in (before_w, now_w):
+        B[:, mean, now_w] += 0.5 * N
+        B[:, mean, before_w] -= 0.5 * N
+        B[:, mean, now_v] -= 0.5 * hat_A
+        B[:, mean, before_v] += 0.5 * hat_A
+    B[:, before_w, now_w] -= 0.5 * hat_M
+    carried = np.cumsum(wrenches[::-1], axis=0)[::-1]
+    C = np.zeros((len(f), 6, 6))
+    C[:, :3, 3:], C[:, 3:, :3], C[:, 3:, 3:] = -hat_A, -hat_A, -_hat(carried[:, 3:])
+    C = C @ _ad(helices) / 12
+    B[:, :6, :6] += C
+    B[:, 6:, 6:] += C
+    B[:, :6, 6:] -= C
+    B[:, 6:, :6] -= C
+    return B + B.transpose(0, 2, 1)
+
+
+def _entries(B: np.ndarray, before: np.ndarray, now: np.ndarray, at_before: np.ndarray, at_now: np.ndarray) -> Entries:
+    """Rows, columns and values of blocks (n x 12 x 12) in twists, by the rates that these twists (n x 6 x rates) belong to."""
+    split = before.shape[2]
+    G = np.zeros((len(B), 12, split + now.shape[2]))
+    G[:, :6, :split], G[:, 6:, split:] = before, now
+    blocks = G.transpose(0, 2, 1) @ B @ G
+    index = np.concatenate([at_before, at_now], axis=1)
+    size = index.shape[1]
+    return np.repeat(index, size, axis=1).ravel(), np.tile(index, (1, size)).ravel(), blocks.ravel()
+
+
+def _hat(w: np.ndarray) -> np.ndarray:
+    """Skew matrices (n x 3 x 3) of vectors (n x 3)."""
+    out = np.zeros((len(w), 3, 3))
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -w[:, 2], w[:, 1], -w[:, 0]
+    return out - out.transpose(0, 2, 1)
+
+
+def _first(carriers: dict[int, int], node: int) -> int:
+    """What carries the first section of a node's rod."""
+    while node in carriers:
+        node = carriers[node]
+    return node
+
+
+def _sections(
+    bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations and places of a rod's sections, its base first."""
+    c, placed = chain.carrier, bound.constants[chain.placement : chain.placement + 12]
+    base = rotations[c] @ placed[:9].reshape(3, 3).T
+    R = np.concatenate([base[None], rotations[chain.nodes]])
+    return R, np.concatenate([(places[c] + rotations[c] @ placed[9:])[None], places[chain.nodes]])
+
+
+def _bases(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations and places of the sections before each one."""
+    R, p = _sections(bound, chain, rotations, places)
+    return R[:-1], p[:-1]
+
+
+def _wrenches(poses: tuple[np.ndarray, np.ndarray], wrenches: np.ndarray, *, inverse: bool = False) -> np.ndarray:
+    """Wrenches (n x 6) in the axes of poses written at the world's origin, or back."""
+    R, p = poses
+    f, m = wrenches[:, :3], wrenches[:, 3:]
+    if inverse:
+        m = m - np.cross(p, f)
+        return np.hstack([np.einsum("nji,nj->ni", R, f), np.einsum("nji,nj->ni", R, m)])
+    f, m = np.einsum("nij,nj->ni", R, f), np.einsum("nij,nj->ni", R, m)
+    return np.hstack([f, m + np.cross(p, f)])
+
+
+def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """World twists (n x 6) whose exponentials take each section of a rod to the next."""
+    R, p = _sections(bound, chain, rotations, places)
+    turns = R[1:] @ R[:-1].transpose(0, 2, 1)
+    phi = Rotation.from_matrix(turns).as_rotvec()
+    shift = p[1:] - np.einsum("nij,nj->ni", turns, p[:-1])
+    return np.hstack([np.linalg.solve(_left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
+
+
+def _change(helices: np.ndarray) -> np.ndarray:
+    """Matrices (n x 6 x 6) from changes of helices to the relative motions that they make: the sum of ad^k / (k + 1)!."""
+    ad = _ad(helices)
+    total = power = np.broadcast_to(np.eye(6), ad.shape)
+    for k in range(2, 22):  # converged for turns of up to pi
+        power = power @ ad / k
+        total = total + power
+    return total
+
+
+def _left_jacobian(phi: np.ndarray) -> np.ndarray:
+    """Matrices (n x 3 x 3) that turn the linear part of a twist with this angular part into the shift of its exponential."""
+    angle2 = np.einsum("ni,ni->n", phi, phi)
+    small = angle2 < 1e-6
+    angle = np.sqrt(np.where(small, 1.0, angle2))
+    b = np.where(small, 0.5 - angle2 / 24, (1 - np.cos(angle)) / angle**2)
+    c = np.where(small, 1 / 6 - angle2 / 120, (angle - np.sin(angle)) / angle**3)
+    hat = _hat(phi)
+    return np.eye(3) + b[:, None, None] * hat + c[:, None, None] * (hat @ hat)
+
+
+def _ad(twists: np.ndarray) -> np.ndarray:
+    """Matrices (n x 6 x 6) of the bracket with twists (n x 6)."""
+    out = np.zeros((len(twists), 6, 6))
+    out[:, :3, :3] = out[:, 3:, 3:] = _hat(twists[:, 3:])
+    out[:, :3, 3:] = _hat(twists[:, :3])
+    return out
+
+
+def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations (n x 3 x 3) and shifts of the origin (n x 3)."""
+    turn = twists[:, 3:]
+    return Rotation.from_rotvec(turn).as_matrix(), np.einsum("nij,nj->ni", _left_jacobian(turn), twists[:, :3])
+
+
+def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Motions of the world (rotations, shifts of its origin) that take sections one after the other to their new poses: that of
+    the one before, and a change of the helix x between both that has the relative world twist (n x 6) to first order."""
+    change = np.linalg.solve(_change(helices), relative[:, :, None])[:, :, 0]
+    (turn, shift), (back, away) = _exponential(helices + change), _exponential(-helices)
+    steps, moves = turn @ back, np.einsum("nij,nj->ni", turn, away) + shift
+    turns, shifts = np.empty_like(steps), np.empty_like(moves)
+    for k in range(len(relative)):
+        p = R @ moves[k] + p
+        R = R @ steps[k]
+        turns[k], shifts[k] = R, p
+    return turns, shifts

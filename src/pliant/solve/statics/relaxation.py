@@ -1,0 +1,427 @@
+"""Poses at rest by pseudo-transient continuation: Newton's method that becomes a damped motion where it would go astray.
+
+A step solves the equations of an implicit step of a motion without inertia, whose drag is the metric V of how far nodes move
+and turn,
+
+    F(q) - J' multipliers + shift V x = left F0,    phi(q) = left phi0,
+
+x being the increment since the step's beginning. Without a shift and with nothing left this is statics, and the steps are
+Newton's. The shift is what it takes to have no negative eigenvalues on the motions that the constraints allow, so steps lead
+downhill, away from poses that give way. Steps are also limited by a radius: a part of the imbalance is left then.
+
+Whether a step is good is told by the corrections that its equations ask for at its end (Deuflhard's natural criterion), not by
+forces: those of stiff strains that a step brings up count for no more than the small motion that removes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from pliant.equations.binding import Linearized
+from pliant.equations.workspace import EvaluationError
+from pliant.solve.independent_coordinates import null_space
+from pliant.solve.statics.carried_sections import CarriedSections, Entries
+from pliant.solve.statics.factorization import Factors, Tangent
+from pliant.solve.statics.stability import DENSE_UP_TO, NEUTRAL, stiffness_scaling
+from pliant.solve.statics.static_equations import StaticEquations, largest_turn, robot_size
+
+# Evaluations of the equations before a search is given up.
+MAX_ITERATIONS = 500
+# No node turns further than this in one step [rad], nor moves by more than so many times the robot's size, at first.
+MAX_TURN = 1.5
+MAX_MOVE = 1.0
+# A robot that has moved by so many times its size has no rest.
+AWAY = 1e4
+# Up to this many unknowns dense matrices cost less than the bookkeeping of sparse ones.
+DENSE_UNKNOWNS = 400
+# Corrections of one step; by how much each is shorter than the one before, from the third on; and the share of the step at which
+# one is the last.
+CORRECTIONS = 8
+SHORTER = 0.7
+SETTLED = 0.1
+# Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
+# So is one that is longer than this, along directions without stiffness.
+SMALL_RADIUS = 0.1
+ENDLESS = 1e3
+LEAST_RADIUS = 1e-12
+# Constraints closer than this are closed [m or rad].
+CLOSED = 1e-11
+# A pose is in balance when its forces are, and Newton's next step is shorter than this share of the longest.
+IN_BALANCE = 1e-6
+# Length of the push that makes an unbalanced pose of a balanced one that gives way; and how many are tried.
+PUSH = 0.1
+MAX_PUSHES = 6
+# Constraints further open than this share of the robot's size may squeeze rods until they buckle. This is foreseen from a step
+# of so small an extent; forces go up to so many times those of the first buckling at first.
+CLOSING = 1e-6
+FORESIGHT = 1e-3
+BEYOND = 1.5
+# Springs become constraints again when these are closed to this share of the robot's size.
+NEARLY_CLOSED = 1e-3
+ROUGHLY = 1e-2
+
+
+@dataclass
+class Rest:
+    """Where a search has ended: pose and multipliers, whether in balance, whether it gives way there, evaluations, and the rates
+    that it was pushed along."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    in_balance: bool
+    gives_way: bool = False
+    iterations: int = 0
+    pushed: list[int] = field(default_factory=list)
+
+
+class _Place(NamedTuple):
+    """A pose with the equations there."""
+
+    q: np.ndarray
+    multipliers: np.ndarray
+    at: Linearized
+
+
+class _Step(NamedTuple):
+    """Increments of q and of the multipliers, the shift that gave them, and their extent: 1 is the longest allowed."""
+
+    x: np.ndarray
+    multipliers: np.ndarray
+    shift: float
+    extent: float
+
+
+class Relaxation:
+    """A search for a pose at rest."""
+
+    def __init__(self, statics: StaticEquations, carried: CarriedSections, *, stable: bool, reach: float = 1.0) -> None:
+        """`stable`: leave poses that give way. `reach`: factor on the longest steps."""
+        self._statics, self._carried, self._stable = statics, carried, stable
+        self._most_turn, self._most_move = MAX_TURN * reach, MAX_MOVE * reach
+        self._bound = statics.bound
+        self._active = statics.bound.row_active.astype(float)
+        self._rotations = np.array([v for _, v in self._bound.system.quaternions()], dtype=int)
+        self._radius = 1.0
+        self._last_shift = 0.0
+        self._give = 0.0
+        self._iterations = 0
+        self._pushed: list[int] = []
+
+    def run(self, q: np.ndarray) -> Rest:
+        """Search from a pose, whose constraints may be open."""
+        begin = self._bound.node_poses(q)[1]
+        self._size = robot_size(begin)
+        self._turns = self._mean_square_turns(q)
+        place = self._balanced_place(q)
+        self._force = float(np.abs(place.at.residual).max(initial=0.0))
+        left: _Place | None = None
+        self._give = self._softness(place) if self._stable else 0.0
+        if self._give:
+            place = self._place(q, np.zeros(self._bound.m))
+        while self._iterations < MAX_ITERATIONS and self._radius > LEAST_RADIUS:
+            metric = self._metric(place.at)
+            tangent = self._tangent(place, metric, place.at.residual)
+            force, phi = place.at.residual, self._gaps(place)
+            plain = self._newton(place, tangent, force, phi)
+            sound = plain is not None and (plain[1].sound or not self._stable)
+            if self._give and sound and self._springs_balance(place):
+                self._harden(place)
+                continue
+            if plain is not None and plain[0].extent < IN_BALANCE and self._forces_balance(place):
+                pushed = None if sound else self._push(place)
+                if pushed is None or not self._stable or len(self._pushed) > MAX_PUSHES:
+                    return self._rest(self._polished(place), in_balance=not self._give)
+                left = left if self._give else place
+                place = pushed
+                continue
+            step = None if plain is None or not sound else plain[0]
+            too_long = step is not None and step.extent > self._radius
+            if step is None or (too_long and (self._radius < SMALL_RADIUS or step.extent > ENDLESS)):
+                step = self._shifted(place, tangent, force, phi)
+                if step is None:
+                    break
+            place = self._next(place, step, tangent)
+            if not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size:
+                break
+        # what was left for a way that leads nowhere
+        return (
+            self._rest(place, in_balance=False) if left is None else self._rest(left, in_balance=True, gives_way=True)
+        )
+
+    def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False) -> Rest:
+        return Rest(place.q, place.multipliers, in_balance, gives_way, self._iterations, self._pushed)
+
+    # -- evaluations -------------------------------------------------------------------------------------------------
+
+    def _place(self, q: np.ndarray, multipliers: np.ndarray) -> _Place:
+        """The equations at a pose; raises EvaluationError where they cannot be evaluated."""
+        at = self._statics.linearized(q, multipliers)
+        if not (np.all(np.isfinite(at.residual)) and np.all(np.isfinite(at.stiffness.data))):
+            raise EvaluationError("the forces at a pose are not finite numbers")
+        return _Place(q, multipliers, at)
+
+    def _tangent(self, place: _Place, metric: Any, imbalance: np.ndarray, left: np.ndarray | float = 0.0) -> Tangent:
+        """The tangent at a place for a step that removes an imbalance (nv) and leaves forces `left`: the second derivative along
+        carried increments, which are not straight."""
+        carried = self._carried.rates
+        turning = imbalance.copy()
+        turning[carried] = (imbalance + left)[carried]
+        bend, turn = self._carried.bend(self._bound, place.q, turning), self._commutators(turning)
+        added = tuple(np.concatenate(x) for x in zip(bend, turn, strict=True))
+        return Tangent(place.at, metric, self._bound.active_rows, added)
+
+    def _balanced_place(self, q: np.ndarray) -> _Place:
+        """A pose with the multipliers that carry as much of its forces as they can."""
+        place = self._place(q, np.zeros(self._bound.m))
+        if not self._bound.m:
+            return place
+        return self._place(q, self._statics.balanced_multipliers(place.at, place.at.residual, place.multipliers))
+
+    def _commutators(self, force: np.ndarray) -> Entries:
+        """What makes the stiffness that of increments by rotation vectors, which body-side increments are not where forces are
+        not balanced: minus half the hat of the torque."""
+        begin, half = self._rotations, 0.5 * force
+        rows, columns, values = [], [], []
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            rows += [begin + i, begin + j]
+            columns += [begin + j, begin + i]
+            values += [half[begin + k], -half[begin + k]]
+        return np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+
+    def _gaps(self, place: _Place) -> np.ndarray:
+        """Constraint values [m or rad] less what springs in place of the constraints allow for."""
+        return (place.at.phi + self._give * place.multipliers) * self._active
+
+    # -- measures ----------------------------------------------------------------------------------------------------
+
+    def _mean_square_turns(self, q: np.ndarray) -> np.ndarray:
+        """How far each rate turns nodes: mean of the squares (nv)."""
+        out = np.zeros(self._bound.nv)
+        for k in range(len(out)):
+            rate = np.zeros(len(out))
+            rate[k] = 1.0
+            turns = self._bound.node_twists(q, rate)[1:, 3:]
+            out[k] = np.sum(turns**2) / max(1, len(turns))
+        return out
+
+    def _metric(self, at: Linearized) -> Any:
+        """V: displacements by the mass that they move, relative to the robot's mass and size, and turns of nodes. An array of
+        small systems, else sparse."""
+        total = float(sum(self._bound.constants[k] for k in self._bound.system.masses.values()))
+        scale = 1.0 / ((total if total > 0 else 1.0) * self._size**2)
+        # a little of every increment, so that massless directions have a length too
+        typical = float(np.mean(scale * np.abs(at.mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
+        diagonal = self._turns + (1e-6 * typical or 1.0)
+        if self._bound.nv + self._bound.m > DENSE_UNKNOWNS:
+            return sp.csc_matrix(scale * at.mass + sp.diags(diagonal))
+        metric = scale * at.mass.toarray()
+        metric[np.diag_indices(len(diagonal))] += diagonal
+        return metric
+
+    def _extent(self, q: np.ndarray, x: np.ndarray) -> float:
+        """Largest turn and displacement of a node by an increment, to first order; 1 is the most that is allowed."""
+        if not np.all(np.isfinite(x)):
+            return np.inf
+        twists, places = self._bound.node_twists(q, x), self._bound.node_poses(q)[1]
+        turn = np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0) / self._most_turn
+        move = np.linalg.norm(twists[:, :3] + np.cross(twists[:, 3:], places), axis=1).max(initial=0.0)
+        return float(max(turn, move / (self._most_move * self._size)))
+
+    def _forces_balance(self, place: _Place) -> bool:
+        """Whether forces are small beside those in play, and constraints closed."""
+        at = place.at
+        stiffness = 1e-3 * np.abs(at.stiffness.data).max(initial=0.0)
+        carried = np.abs(at.jacobian.T @ place.multipliers).max(initial=0.0) if self._bound.m else 0.0
+        allowed = self._statics.tolerance * max(stiffness, carried, self._force)
+        closed = np.abs(self._gaps(place)).max(initial=0.0) <= CLOSED
+        return bool(closed and np.abs(at.residual).max(initial=0.0) <= allowed)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _newton(
+        self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray
+    ) -> tuple[_Step, Factors] | None:
+        """Newton's step, stable or not, and its factors; None where the stiffness is singular."""
+        factors = tangent.factorized(0.0, self._give)
+        if factors is None:
+            return None
+        x, multipliers = factors.step(force, phi)
+        return _Step(x, multipliers, 0.0, self._extent(place.q, x)), factors
+
+    def _shifted(self, place: _Place, tangent: Tangent, force: np.ndarray, phi: np.ndarray) -> _Step | None:
+        """A step with the least shift that makes the matrix sound and the step no longer than the radius, or near it."""
+        # where nothing is stiff, the shift that gives a step of the size of one
+        size = np.maximum(np.abs(tangent.stiffness.diagonal()), np.abs(force))
+        highest = np.max(size / tangent.metric.diagonal(), initial=1e-300)
+        shift, low, best = self._last_shift or 1e-6 * highest, 0.0, None
+        for k in range(40):
+            factors, extent = tangent.factorized(shift, self._give), np.inf
+            if factors is not None and (factors.sound or not self._stable):
+                x, multipliers = factors.step(force, phi)
+                extent = self._extent(place.q, x)
+            if extent > 5 * self._radius:
+                low = shift
+            else:
+                best = _Step(x, multipliers, shift, extent)
+                if extent >= 0.3 * self._radius or k >= 12 or shift < 1.1 * low:
+                    break
+            shift = 10 * shift if best is None else float(np.sqrt(low * best.shift)) if low else 0.03 * shift
+        self._last_shift = best.shift if best is not None else 0.0
+        return best
+
+    def _next(self, place: _Place, step: _Step, tangent: Tangent) -> _Place:
+        """The place after a step, or the same one with a smaller radius or soft constraints."""
+        share = min(1.0, self._radius / step.extent) if step.extent > 0 else 1.0
+        found = self._settled(place, step, share, tangent.metric)
+        if found is None:
+            self._radius = 0.3 * min(self._radius, step.extent)
+            return place
+        new, ratio = found
+        if ratio < 0.25:
+            # places may be far away, but turns beyond the longest could jump over a pose at rest
+            self._most_move *= 3.0 if share < 1.0 and self._radius == 1.0 and ratio < 0.01 else 1.0
+            self._radius = min(1.0, 3.0 * self._radius)
+        return new
+
+    # -- constraints that are open at the start ------------------------------------------------------------------------
+
+    def _softness(self, place: _Place) -> float:
+        """How much constraints shall give way at first: zero, or so much that their forces squeeze the robot only a little
+        beyond its first buckling.
+
+        Closed at once they could squeeze a perfect rod on and on, and let it give way in waves that no slow squeezing leads
+        to. The first loss of stiffness is foreseen from its change over a small share of Newton's step.
+        """
+        phi = place.at.phi * self._active
+        self._gap = float(np.abs(phi).max(initial=0.0))
+        if self._gap <= CLOSING * self._size or self._bound.nv > DENSE_UP_TO:
+            return 0.0
+        found = self._newton(
+            place, self._tangent(place, self._metric(place.at), place.at.residual), place.at.residual, phi
+        )
+        if found is None or not found[1].sound:
+            return 0.0
+        step = found[0]
+        share = min(1.0, FORESIGHT / step.extent) if step.extent > 0 else 1.0
+        q = self._carried.increment(self._bound, place.q, share * step.x)
+        try:
+            new = self._place(q, place.multipliers + share * step.multipliers)
+            Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows])
+            before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
+            if Z.shape[1] == 0:
+                return 0.0
+            lowest = float(la.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
+        except (EvaluationError, la.LinAlgError, ValueError):
+            return 0.0
+        lost = share / max(1.0 - lowest, 1e-300)
+        if lost >= 1.0:
+            return 0.0
+        return float(phi @ phi) / (BEYOND * lost * max(abs(float(phi @ step.multipliers)), 1e-300))
+
+    def _springs_balance(self, place: _Place) -> bool:
+        """Whether springs in place of constraints and the robot's forces balance roughly."""
+        gaps, forces = np.abs(self._gaps(place)), np.abs(place.at.residual)
+        phi, carried = np.abs(place.at.phi * self._active), np.abs(place.at.jacobian.T @ place.multipliers)
+        return bool(gaps.max() <= ROUGHLY * phi.max() and forces.max() <= ROUGHLY * carried.max())
+
+    def _harden(self, place: _Place) -> None:
+        """Harder springs in place of constraints, and in the end the constraints themselves."""
+        gap = float(np.abs(place.at.phi * self._active).max(initial=0.0))
+        if gap <= NEARLY_CLOSED * self._size:
+            self._give = 0.0
+        else:
+            self._give *= 0.3 if gap > 0.5 * self._gap else 0.1
+        self._radius = 1.0
+
+    def _settled(self, place: _Place, step: _Step, share: float, metric: Any) -> tuple[_Place, float] | None:
+        """The solution of a step's equations by Newton's method, and the worst ratio of two corrections; None where these
+        do not become shorter."""
+        left_phi = (1 - share) * self._gaps(place)
+        x = share * step.x
+        q = self._carried.increment(self._bound, place.q, x)
+        multipliers = place.multipliers + share * step.multipliers
+        # a step that only relaxes stiff strains may be shorter than the motion that follows
+        length = first = max(share * step.extent, 0.3 * self._radius)
+        rotations, worst = self._bound.node_poses(place.q)[0], 0.0
+        to_the_end = step.shift == 0 and share == 1.0
+        for k in range(CORRECTIONS):
+            self._iterations += 1
+            try:
+                new = self._place(q, multipliers)
+            except EvaluationError:
+                return None
+            left_force = (1 - share) * place.at.residual
+            if share < 1:
+                left_force = self._carried.transported(self._bound, place.q, left_force, q)
+            imbalance = new.at.residual - left_force + (step.shift * (metric @ x) if step.shift else 0.0)
+            factors = self._tangent(new, metric, imbalance, left_force).factorized(step.shift, self._give)
+            if factors is None or largest_turn(rotations, self._bound.node_poses(q)[0]) > 1.5 * self._most_turn:
+                return None
+            more = factors.step(imbalance, self._gaps(new) - left_phi)
+            correction = self._extent(q, more[0])
+            ratio = correction / length
+            if not ratio <= (1.0 if k < 2 else SHORTER):
+                return None
+            worst = max(worst, correction / first)
+            ending = correction <= (1e-3 if to_the_end else SETTLED * self._extent(place.q, x + more[0]))
+            if ending and self._stable and not factors.sound and self._give:
+                return None  # Newton's method went over to the far side of a pose that gives way
+            if to_the_end and ending:
+                return new, worst
+            x = x + more[0]
+            q, multipliers = self._carried.increment(self._bound, q, more[0]), multipliers + more[1]
+            if ending:
+                self._iterations += 1
+                try:
+                    return self._place(q, multipliers), worst
+                except EvaluationError:
+                    return None
+            length = correction
+        return None
+
+    def _polished(self, place: _Place) -> _Place:
+        """A balanced place with what the tolerance left of the imbalance taken down to round-off, while full steps lower it."""
+        for _ in range(6):
+            tangent = self._tangent(place, self._metric(place.at), place.at.residual)
+            found = self._newton(place, tangent, place.at.residual, place.at.phi * self._active)
+            if found is None or not found[0].extent < 1e-3:
+                break
+            step = found[0]
+            try:
+                new = self._place(self._bound.increment(place.q, step.x), place.multipliers + step.multipliers)
+            except EvaluationError:
+                break
+            closed = np.abs(new.at.phi * self._active).max(initial=0.0) <= CLOSED
+            before, after = (np.abs(x.at.residual).max(initial=0.0) for x in (place, new))
+            if not closed or not after < 0.9 * before:
+                break
+            place = new
+        return place
+
+    def _push(self, place: _Place) -> _Place | None:
+        """A balanced place moved a little along the direction that gives way most; None where there is none."""
+        if self._bound.nv > DENSE_UP_TO:
+            return None
+        D = stiffness_scaling(place.at)
+        Z = null_space(place.at.jacobian.toarray()[self._bound.active_rows] * D)
+        if Z.shape[1] == 0:
+            return None
+        K = Z.T @ (D[:, None] * place.at.stiffness.toarray() * D) @ Z
+        if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
+            values, vectors = la.eigh(0.5 * (K + K.T))
+        else:
+            values, vectors = la.eig(K)
+        k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
+        if not values[k].real < -NEUTRAL * max(1.0, np.abs(values).max()):
+            return None
+        x = D * (Z @ vectors[:, k].real)
+        leading = int(np.argmax(np.abs(x)))
+        x *= np.sign(x[leading]) * PUSH / self._extent(place.q, x)
+        self._pushed.append(leading)
+        self._radius = 1.0
+        return self._place(self._carried.increment(self._bound, place.q, x), place.multipliers)

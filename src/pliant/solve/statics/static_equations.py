@@ -1,0 +1,50 @@
+"""The equations of statics at a time: unbalanced forces, constraint gaps, and their derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.equations.binding import Binding, Linearized
+from pliant.solve.saddle import balancing_multipliers
+
+
+def largest_turn(before: np.ndarray, after: np.ndarray) -> float:
+    """Largest angle [rad] between two sets of rotation matrices."""
+    cosines = 0.5 * (np.einsum("nij,nij->n", before, after) - 1.0)
+    return float(np.arccos(np.clip(cosines, -1.0, 1.0)).max(initial=0.0)) if np.all(np.isfinite(cosines)) else np.inf
+
+
+def robot_size(poses: np.ndarray) -> float:
+    """Diagonal of the box around all nodes [m]; 1 where there is none."""
+    diagonal = float(np.linalg.norm(np.ptp(poses, axis=0)))
+    return diagonal if diagonal > 0 else 1.0
+
+
+class StaticEquations:
+    """`F(q, multipliers) = load`, `phi(q) = 0`; the load is zero unless a path has an imperfection."""
+
+    def __init__(self, bound: Binding, t: float, tolerance: float) -> None:
+        """`tolerance`: largest unbalanced force accepted, relative to the forces in play."""
+        self.bound, self.t, self.tolerance = bound, t, tolerance
+        self._zero = np.zeros(bound.nv)
+        self._load = np.zeros(bound.nv)
+
+    def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
+        """Unbalanced forces and constraint values at rest, with their derivatives; without the load."""
+        return self.bound.linearized(self.t, q, self._zero, self._zero, multipliers)
+
+    def imbalance(
+        self, q: np.ndarray, multipliers: np.ndarray, bound: Binding | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Unbalanced forces (nv) and open constraints (m), of the equations in force or of others."""
+        bound = bound or self.bound
+        force = bound.inverse(self.t, q, self._zero, self._zero) - self._load
+        if bound.m:
+            phi, _, _, J = bound.constraints(self.t, q, self._zero)
+            active = bound.row_active
+            return force - J.T @ (multipliers * active), phi * active
+        return force, np.zeros(0)
+
+    def balanced_multipliers(self, at: Linearized, force: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """Multipliers that carry as much of the imbalance as they can."""
+        return balancing_multipliers(at, force + at.jacobian.T @ multipliers, self.bound.active_rows)
