@@ -9,7 +9,7 @@ from pliant.equations.binding import Binding
 VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] from which a start is called out of balance: a hundred times that of gravity."""
 LOST = 0.05
-"""Share of the largest kinetic energy that may be missing from the balance without a word."""
+"""Share of the energy exchanged in a motion that may be missing from the balance without a word."""
 
 
 def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:
@@ -37,12 +37,12 @@ def energy_remarks(energies: np.ndarray, cure: str) -> list[str]:
         return []
     kinetic, potential, dissipated, supplied = energies.T
     balance = kinetic + potential + dissipated - supplied
-    scale = float(np.max(kinetic, initial=0.0))
+    scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     change = float(balance[-1] - balance[0])
     if scale <= 0 or abs(change) <= LOST * scale:
         return []
     what = "was lost" if change < 0 else "came"
     return [
-        f"{abs(change) / scale:.0%} of the largest kinetic energy {what} in the steps: vibrations that they are too long for; "
+        f"{abs(change) / scale:.0%} of the energy exchanged {what} in the steps: vibrations that they are too long for; "
         f"{cure} shows what they do"
     ]
