@@ -7,7 +7,7 @@ from pliant import Rosenbrock, derive, equilibrium, load_text, simulate
 from pliant.identify.recording import Recording, drive
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 
-TIGHT = Rosenbrock(rtol=1e-9, atol=1e-11)
+TIGHT = Rosenbrock(rtol=1e-10, atol=1e-13)
 
 CART = """
 pliant: 1

@@ -49,7 +49,7 @@ ANALYSES = {
         ({"parameters": {"mass": np.complex128(1)}}, "'mass' must be a finite number"),
         ({"parameters": {"mass": 10**400}}, "'mass' must be a finite number"),
         ({"parameters": [1.0]}, "parameters must map names to numbers"),
-        ({"inputs": {"push": "a lot"}}, "'push' must be a finite number, not 'a lot'"),
+        ({"inputs": {"push": "a lot"}}, "the input 'push': cannot read 'a lot' as a value"),
         ({"inputs": {"pull": 1.0}}, "unknown input 'pull'"),
         ({"inputs": 3.0}, "inputs must map names to numbers"),
     ],

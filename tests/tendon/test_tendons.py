@@ -189,14 +189,14 @@ def test_a_slack_line_lets_go_and_catches():
     assert np.all(tension[free] == 0)
     expected = 1.5 * np.sqrt(2 * 800) * np.sin(np.sqrt(800 / 2) * (at - fly))
     assert tension[~free] == pytest.approx(expected[~free], abs=1e-3)
-    assert np.asarray(run["length"]) == pytest.approx(0.4 + run["slide"].values, abs=1e-12)
+    assert np.asarray(run["length"]) == pytest.approx(0.4 + np.abs(run["slide"].values), abs=1e-12)
     assert float(run.energy["total"].max() - run.energy["total"].min()) < 1e-6
 
 
 def test_a_damped_line_never_pushes():
     """While a stretched line shortens fast its damper would push; it goes slack instead, and energy still balances."""
     eqs = derive(load_text(PULLEY.replace("DAMPER", "damper: 60\n    smoothing: 2 mm")))
-    run = simulate(eqs, 0.6, rtol=1e-9)
+    run = simulate(eqs, 0.6, rtol=1e-10)
     tension, length = np.asarray(run["rope"]), np.asarray(run["length"])
     assert tension.min() == 0
     pushes = (length > 0.502) & (800 * (length - 0.5) + 60 * run["slide"].rate < 0)
@@ -234,7 +234,7 @@ def test_a_tendon_asked_to_push_is_slack_and_that_is_said():
         "bodies:", "parameters: {u: {value: 1, input: true}}\nbodies:"
     )
     eqs = derive(load_text(model + "inputs: {u: =1 - 10*t}\n"))
-    run = simulate(eqs, 0.3)
+    run = simulate(eqs, 0.3, rtol=1e-9)
     assert any("'rope' was asked for -2 N" in note for note in run.warnings)
     assert float(run["rope"].min()) == 0
     # from 0.1 s on nothing acts: x = 1.5 t and before it 2 a = -(1 - 10 t)

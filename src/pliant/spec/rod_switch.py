@@ -26,6 +26,8 @@ KINDS: dict[str, type[RodModelBase]] = {
 
 OF_ONE_KIND = frozenset({"kind", "mass_points"})
 """Options that mean something else in each kind, besides its number of elements or its order."""
+OF_ONE_FINENESS = frozenset({"names"})
+"""Options that belong to one number of elements, or to one order."""
 
 
 def parse_rod_model(word: str) -> RodModelBase:
@@ -91,6 +93,8 @@ def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> 
         if type(old) is not kind and name in (*OF_ONE_KIND, old.fineness):
             continue
         value = getattr(old, name)
+        if name in OF_ONE_FINENESS and getattr(own, kind.fineness) != getattr(old, old.fineness):
+            continue
         if name in kind.model_fields and _takes(kind, name, value):
             kept[name] = value
         else:

@@ -133,7 +133,5 @@ def test_energy_that_the_steps_lose_is_said():
     """An oscillator with steps of a whole period."""
     eqs = pliant.derive(pliant.load_text(OSCILLATOR)).at(parameters={"k": 800.0})
     coarse = pliant.simulate(eqs, 20.0, method=pliant.GeneralizedAlpha(step=0.3, spectral_radius=0.5))
-    assert any(
-        "of the energy exchanged was lost" in said and "a smaller step" in said for said in coarse.warnings
-    )
+    assert any("of the energy exchanged was lost" in said and "a smaller step" in said for said in coarse.warnings)
     assert not pliant.simulate(eqs, 20.0).warnings

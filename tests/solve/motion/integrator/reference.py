@@ -200,7 +200,7 @@ class Reference:
             errors = [
                 e + (projector @ np.concatenate([np.zeros(n), J @ r]))[:n] for e, r in zip(errors, raw, strict=True)
             ]
-        error = self._motion_error(h, errors[0], 0.1 * errors[1], q, v)
+        error = 4 * self._motion_error(h, errors[0], 0.1 * errors[1], q, v)
         return replace(self._with_work(s, h, q, v, a, multipliers), lead=(averaged(a) - a) / h), error
 
     def _differences(
