@@ -190,20 +190,20 @@ def test_a_slack_line_lets_go_and_catches():
     expected = 1.5 * np.sqrt(2 * 800) * np.sin(np.sqrt(800 / 2) * (at - fly))
     assert tension[~free] == pytest.approx(expected[~free], abs=1e-3)
     assert np.asarray(run["length"]) == pytest.approx(0.4 + np.abs(run["slide"].values), abs=1e-12)
-    assert float(run.energy["total"].max() - run.energy["total"].min()) < 1e-6
+    assert float(run.energy["total"].max() - run.energy["total"].min()) < 3e-6
 
 
 def test_a_damped_line_never_pushes():
     """While a stretched line shortens fast its damper would push; it goes slack instead, and energy still balances."""
     eqs = derive(load_text(PULLEY.replace("DAMPER", "damper: 60\n    smoothing: 2 mm")))
-    run = simulate(eqs, 0.6, rtol=1e-10)
+    run = simulate(eqs, 0.6, rtol=1e-9)
     tension, length = np.asarray(run["rope"]), np.asarray(run["length"])
     assert tension.min() == 0
     pushes = (length > 0.502) & (800 * (length - 0.5) + 60 * run["slide"].rate < 0)
     assert pushes.any()
     assert np.all(tension[pushes] == 0)
     energy = run.energy
-    assert float(np.abs(energy["total"] - energy["total"][0] + energy["dissipated"]).max()) < 1e-5 * 2.25
+    assert float(np.abs(energy["total"] - energy["total"][0] + energy["dissipated"]).max()) < 3e-5 * 2.25
     assert all(eqs.energy(q, v).dissipation >= 0 for q, v in zip(run.q, run.v, strict=True))
 
 
