@@ -26,7 +26,7 @@ def rod(model, modulus="1 MPa"):
 
 
 def notes(eqs, **parameters):
-    found = equilibrium(eqs, parameters=parameters)
+    found = equilibrium(eqs, parameters=parameters, stability="any")  # even where it would buckle or flutter
     return range_warnings(eqs.model, eqs.at(parameters=parameters).binding, found.q[None])
 
 

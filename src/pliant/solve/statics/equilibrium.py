@@ -19,7 +19,7 @@ from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
 from pliant.solve.statics.relaxation import Relaxation, Rest
-from pliant.solve.statics.stability import Stability, judge, judge_large
+from pliant.solve.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.solve.statics.static_equations import StaticEquations
 from pliant.solve.status import AnalysisFailed, Status, unless_failed
 from pliant.solve.validity import negative_tension_warnings, range_warnings
@@ -39,6 +39,7 @@ class Equilibrium:
         stiffness: lowest eigenvalue of the stiffness on allowed motions [N/m or N m/rad, in mass-free metric].
         iterations: evaluations of the equations and their tangents on the way.
         warnings: what a reader of the pose should know.
+        balanced: whether all forces balance, stable or not.
     """
 
     status: Status
@@ -52,6 +53,7 @@ class Equilibrium:
     equations: Equations
     time: float = 0.0
     warnings: tuple[str, ...] = ()
+    balanced: bool = True
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -93,12 +95,12 @@ class Equilibrium:
         return str(shown("Equilibrium.html", self))
 
 
-def state_at(eqs: Equations, given: Start, time: float, *, where: str) -> State:
-    """The state that a caller gives, which may be the equilibrium by name."""
+def state_at(eqs: Equations, given: Start, time: float, *, where: str, unstable: bool = False) -> State:
+    """The state that a caller gives, which may be the equilibrium by name; `unstable`: even if no stable one was found."""
     if not isinstance(given, str) or given != EQUILIBRIUM:
         return given_state(eqs, given, time, where=where)
     found = equilibrium(eqs, time=number("time", time), on_failure="return")
-    if found.status != Status.CONVERGED:
+    if found.status != Status.CONVERGED and not (unstable and found.balanced):
         raise AnalysisFailed(f"{found.message}; or give the state 'initial' as {where}", found)
     return found.state
 
@@ -112,7 +114,7 @@ def about(
         inputs = at.inputs if inputs is None else inputs
         parameters = at.parameters if parameters is None else parameters
     eqs = eqs.at(inputs=inputs, parameters=parameters)
-    state = state_at(eqs, at, 0.0 if time is None else time, where="at")
+    state = state_at(eqs, at, 0.0 if time is None else time, where="at", unstable=True)
     return eqs, state, state.t if time is None else time
 
 
@@ -156,13 +158,20 @@ def equilibrium(
         warnings.append(_pushed(eqs, rest.pushed[-1]))
     warnings += range_warnings(eqs.model, bound, rest.q[None])
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
+    held = stable is False and held_by_damping(at)
+    if held:
+        stable = None
+        warnings.append(
+            f"the model has no damping; without any {judged.remark if judged else ''}, and one percent of it holds the pose"
+        )
     found = rest.in_balance and (stable is not False or stability == "any")
-    first = _found(judged, rest.iterations) if rest.in_balance else _not_found(eqs, at.residual, rest.iterations)
+    first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest.iterations)
     if rest.in_balance and not found:
         first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
     result = Equilibrium(
         Status.CONVERGED if found else Status.FAILED, "; ".join([first, *warnings]), rest.q, rest.multipliers,
         float(np.max(np.abs(at.residual), initial=0.0)), stable, stiffness, rest.iterations, eqs, time, tuple(warnings),
+        rest.in_balance,
     )  # fmt: skip
     return unless_failed(result, on_failure)
 
@@ -192,12 +201,14 @@ def _pushed(eqs: Equations, rate: int) -> str:
     )
 
 
-def _found(judged: Stability | None, iterations: int) -> str:
+def _found(judged: Stability | None, iterations: int, held: bool) -> str:
     stable = None if judged is None else judged.stable
     kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
     if judged is not None and stable is None and judged.lowest is not None:
         kind = "neutral (it can drift without force)"
     plural = "" if iterations == 1 else "s"
+    if held:
+        return f"equilibrium found in {iterations} iteration{plural}; it is stable with a little damping"
     why = f": {judged.remark}" if judged is not None and judged.remark else ""
     return f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}"
 

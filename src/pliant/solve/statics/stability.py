@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from pliant.equations.binding import Linearized
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.quadratic_eigenvalues import EPS, MasslessMotion, eigenpairs
+from pliant.solve.saddle import on_allowed_motions
 from pliant.solve.sparse_eigenvalues import NotConverged, SparseMatrices, lowest_eigenpairs, lowest_real_modes
 from pliant.solve.statics.eigenvalue_count import (
     independent_rows,
@@ -156,6 +157,27 @@ def _by_motion(at: Linearized, Z: np.ndarray, K: np.ndarray, by_stiffness: Stabi
         remark = f"gyroscopic terms alone hold it, as its stiffness is negative in {lacking} {way}; any damping there lets it go"
         return replace(by_stiffness, unstable=0, conservative=False, remark=remark)
     return by_stiffness
+
+
+LIGHT = 0.01
+"""Damping ratio that real parts have at least."""
+
+
+def held_by_damping(at: Linearized) -> bool:
+    """Whether a pose without any damping that flutters is held by light damping of all vibrations, as real parts have.
+
+    Circulatory loads, such as moments about fixed axes, make any undamped robot flutter, however small they are.
+    """
+    if np.abs(at.damping.data).max(initial=0.0) > 0 or at.stiffness.shape[0] > DENSE_UP_TO:
+        return False
+    _, K, _, M = on_allowed_motions(at)
+    try:
+        squares, shapes = la.eigh(0.5 * (K + K.T), M)
+    except la.LinAlgError:
+        return False
+    momenta = M @ shapes
+    C = (momenta * (2 * LIGHT * np.sqrt(np.abs(squares)))) @ momenta.T
+    return growth(K, C, M).growing == 0
 
 
 def judge_large(at: Linearized) -> Stability | None:
