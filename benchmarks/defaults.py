@@ -31,7 +31,7 @@ from pliant.equations.equations import Equations
 
 ROUND = 1e-7
 """Errors below this are equal: hundredths of a millimetre in a hundred metres."""
-REFERENCE_LIMIT = 300.0
+REFERENCE_LIMIT = 60.0
 """Longest time for a reference [s]."""
 
 
@@ -60,8 +60,8 @@ JOBS = [
     *(Job(f"cantilever, let go, {kind}", "cantilever", set={"gravity": 9.81}, rod=("rod", kind))
       for kind in ("fe:12", "eba:36", "ebr:8")),
     Job("rus_leg, not at rest", "rus_leg", 0.02, start="initial"),
-    Job("six_leg@pushed, not at rest", "six_leg@pushed", 0.05, start="initial"),
-    Job("leg@pretensioned, not at rest", "leg@pretensioned", 0.05, start="initial"),
+    Job("six_leg@pushed, not at rest", "six_leg@pushed", 0.01, start="initial"),
+    Job("leg@pretensioned, not at rest", "leg@pretensioned", 0.02, start="initial"),
     Job("leg@pretensioned", "leg@pretensioned", 0.5),
     Job("leg@released", "leg@released", 0.5),
     Job("flexible_four_bar, 0.2 s", "flexible_four_bar", 0.2),
