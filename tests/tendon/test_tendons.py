@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle import Oracle
 
-from pliant import derive, equilibrium, linearize, load, load_text, modes, simulate
+from pliant import ExplicitRungeKutta, derive, equilibrium, linearize, load, load_text, modes, simulate
 from pliant.solve.motion.integrator import Rosenbrock
 from pliant.spec.rod_switch import with_rod_model
 from pliant.view.scene import make_scene
@@ -176,11 +176,15 @@ outputs: {rope: {tendon: rope}, length: {tendon: rope, quantity: length}}
 """
 
 
+SHORT_STEPS = ExplicitRungeKutta(rtol=1e-9, max_step=1e-3)
+"""Energies between two steps are interpolated, which a rope that catches within one of them disturbs."""
+
+
 def test_a_slack_line_lets_go_and_catches():
     """Free flight for 0.1 m, half a swing on the rope, and back: m, k and speed say all."""
     eqs = derive(load_text(PULLEY.replace("DAMPER", "")))
     fly, swing = 0.1 / 1.5, np.pi * np.sqrt(2 / 800)
-    run = simulate(eqs, 2 * fly + swing, rtol=1e-9)
+    run = simulate(eqs, 2 * fly + swing, method=SHORT_STEPS)
     at = run.time
     assert run["slide"].values[-1] == pytest.approx(0, abs=1e-6)
     assert run["slide"].rate[-1] == pytest.approx(-1.5, rel=1e-6)
@@ -190,20 +194,20 @@ def test_a_slack_line_lets_go_and_catches():
     expected = 1.5 * np.sqrt(2 * 800) * np.sin(np.sqrt(800 / 2) * (at - fly))
     assert tension[~free] == pytest.approx(expected[~free], abs=1e-3)
     assert np.asarray(run["length"]) == pytest.approx(0.4 + np.abs(run["slide"].values), abs=1e-12)
-    assert float(run.energy["total"].max() - run.energy["total"].min()) < 3e-6
+    assert float(run.energy["total"].max() - run.energy["total"].min()) < 1e-6
 
 
 def test_a_damped_line_never_pushes():
     """While a stretched line shortens fast its damper would push; it goes slack instead, and energy still balances."""
     eqs = derive(load_text(PULLEY.replace("DAMPER", "damper: 60\n    smoothing: 2 mm")))
-    run = simulate(eqs, 0.6, rtol=1e-9)
+    run = simulate(eqs, 0.6, method=SHORT_STEPS)
     tension, length = np.asarray(run["rope"]), np.asarray(run["length"])
     assert tension.min() == 0
     pushes = (length > 0.502) & (800 * (length - 0.5) + 60 * run["slide"].rate < 0)
     assert pushes.any()
     assert np.all(tension[pushes] == 0)
     energy = run.energy
-    assert float(np.abs(energy["total"] - energy["total"][0] + energy["dissipated"]).max()) < 3e-5 * 2.25
+    assert float(np.abs(energy["total"] - energy["total"][0] + energy["dissipated"]).max()) < 1e-5 * 2.25
     assert all(eqs.energy(q, v).dissipation >= 0 for q, v in zip(run.q, run.v, strict=True))
 
 

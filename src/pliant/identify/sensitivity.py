@@ -21,6 +21,7 @@ from pliant.solve.motion.sampled_control import SampledLoop
 from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.simulate import Job
 from pliant.solve.result import Result
+from pliant.solve.state import INITIAL
 from pliant.solve.statics.equilibrium import equilibrium
 
 # Parameters are raised and lowered by this share of their value: the error of a central difference is its square.
@@ -43,6 +44,8 @@ def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
     if eqs.model.system.rows or eqs.model.followed:
         return "the model has constraints"
+    if eqs.model.spec.start != INITIAL:
+        return "the model starts at rest, and where that is depends on the parameters"
     spec = symbolic_outputs(eqs.model).get(output)
     if spec is None or not spec.is_of_positions_and_velocities:
         return (

@@ -33,6 +33,7 @@ from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.motion.integrator import METHODS
 from pliant.solve.state import assemble
+from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
 UNUSED = ("virtual_machine.c", "batch.c")
@@ -322,9 +323,9 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
 
 
 def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions and rates on the constraints at the model's own parameters, and which constraint rows are in force there."""
+    """Positions and rates of the model's start on the constraints, at its own parameters, and which of their rows are in force."""
     equations = Equations(model)
-    start = equations.initial_state()
+    start = state_at(equations, model.spec.start, 0.0, where="start")
     if not model.system.rows:
         return start.q, start.v, np.zeros(0, dtype=int)
     assembled = assemble(equations, equations.binding, 0.0, start.q, start.v, start.given)

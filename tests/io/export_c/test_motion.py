@@ -62,6 +62,14 @@ rods: {rod: {parent: base, length: 40 cm, section: wire, material: rubber, model
 
 
 @needs_gcc
+def test_a_model_that_starts_at_rest_does_so_in_c(tmp_path: Path) -> None:
+    export = exported(FOUR_BAR + "\nstart: equilibrium\n", tmp_path / "c", "implicit")
+    found = numbers(export.build(), "0.2", "2")
+    np.testing.assert_allclose(found, reference(export, found[:, 0], "implicit"), rtol=0, atol=1e-9)
+    assert np.ptp(found[:, 1]) < 1e-6, "nothing moves"
+
+
+@needs_gcc
 def test_meshes_in_contact(touching: Export) -> None:
     """Membranes, shells and a ball on three kinds of surface; without the contacts they move otherwise."""
     found = numbers(touching.build(), "0.1", "10")

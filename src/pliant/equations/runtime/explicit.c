@@ -19,13 +19,8 @@ static const double E[7] = {71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.
 /* Increments x (nv) of a change dq of the configuration. */
 static void increments(const pl_tables *T, const double *q, const double *dq, double *x) {
   for (int i = 0; i < T->n_plain; ++i) x[T->plain_v[i]] = dq[T->plain_q[i]];
-  for (int i = 0; i < T->n_quat; ++i) {
-    const double *Q = q + T->quat_q[i], *D = dq + T->quat_q[i];
-    double *o = x + T->quat_v[i];
-    o[0] = 2 * (Q[0] * D[1] - Q[1] * D[0] - Q[2] * D[3] + Q[3] * D[2]);
-    o[1] = 2 * (Q[0] * D[2] + Q[1] * D[3] - Q[2] * D[0] - Q[3] * D[1]);
-    o[2] = 2 * (Q[0] * D[3] - Q[1] * D[2] + Q[2] * D[1] - Q[3] * D[0]);
-  }
+  for (int i = 0; i < T->n_quat; ++i)
+    pl_rotation_rates(q + T->quat_q[i], dq + T->quat_q[i], 0, x + T->quat_v[i], 0);
 }
 
 int pl_step_explicit(pl_run *r, double h, double *error) {

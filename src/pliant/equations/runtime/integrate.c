@@ -8,9 +8,9 @@
 
 #include "blocks.h"
 
-#define MAX_HALVINGS 6 /* of a fixed step that Newton's method cannot solve */
+#define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
-#define CALM_STEPS 16  /* steps after which a longer one is tried again */
+#define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
   int (*step)(pl_run *, double, double *);

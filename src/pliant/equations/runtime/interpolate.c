@@ -4,8 +4,7 @@
 
 #include "integrate.h"
 
-/* v (and a) of the quaternion Q that moves with D and DD and need not have unit length. */
-static void rotation_rates(const double *Q, const double *D, const double *DD, double *o, double *o_dot) {
+void pl_rotation_rates(const double *Q, const double *D, const double *DD, double *o, double *o_dot) {
   const double size = Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3], scale = 2 / size;
   o[0] = scale * (Q[0] * D[1] - Q[1] * D[0] - Q[2] * D[3] + Q[3] * D[2]);
   o[1] = scale * (Q[0] * D[2] + Q[1] * D[3] - Q[2] * D[0] - Q[3] * D[1]);
@@ -45,7 +44,7 @@ void pl_interpolate(const pl_run *r, double h, double x, double *q, double *v, d
   }
   for (int i = 0; i < T->n_quat; ++i) {
     const int at = T->quat_q[i], to = T->quat_v[i];
-    rotation_rates(q + at, qd + at, qdd + at, v + to, a ? a + to : 0);
+    pl_rotation_rates(q + at, qd + at, qdd + at, v + to, a ? a + to : 0);
   }
   pl_normalize(T, q);
 }

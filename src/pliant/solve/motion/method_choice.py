@@ -28,8 +28,10 @@ FEW_STEPS = 300
 """An explicit method that is stable in so few steps is never a bad choice."""
 MANY_STEPS = 20_000
 """An explicit method that is stable in no fewer steps than these is never a good one."""
+SLACK = 10
+"""A large robot that is stable in fewer steps than these has no stiffness yet: a net or a cloth that will become taut."""
 SMALL = 40
-"""Rates up to which that holds for robots without any stiffness at the start: larger ones are nets that are slack."""
+"""Rates of a robot that is not large."""
 TRIAL = 50
 """Steps whose mean tells what limits them; as many before them do not count, as starts are special."""
 LONGER = 1.5
@@ -65,7 +67,7 @@ def choose_method(
     rate = fastest_rate(bound, begin, q, v)
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
-    if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= 10):
+    if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
         return Choice(explicit, "automatic: not stiff", True, stable, tolerances)
     if steps < FEW_STEPS:
         return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
