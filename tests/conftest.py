@@ -1,7 +1,8 @@
-"""Kernels are compiled before their first use: tests neither run slow ones nor leave compilers at work behind them."""
+"""Kernels are compiled before their first use, without optimizing: most serve a few evaluations, and optimized ones give the same
+bits (`tests/equations/test_libraries.py`)."""
 
 from __future__ import annotations
 
 import os
 
-os.environ["PLIANT_COMPILE"] = os.environ.get("PLIANT_COMPILE") or "wait"
+os.environ["PLIANT_COMPILE"] = os.environ.get("PLIANT_COMPILE") or "quick"

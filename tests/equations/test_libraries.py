@@ -310,10 +310,16 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all((a.view(np.int64) == b.view(np.int64)) | (np.isnan(a) & np.isnan(b))))
 
 
-@pytest.mark.parametrize("robot", ["trunk", "six_leg", "cc_arm_2", "sleeve", "stiff_flop"])
-def test_compiled_and_interpreted_kernels_agree_bit_for_bit(robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In states of many magnitudes, with zeros of both signs among them."""
+@pytest.mark.parametrize(
+    ("robot", "mode"),
+    [("trunk", "wait"), ("six_leg", "wait"), ("cc_arm_2", "wait"), ("sleeve", "wait"), ("trunk", "quick")],
+)
+def test_compiled_and_interpreted_kernels_agree_bit_for_bit(
+    robot: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In states of many magnitudes, with zeros of both signs among them; optimized and not."""
     rng = np.random.default_rng(3)
+    monkeypatch.setenv("PLIANT_COMPILE", mode)
     native = load_kernels(kinds(robot))
     assert native.is_native
     monkeypatch.setattr(libraries, "_registry", {})
@@ -353,8 +359,9 @@ def test_two_kernels_of_one_name_and_other_content(folder: Path, no_compiler: No
     assert len(libraries._registry) == 2
 
 
-def test_waiting_for_the_compiler_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLIANT_COMPILE", "wait")
+@pytest.mark.parametrize("mode", ["wait", "quick"])
+def test_waiting_for_the_compiler_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", mode)
     code = load_kernels((small_kernels(),))
     assert code.is_native
     assert code.refresh()
@@ -367,11 +374,12 @@ def test_never_compiled_and_unknown_modes(folder: Path, monkeypatch: pytest.Monk
     assert not load_kernels((small_kernels(),)).is_native
     assert not folder.exists()
     monkeypatch.setenv("PLIANT_COMPILE", "soon")
-    with pytest.raises(ValueError, match="background, wait or never"):
+    with pytest.raises(ValueError, match="background, wait, quick or never"):
         load_kernels((small_kernels(),))
 
 
 def test_prebuilt_kernels_need_no_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", "wait")
     kind = small_kernels()
     made = kernel_library_source(kind, libraries.processor_level())
     compiler = find_compiler()

@@ -3,8 +3,8 @@
 The runtime ships compiled, for several levels of the instruction set. A kernel's code comes from the user's cache, else
 prebuilt from the package, else from the compiler; until it is there, CasADi's virtual machine evaluates the kernel inside the
 same runtime, with the same results bit for bit. Nobody waits for a compiler: it works in the background, and `refresh` swaps
-its code in. The environment variable PLIANT_COMPILE chooses: `background` (so), `wait` (compile before the first evaluation)
-or `never`.
+its code in. The environment variable PLIANT_COMPILE chooses: `background` (so), `wait` (compile before the first evaluation),
+`quick` (likewise, without optimizing: for many small robots, as in tests) or `never`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from pliant.equations.compiling import (
     KERNEL_FLAGS,
     LARGE_KERNEL,
     LARGE_KERNEL_FLAGS,
+    QUICK_FLAGS,
     CompileError,
     NoCompiler,
     Source,
@@ -47,6 +48,7 @@ from pliant.equations.compiling import (
 from pliant.equations.kernel import Kernels
 from pliant.equations.layout import KernelStruct, header
 
+MODES = ("background", "wait", "quick", "never")
 PREBUILT_KERNELS = BINARY_FOLDER / "kernels"
 LOOK_AGAIN = 0.25
 """Seconds between looks for code that is being compiled."""
@@ -66,10 +68,11 @@ def cache_folder() -> Path:
 
 
 def compile_mode() -> str:
-    """What the environment variable PLIANT_COMPILE says: `background`, `wait` or `never`."""
-    mode = os.environ.get("PLIANT_COMPILE") or "background"
-    if mode not in ("background", "wait", "never"):
-        raise ValueError(f"the environment variable PLIANT_COMPILE is '{mode}'; it can be background, wait or never")
+    """What the environment variable PLIANT_COMPILE says: one of `MODES`."""
+    mode = os.environ.get("PLIANT_COMPILE") or MODES[0]
+    if mode not in MODES:
+        possible = f"{', '.join(MODES[:-1])} or {MODES[-1]}"
+        raise ValueError(f"the environment variable PLIANT_COMPILE is '{mode}'; it can be {possible}")
     return mode
 
 
@@ -175,11 +178,14 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
 
 
-def kernel_library_source(kernels: Kernels, level: str) -> Source:
-    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
+def kernel_library_source(kernels: Kernels, level: str, *, quick: bool = False) -> Source:
+    """What the library of one kind's kernels is compiled from, for a level of the instruction set.
+
+    `quick`: without optimizing.
+    """
     text = kernel_source(kernels.functions, "kernels")
     instructions = sum(function.n_instructions() for function in kernels.functions)
-    flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
+    flags = QUICK_FLAGS if quick else KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
 
 
@@ -359,17 +365,17 @@ def _folders() -> list[Path]:
 def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     """Code of all kernels, at once: compiled if it is there, else by CasADi's virtual machine with a compiler at work behind.
 
-    With PLIANT_COMPILE=wait all is compiled before this returns, if there is a compiler. Raises CompileError when it then
-    refuses the code or cannot write.
+    With PLIANT_COMPILE=wait or quick all is compiled before this returns, if there is a compiler. Raises CompileError when it
+    then refuses the code or cannot write.
     """
     level, mode = processor_level(), compile_mode()
     runtime_library()
     with _registry_lock:
-        libraries = [_library(k, level) for k in kernels]
+        libraries = [_library(k, level, quick=mode == "quick") for k in kernels]
         missing = [library for library in libraries if library.native is None and not library.look(_folders())]
     waited = 0.0
     if missing and mode != "never" and (compiler := find_compiler()):
-        if mode == "wait":
+        if mode in ("wait", "quick"):
             start = time.perf_counter()
             with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
                 folders = [path.parent for path in pool.map(lambda library: _build(library.source), missing)]
@@ -382,8 +388,8 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     return KernelCode(libraries, waited)
 
 
-def _library(kernels: Kernels, level: str) -> _Library:
-    source = kernel_library_source(kernels, level)
+def _library(kernels: Kernels, level: str, *, quick: bool) -> _Library:
+    source = kernel_library_source(kernels, level, quick=quick)
     return _registry.setdefault(source.file_name(), _Library(kernels, source))
 
 
