@@ -117,6 +117,12 @@ class TimeLoop:
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
         return RuntimeStatus(self._library.pl_run_go_to(self._pointer, t, q.ctypes.data, v.ctypes.data))
 
+    def put_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Another state at the time reached; samples at this time are taken anew by `start`, which is to be called after it."""
+        self.q[:], self.v[:] = q, v
+        first = int(np.searchsorted(self._samples, self.t - 1e-13 * abs(self.t)))
+        self._head.next_sample = min(self._head.next_sample, first)
+
     @property
     def t(self) -> float:
         """Time reached [s]."""

@@ -42,7 +42,7 @@ def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
     columns: dict[str, Any] = {"time_s": data["time"].values}
     for name in map(str, data["coordinate"].values):
         columns[name] = data["q"].sel(coordinate=name).values
-    for name in ("kinetic", "potential", "dissipated", "supplied"):
+    for name in result.energy_names:
         columns[f"{name}_J"] = data[name].values
     for name in result.output_names:
         values = data[f"output.{name}"].values

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import xarray
 
 ENERGIES = ("kinetic", "potential", "dissipated", "supplied")
+ADDED = "added"
+"""Energy that events and mid-step functions have added by setting the state; present where they did."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,18 @@ class Result(Recorded):
         return {name: np.asarray(self.dataset["u"].values[:, i]) for i, name in enumerate(names)}
 
     @property
+    def energy_names(self) -> tuple[str, ...]:
+        """Energies that are stored: kinetic, potential, dissipated, supplied, and `added` where the state was set."""
+        return (*ENERGIES, ADDED) if ADDED in self.dataset else ENERGIES
+
+    @property
     def energy(self) -> xarray.Dataset:
-        """Kinetic, potential, total (their sum), dissipated and supplied energy [J] over time."""
-        parts = self.dataset[list(ENERGIES)]
+        """Kinetic, potential, total (their sum), dissipated and supplied energy [J] over time.
+
+        Where events or mid-step functions have set the state, also the energy that they `added` (negative: taken), so that
+        total + dissipated - supplied - added stays what it is.
+        """
+        parts = self.dataset[list(self.energy_names)]
         return parts.assign(total=parts["kinetic"] + parts["potential"])
 
     @property
@@ -189,11 +200,12 @@ def make_dataset(
     names: Mapping[str, tuple[str, ...]],
     units: Mapping[str, str],
     attributes: Mapping[str, str],
+    added: np.ndarray | None = None,
 ) -> xarray.Dataset:
     """The labelled dataset behind a result.
 
     `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame, constraint and input names; `units`: of the outputs.
+    coordinate, rate, frame, constraint and input names; `units`: of the outputs; `added`: energy by setting the state [J].
     """
     import xarray
 
@@ -212,6 +224,8 @@ def make_dataset(
     }
     for k, name in enumerate(ENERGIES):
         variables[name] = (("time",), energies[:, k], {"long_name": f"{name} energy", "units": "J"})
+    if added is not None:
+        variables[ADDED] = (("time",), added, {"long_name": "energy added by setting the state", "units": "J"})
     for name, values in frames.items():
         variables[f"frame_{name}"] = (("time", "frame", axes[name]), values)
     for name, values in outputs.items():

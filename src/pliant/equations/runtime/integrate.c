@@ -234,6 +234,7 @@ int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
   r->t = t;
   memcpy(r->q, q, r->w->T->nq * sizeof(double)), memcpy(r->v, v, r->w->T->nv * sizeof(double));
   while (r->next_sample > 0 && r->sample_t[r->next_sample - 1] > t) r->next_sample--;
+  while (r->next_stop > 0 && r->stop[r->next_stop - 1] > t) r->next_stop--;
   return refresh(r);
 }
 

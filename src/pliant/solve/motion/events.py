@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding
 from pliant.equations.core import check_names
-from pliant.equations.equations import Energy, Equations, with_independent_rows
-from pliant.equations.outputs import evaluate_outputs
-from pliant.language.arguments import choice
-from pliant.model.time_series import TimeSeries
+from pliant.equations.workspace import EvaluationError, check
+from pliant.language.arguments import ArgumentError, choice
+from pliant.language.words import describe
 from pliant.solve.motion.integrator import make_run
+from pliant.solve.motion.now import Now
 
 if TYPE_CHECKING:
     from pliant.solve.motion.simulate import Job
+
+__all__ = ["Event", "EventMonitor", "Now"]
+
+SHORTEST, TIMES = 1e-6, 3
+"""An event that happens so many times in a row after less than this share of the run accumulates: no step gets past it."""
+FINEST = 20
+"""Quarterings of a step in which a function that was zero at its start is looked for on the other side."""
 
 
 @dataclass(frozen=True)
@@ -26,59 +32,41 @@ class Event:
     """Something to look out for: `value(now)` passes through zero.
 
     `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both".
-    `stop`: end the run there.
+    `then`: a function of a `Now` that is called at the crossing and may set the state, inputs and parameters (an impact, say).
+    `stop`: end the run there; by default where there is no `then`.
     """
 
     value: Callable[[Now], float] | str
     direction: Literal["rising", "falling", "both"] = "both"
-    stop: bool = True
+    stop: bool | None = None
     name: str = "event"
+    then: Callable[[Now], None] | None = None
 
     def __post_init__(self) -> None:
         choice("direction of an event", self.direction, ("rising", "falling", "both"))
+        if self.then is not None and not callable(self.then):
+            raise ArgumentError(f"`then` of an event must be a function of now, not {describe(self.then)}")
+
+    @property
+    def stops(self) -> bool:
+        """Whether the run ends at it."""
+        return self.then is None if self.stop is None else self.stop
+
+    def passed(self, old: float, new: float) -> bool:
+        """Whether the value has passed zero in the direction that counts."""
+        rising, falling = old < 0 <= new, old > 0 >= new
+        return {"rising": rising, "falling": falling, "both": rising or falling}[self.direction]
 
 
-@dataclass
-class Now:
-    """What a mid-step function or controller sees. A mid-step function may assign to `inputs` and `parameters` by name;
-    a controller returns its commands. `noise`, where there is any, is added to what `measure` reads."""
+@dataclass(frozen=True)
+class _Hit:
+    """A crossing: when [s], in which state, and how far the value is from zero there."""
 
     t: float
     q: np.ndarray
     v: np.ndarray
-    equations: Equations
-    inputs: dict[str, Any]
-    parameters: dict[str, float]
-    memory: dict[str, Any] = field(default_factory=dict)
-    noise: Mapping[str, np.ndarray] = field(default_factory=dict)
-    motions: Mapping[int, TimeSeries] = field(default_factory=dict, repr=False)
-    """Series of the inputs, by index, that prescribed motions follow in the run."""
-
-    def frame(self, name: str) -> Any:
-        """Motion of a frame now."""
-        return self.equations.frame(name, self.q, self.v, parameters=self.parameters)
-
-    @property
-    def energy(self) -> Any:
-        """Energies now."""
-        return Energy(*map(float, self._values().energies(self.t, self.q, self.v)[:4]))
-
-    @property
-    def outputs(self) -> dict[str, Any]:
-        """The model's outputs now."""
-        bound = with_independent_rows(self._values(), self.t, self.q, self.v)
-        a, multipliers = bound.forward(self.t, self.q, self.v)
-        return evaluate_outputs(self.equations.model, bound, self.t, self.q, self.v, a, multipliers, 0.0)
-
-    def _values(self) -> Binding:
-        eqs = self.equations.at(inputs=self.inputs, parameters=self.parameters)
-        return eqs.binding.with_series(self.motions)
-
-    def measure(self, names: Sequence[str]) -> np.ndarray:
-        """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
-        values = self.outputs
-        check_names("output", names, values)
-        return np.concatenate([np.atleast_1d(values[name]) + self.noise.get(name, 0.0) for name in names])
+    rest: float
+    index: int
 
 
 class EventMonitor:
@@ -88,16 +76,32 @@ class EventMonitor:
         self.job, self.events, self.mid_step = job, events, mid_step
         self.active = bool(events) or mid_step is not None
         self.found: list[str] = []
-        self.before: tuple[float, np.ndarray, np.ndarray] | None = None
+        self.memory: dict[str, Any] = {}
+        self.before: tuple[float, np.ndarray, np.ndarray] = (0.0, np.zeros(0), np.zeros(0))
         self.values: list[float] = []
-        self.now: Now | None = None
+        self.rests = np.zeros(len(events))
+        """How far from zero a value is that counts as zero: of events that have just happened."""
+        self.last = np.full(len(events), -np.inf)
+        self.quick = np.zeros(len(events), dtype=int)
 
-    def _now(self, t: float, q: np.ndarray, v: np.ndarray) -> Now:
+    def begin(self, run: Any) -> None:
+        """Look at the start of the run."""
+        if self.active:
+            self._look(run)
+
+    def _look(self, run: Any) -> None:
+        """Note where the next step begins."""
+        now = self._now(run.t, run.q, run.v, "the value of an event")
+        self.before = (run.t, run.q.copy(), run.v.copy())
+        self.values = [self._value(event, now) for event in self.events]
+        self.bound = self.job.bound
+
+    def _now(self, t: float, q: np.ndarray, v: np.ndarray, reader: str = "") -> Now:
         job = self.job
-        memory = self.now.memory if self.now is not None else {}
         return Now(
-            t, q.copy(), v.copy(), job.eqs, dict(job.inputs), dict(job.parameters), memory, motions=job.motions.series
-        )
+            t, q, v, job.eqs, dict(job.inputs), dict(job.parameters), self.memory, motions=job.motions.series,
+            reader=reader,
+        )  # fmt: skip
 
     def _value(self, event: Event, now: Now) -> float:
         if isinstance(event.value, str):
@@ -106,54 +110,119 @@ class EventMonitor:
             return float(outputs[event.value])
         return float(event.value(now))
 
-    def check(self, run: Any) -> str:
-        """Events and mid-step function after a step; returns the reason to stop, or an empty string."""
-        now = self._now(run.t, run.q, run.v)
+    # -- events --------------------------------------------------------------------------------------------------------
+
+    def cross(self, run: Any) -> str:
+        """Events inside the last step; the run goes back to the first at which something happens. Returns the reason to stop,
+        or an empty string."""
+        if not self.events:
+            return ""
+        now = self._now(run.t, run.q, run.v, "the value of an event")
         values = [self._value(event, now) for event in self.events]
-        stop = ""
-        if self.before is not None:
-            for event, old, new in zip(self.events, self.values, values, strict=True):
-                rising, falling = old < 0 <= new, old > 0 >= new
-                wanted = {"rising": rising, "falling": falling, "both": rising or falling}[event.direction]
-                if wanted:
-                    t, q, v = self._locate(event, run.t)
-                    self.found.append(f"{event.name} at t = {t:.9g} s")
-                    if event.stop:
-                        run.go_to(t, q, v)
-                        stop = f"{event.name}"
-                        now = self._now(t, q, v)
-                        break
-        self.values, self.before = values, (now.t, now.q, now.v)
-        if self.mid_step is not None and not stop:
-            self.mid_step(now)
-            self.now = now
-            if self.job.rebind(run, now.inputs, now.parameters):
-                run.start()
+        hits = [hit for i, new in enumerate(values) if (hit := self._hit(i, new, run)) is not None]
+        hits.sort(key=lambda hit: hit.t)
+        acting = [hit.t for hit in hits if self.events[hit.index].stops or self.events[hit.index].then]
+        until = acting[0] + 1e-12 * max(abs(run.t), run.t - self.before[0]) if acting else np.inf
+        self.rests[:] = 0.0
+        stop, back = "", False
+        for hit in hits:
+            if hit.t > until:
+                break  # it is found again from there, if it still happens then
+            event = self.events[hit.index]
+            self.found.append(f"{event.name} at t = {hit.t:.9g} s")
+            if not (event.stops or event.then):
+                continue
+            if not back:
+                check(run.go_to(hit.t, hit.q, hit.v))
+                back = True
+            self.rests[hit.index] = 8 * hit.rest + 1e-14 * abs(self.values[hit.index])
+            if event.then is not None:
+                self._refuse_accumulation(hit)
+                self._call(event.then, run)
+            stop = stop or (event.name if event.stops else "")
         return stop
 
-    def _locate(self, event: Event, end: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """The crossing inside the last step, by integrating to trial times from its start."""
-        assert self.before is not None
-        t0, q0, v0 = self.before
-        job = self.job
-        states: dict[float, tuple[np.ndarray, np.ndarray]] = {t0: (q0, v0)}
+    def _hit(self, index: int, new: float, run: Any) -> _Hit | None:
+        """The crossing of an event in the last step, if there is one; `new`: its value at the end."""
+        event, old, rest = self.events[index], self.values[index], self.rests[index]
+        states = {self.before[0]: self.before[1:], run.t: (run.q.copy(), run.v.copy())}
+        begin = self.before[0]
+        if abs(old) > rest:
+            if not event.passed(old, new):
+                return None
+        else:  # it begins at zero: where does it go first?
+            if not (event.passed(1.0, new) or event.passed(-1.0, new)):
+                return None
+            for k in range(1, FINEST + 1):
+                trial = self.before[0] + (run.t - self.before[0]) * 0.25**k
+                there = self._value_at(event, trial, states)
+                if abs(there) > rest and event.passed(there, new):
+                    begin = trial
+                    break
+            else:
+                return None
+        root, found = self._locate(event, begin, run.t, states)
+        return _Hit(root, *states[root], abs(found), index)
+
+    def _value_at(self, event: Event, t: float, states: dict[float, Any]) -> float:
+        """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""
+        if t not in states:
+            job, (t0, q0, v0) = self.job, self.before
+            trial = make_run(job.bound, job.method)
+            trial.configure(
+                t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
+                fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
+                max_step=t - t0,
+            )  # fmt: skip
+            trial.start()
+            trial.advance(100000)
+            states[t] = (trial.q.copy(), trial.v.copy())
+        q, v = states[t]
+        return self._value(event, self._now(t, q, v, "the value of an event"))
+
+    def _locate(self, event: Event, begin: float, end: float, states: dict[float, Any]) -> tuple[float, float]:
+        """The crossing between two times at which the value has different signs, and the value there."""
+        known: dict[float, float] = {}
 
         def value(t: float) -> float:
-            if t > t0:
-                trial = make_run(job.bound, job.method)
-                trial.configure(
-                    t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
-                    fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
-                    max_step=t - t0,
-                )  # fmt: skip
-                trial.start()
-                trial.advance(100000)
-                states[t] = (trial.q.copy(), trial.v.copy())
-            q, v = states[t]
-            return self._value(event, self._now(t, q, v))
+            if t not in known:
+                known[t] = self._value_at(event, t, states)
+            return known[t]
 
-        root = float(scipy.optimize.brentq(value, t0, end, xtol=1e-12, rtol=1e-14))
-        if root not in states:
-            value(root)
-        q, v = states[root]
-        return root, q, v
+        if value(end) == 0:
+            return end, 0.0
+        width = 1e-14 * (end - begin) + 4e-16 * abs(end)
+        root = float(scipy.optimize.brentq(value, begin, end, xtol=width, rtol=1e-15, maxiter=200))
+        return root, value(root)
+
+    def _refuse_accumulation(self, hit: _Hit) -> None:
+        i, job = hit.index, self.job
+        short = hit.t - self.last[i] < SHORTEST * (job.end - job.begin)
+        self.quick[i] = self.quick[i] + 1 if short else 0
+        self.last[i] = hit.t
+        if self.quick[i] >= TIMES:
+            raise EvaluationError(
+                f"'{self.events[i].name}' happens again and again, ever faster: no step gets past it. Let its function end the "
+                "motion that repeats it (by a parameter that holds the part, say), let it stop the run, or describe a contact in "
+                "the model. This was"
+            )
+
+    # -- what callers do -----------------------------------------------------------------------------------------------
+
+    def after(self, run: Any) -> None:
+        """The mid-step function after a step."""
+        if self.mid_step is not None:
+            self._call(self.mid_step, run)
+        self._look(run)
+
+    def _call(self, function: Callable[[Now], None], run: Any) -> None:
+        """Let a function set what it may at the run's time."""
+        now = self._now(run.t, run.q, run.v)
+        before = run.q.copy(), run.v.copy()
+        function(now)
+        self.memory = now.memory
+        changed = self.job.rebind(run, now.inputs, now.parameters)
+        q = np.where(now.q == before[0], run.q, now.q)
+        v = np.where(now.v == before[1], run.v, now.v)
+        if self.job.set_state(run, np.asarray(q), np.asarray(v)) or changed:
+            check(run.start())

@@ -28,15 +28,16 @@ def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.
     ]
 
 
-def energy_remarks(energies: np.ndarray, cure: str) -> list[str]:
+def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 0.0) -> list[str]:
     """A remark where the energy balance of a run is open.
 
-    energies: kinetic, potential, dissipated and supplied [J], a row per state; cure: what would close it.
+    energies: kinetic, potential, dissipated and supplied [J], a row per state; cure: what would close it; added: by
+    setting the state [J], one per state.
     """
     if len(energies) < 2 or not np.all(np.isfinite(energies)):
         return []
     kinetic, potential, dissipated, supplied = energies.T
-    balance = kinetic + potential + dissipated - supplied
+    balance = kinetic + potential + dissipated - supplied - added
     scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     change = float(balance[-1] - balance[0])
     if scale <= 0 or abs(change) <= LOST * scale:

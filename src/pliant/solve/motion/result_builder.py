@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
@@ -17,17 +19,19 @@ from pliant.solve.versions import versions
 
 def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
-    method: str, notes: tuple[str, ...], energy_cure: str = "",
+    method: str, notes: tuple[str, ...], energy_cure: str = "", jumps: Sequence[tuple[float, float]] = (),
 ) -> Result:  # fmt: skip
     """The result of a run from its saved states; `history`: the bindings that were in force, in order of time.
 
-    energy_cure: what to advise where the energy balance is open; empty where others than the equations have changed states.
+    energy_cure: what to advise where the energy balance is open; empty where it cannot be told. jumps: times [s] at which the
+    state was set, and the energy that this added [J].
     """
     derived = derive_quantities(eqs, motion, history)
+    added = _added(motion, jumps)
     notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
     notes = (*notes, *range_warnings(eqs.model, history[0].bound, motion.q))
     if energy_cure and len(history) == 1:
-        notes = (*notes, *energy_remarks(derived.energies, energy_cure))
+        notes = (*notes, *energy_remarks(derived.energies, energy_cure, added))
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
@@ -40,9 +44,16 @@ def build_result(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
         outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
-        attributes=attributes,
+        attributes=attributes, added=added if jumps else None,
     )  # fmt: skip
     return Result(status, message, dataset, timing, method, notes)
+
+
+def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Energy [J] that setting the state has added up to each saved time; a state at such a time is the one that was set."""
+    times = np.array([t for t, _ in jumps])
+    sums = np.concatenate([[0.0], np.cumsum([energy for _, energy in jumps])])
+    return np.asarray(sums[np.searchsorted(times, motion.time + 1e-13 * np.abs(motion.time), side="right")])
 
 
 def _attributes(

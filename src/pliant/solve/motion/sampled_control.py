@@ -120,7 +120,9 @@ class SampledLoop:
         assert self._now is not None
         now = self._now
         noise = {name: self._random[i].normal(size=size.shape) * size for name, size in self._noise[i].items()}
-        return replace(now, inputs=dict(now.inputs), parameters=dict(now.parameters), noise=noise)
+        return replace(
+            now, inputs=dict(now.inputs), parameters=dict(now.parameters), noise=noise, reader="a controller"
+        )
 
     def _checked(self, i: int, command: Mapping[str, float], now: Now) -> dict[str, float]:
         out = {}

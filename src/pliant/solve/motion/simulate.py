@@ -39,6 +39,7 @@ from pliant.solve.motion.remarks import start_remarks
 from pliant.solve.motion.result_builder import build_result
 from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.saving import save_times
+from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Start, assemble
@@ -47,6 +48,9 @@ from pliant.solve.status import Status, unless_failed
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
+
+MOST_NOTES = 5
+"""Notes about states that could not be set as asked for; the first ones tell what there is to know."""
 
 
 class Progress(Protocol):
@@ -95,7 +99,7 @@ def simulate(
         "previous" or "cubic" after them. SI units where no unit is written.
     formulation: "multipliers" keeps all coordinates with constraint forces; "reduced" integrates the `independent`
         coordinates alone and solves the loops for the others.
-    events: zero crossings to locate; mid_step: called after each step with a `Now`.
+    events: zero crossings to locate; mid_step: called after each step with a `Now`, which it may set (state, inputs, parameters).
     controllers: called at their own sample times; their commands are held until the next ones (`solve.motion.sampled_control`).
         A commanded position or rate is led to in a sample time.
         Those that the model describes when None or True, and none with () or False.
@@ -192,8 +196,8 @@ class Job:
     out: str | Path | None
     notes: list[str]
     history: list[ActiveBinding] = field(default_factory=list)
-    acted_on: bool = False
-    """Whether events or mid-step functions may change states and values."""
+    jumps: list[tuple[float, float]] = field(default_factory=list)
+    """Times [s] at which events or mid-step functions have set the state, and the energy that this added [J]."""
     prepare: Callable[[TimeLoop], None] | None = None
     """Called with the run once its start and samples are set."""
 
@@ -201,6 +205,7 @@ class Job:
         self.inputs: dict[str, Any] = self.eqs.given_inputs
         self.parameters: dict[str, float] = self.eqs.given_parameters
         self._as_given: dict[str, Any] = {}
+        self._contradictions: list[str] = []
 
     @property
     def method(self) -> Method:
@@ -214,12 +219,12 @@ class Job:
         if self.prepare is not None:
             self.prepare(run)
         self.history = [ActiveBinding(self.begin, self.bound)]
-        self.acted_on = watcher.active
         begin = time.perf_counter()
         stopped = failed = ""
         loop.act(self, run)
         status = run.start()
         self.notes += start_remarks(self.bound, self.begin, run.q, run.v, run.a)
+        watcher.begin(run)
         saver = _Saver(self, run)
         thoughts = SecondThoughts(self.choice, self.end)
         thoughts.over |= watcher.active  # what callers have done cannot be taken back
@@ -230,13 +235,17 @@ class Job:
             ):
                 monitor.begin()
                 status = run.advance(min(monitor.chunk, thoughts.steps_to_look(run)))
+                if watcher.active and status in GOING:
+                    if stopped := watcher.cross(run):
+                        break
+                    status = (
+                        RuntimeStatus.MAX_STEPS if run.t < self.end else status
+                    )  # it may have gone back to an event
                 if loop.due(run.t) and status in GOING:
                     loop.act(self, run)
                     status = run.start() or status
                 if watcher.active and status in GOING:
-                    stopped = watcher.check(run)
-                    if stopped:
-                        break
+                    watcher.after(run)
                 if status in GOING:
                     thoughts.look(self.bound, run)
                 if self.progress is not None:
@@ -314,6 +323,24 @@ class Job:
         run.add_stops(np.array([x for x in later if run.t < x < self.end]))
         return True
 
+    def set_state(self, run: TimeLoop, q: np.ndarray, v: np.ndarray) -> bool:
+        """Put another state in force at the run's time, on the constraints; the run's `start` is to be called after it.
+
+        Returns whether anything changed.
+        """
+        found = set_state(self.eqs, self.bound, run.t, (run.q.copy(), run.v.copy()), q, v)
+        if found is None:
+            return False
+        if found.note and len(self._contradictions) < MOST_NOTES:
+            self._contradictions.append(found.note)
+        if not np.array_equal(found.bound.row_active, self.bound.row_active):
+            self.bound = found.bound
+            self.history.append(ActiveBinding(run.t, found.bound))
+            run.rebind(found.bound)
+        self.jumps.append((run.t, found.energy))
+        run.put_state(found.q, found.v)
+        return True
+
     def _is_new(self, name: str, value: Any) -> bool:
         """Whether an input is given another value than it has."""
         if value is self._as_given.get(name, self) or (name in self.inputs and value is self.inputs[name]):
@@ -340,8 +367,11 @@ class Job:
         motion = self.motion(run)
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.choice.why})"
-        cure = "" if self.acted_on else "a smaller step" if self.method.fixed else "a smaller rtol"
-        return build_result(self.eqs, self.history, motion, what, message, timing, method, (*self.notes, *found), cure)
+        cure = "a smaller step" if self.method.fixed else "a smaller rtol"
+        notes = (*self.notes, *self._contradictions, *found)
+        return build_result(
+            self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps
+        )  # fmt: skip
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pliant.solve.linear.modal import Modes
     from pliant.solve.result import Result
 
-ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied")
+ENERGIES = ("total", "kinetic", "potential", "dissipated", "supplied", "added")
 
 
 @styled
@@ -114,8 +114,9 @@ def _in_plane(
 
 @styled
 def energy(run: Result, *, ax: Any = None) -> Any:
-    """Total, kinetic and potential energy over time; dissipated and supplied energy where there is any."""
-    parts = {name: np.asarray(run.energy[name].values) for name in ENERGIES}
+    """Total, kinetic and potential energy over time; dissipated and supplied energy, and what setting states added, where there
+    is any."""
+    parts = {name: np.asarray(run.energy[name].values) for name in ENERGIES if name in run.energy}
     shown = {name: x for name, x in parts.items() if name in ENERGIES[:3] or np.any(x)}
     unit, factor = prefixed("J", np.concatenate(list(shown.values())))
     ax = axes(ax)

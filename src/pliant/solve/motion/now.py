@@ -1,0 +1,232 @@
+"""The present of a run, as events, mid-step functions and controllers see it, and what they may set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pliant.equations.binding import Binding
+from pliant.equations.core import UnknownName, check_names
+from pliant.equations.equations import Energy, Equations, with_independent_rows
+from pliant.equations.outputs import evaluate_outputs
+from pliant.equations.state import rate_name
+from pliant.language.arguments import ArgumentError, mapping, number, vector
+from pliant.language.words import suggestion
+from pliant.model.time_series import TimeSeries
+
+SETTABLE = ("q", "v", "inputs", "parameters")
+"""What a mid-step function or the function of an event may set."""
+
+
+class StateVector(np.ndarray):
+    """Positions or rates of a `Now`: an array whose entries also go by name (`now.v["hinge"]`)."""
+
+    names: tuple[str, ...]
+    reader: str
+
+    def __new__(cls, values: Any, names: tuple[str, ...], reader: str = "") -> StateVector:
+        """A copy of the values. reader: who may not set them; empty where everybody may."""
+        out = np.array(values, dtype=float).view(cls)
+        out.names, out.reader = names, reader
+        out.flags.writeable = not reader
+        return out
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.names, self.reader = (), ""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(self._index(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.reader:
+            raise ArgumentError(*_refusal(self.reader, "the state"))
+        super().__setitem__(self._index(key), value)
+
+    def _index(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return key
+        names = {name: i for i, name in enumerate(self.names)}
+        found = names.get(key, {rate_name(name): i for name, i in names.items()}.get(key))
+        if found is None:
+            raise UnknownName("coordinate or rate", key, self.names)
+        return found
+
+
+class ReadOnlyValues(dict[str, Any]):
+    """Inputs or parameters for somebody who may not set them."""
+
+    def __init__(self, values: Mapping[str, Any], what: str, reader: str) -> None:
+        super().__init__(values)
+        self._what, self._reader = what, reader
+
+    def _refuse(self, *given: Any, **named: Any) -> Any:
+        raise ArgumentError(*_refusal(self._reader, self._what))
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+def _refusal(reader: str, what: str) -> tuple[str, str]:
+    hint = "a mid-step function or the `then` of an event may set it"
+    if reader == "a controller" and what == "inputs":
+        hint = "return the commands by name"
+    return f"{what} cannot be set by {reader}", f"{hint}; take a copy of what you work on"
+
+
+@dataclass
+class Now:
+    """The present of a run: time [s], positions and rates (by index or name), inputs and parameters in force, what follows.
+
+    A mid-step function, and the function `then` of an event, may set `q`, `v` (entries by index or name, or whole arrays), `inputs`
+    and `parameters` (by name); see `impact` and `bounce` for rates after impacts. A controller returns its commands. `memory` lasts
+    for the run. `noise`, where there is any, is added to what `measure` reads.
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    equations: Equations
+    inputs: dict[str, Any]
+    parameters: dict[str, float]
+    memory: dict[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, np.ndarray] = field(default_factory=dict)
+    motions: Mapping[int, TimeSeries] = field(default_factory=dict, repr=False)
+    """Series of the inputs, by index, that prescribed motions follow in the run."""
+    reader: str = field(default="", repr=False)
+    """Who sees this and may set nothing; empty where it may be set."""
+
+    def __post_init__(self) -> None:
+        put = self.__dict__
+        put["q"] = StateVector(self.q, self.equations.coordinates, self.reader)
+        put["v"] = StateVector(self.v, self.equations.rates, self.reader)
+        if self.reader:
+            for name in ("inputs", "parameters"):
+                put[name] = ReadOnlyValues(put[name], name, self.reader)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = tuple(x.name for x in fields(self))
+        made = name in self.__dict__
+        if (name in known and not made) or name == "memory":
+            self.__dict__[name] = value
+        elif name not in SETTABLE:
+            why = "cannot be set" if name in known or hasattr(type(self), name) else "is unknown"
+            near = suggestion(name, SETTABLE)
+            raise ArgumentError(
+                f"now.{name} {why}", f"{near}{' ' if near else ''}what may be set: {', '.join(SETTABLE)}, memory"
+            )
+        elif self.reader:
+            raise ArgumentError(*_refusal(self.reader, name if name in ("inputs", "parameters") else "the state"))
+        elif name in ("q", "v"):
+            there = self.__dict__[name]
+            there[:] = vector(f"now.{name}", value, len(there))
+        else:
+            self.__dict__[name] = mapping(f"now.{name}", value)
+
+    def frame(self, name: str) -> Any:
+        """Motion of a frame now."""
+        return self.equations.frame(name, self.q, self.v, parameters=self.parameters)
+
+    @property
+    def energy(self) -> Any:
+        """Energies now."""
+        return Energy(*map(float, self._values().energies(self.t, self.q, self.v)[:4]))
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The model's outputs now."""
+        bound = with_independent_rows(self._values(), self.t, self.q, self.v)
+        a, multipliers = bound.forward(self.t, self.q, self.v)
+        return evaluate_outputs(self.equations.model, bound, self.t, self.q, self.v, a, multipliers, 0.0)
+
+    def _values(self) -> Binding:
+        eqs = self.equations.at(inputs=self.inputs, parameters=self.parameters)
+        return eqs.binding.with_series(self.motions)
+
+    def measure(self, names: Sequence[str]) -> np.ndarray:
+        """The named outputs now, vectors part by part in a row, with the noise of their sensors."""
+        values = self.outputs
+        check_names("output", names, values)
+        return np.concatenate([np.atleast_1d(values[name]) + self.noise.get(name, 0.0) for name in names])
+
+    def impact(self, rates: Mapping[str, float]) -> None:
+        """Set the rates to those right after an impact that gives some of them these values (SI units, by name).
+
+        The impulse acts along these coordinates alone, with the impulses of closed loops: M (v+ - v-) = W'p + J'l. All others
+        follow by inertia. (Entries of `v` that are set one by one leave the others as they are, as far as loops let them.)
+        """
+        given = mapping("rates", rates)
+        check_names("rate", given, self.equations.rates)
+        at = [self.equations.rates.index(name) for name in given]
+        rows = np.zeros((len(at), len(self.v)))
+        rows[np.arange(len(at)), at] = 1.0
+        targets = np.array([number(f"rate of '{name}' after the impact", x) for name, x in given.items()])
+        self._strike(rows, targets, ", ".join(given))
+
+    def bounce(self, frame: str, normal: Sequence[float], restitution: float = 1.0) -> None:
+        """Set the rates to those right after a frame's origin hits a smooth wall that stands still.
+
+        The impulse acts on the origin along the wall's normal (any length, world axes), and the velocity along it becomes
+        -`restitution` times what it was: M (v+ - v-) = J_n'p + J'l.
+        """
+        check_names("frame", [frame], self.equations.frame_names)
+        along = vector("normal", normal, 3)
+        if not np.any(along):
+            raise ArgumentError("the normal of the wall is zero", "give the direction away from the wall")
+        share = number("restitution", restitution, at_least=0, at_most=1)
+        row = (along / np.linalg.norm(along)) @ self.equations.frame_jacobian(
+            frame, self.q, parameters=self.parameters
+        )[:3]
+        velocity = self.frame(frame).velocity @ along / np.linalg.norm(along)
+        self._strike(row[None], row[None] @ self.v - (1 + share) * velocity, frame)
+
+    def _strike(self, rows: np.ndarray, targets: np.ndarray, what: str) -> None:
+        """Rates after impulses along rows (k x nv), which then have these values (k)."""
+        if self.reader:
+            raise ArgumentError(*_refusal(self.reader, "the state"))
+        bound = with_independent_rows(self._values(), self.t, self.q, self.v)
+        v, everything = np.array(self.v), np.ones(len(self.v), dtype=bool)
+        after = impulse(bound, self.t, np.array(self.q), v, everything, rows, targets)
+        if after is None:
+            raise ArgumentError(
+                f"no impulse can give '{what}' this rate at t = {self.t:g} s", "constraints or motions prescribe it"
+            )
+        self.__dict__["v"][:] = after
+
+
+def impulse(
+    bound: Binding, t: float, q: np.ndarray, v: np.ndarray, free: np.ndarray, rows: np.ndarray, targets: np.ndarray
+) -> np.ndarray | None:
+    """Rates after impulses of the constraints and along more rows (k x nv), which take these values (k); None where none do.
+
+    Rates that are not free (nv truth values) keep what they are; among the others M (v+ - v-) = J'l + W'p.
+    """
+    on = bound.active_rows
+    _, rate, _, J = bound.constraints(t, q, v)
+    G = sp.vstack([J.tocsr()[on], sp.csr_matrix(rows)]).tocsc()
+    wanted = np.concatenate([-rate[on], targets - rows @ v])
+    if not G.shape[0] or not np.any(wanted):
+        return v
+    M, own = bound.mass_matrix(q).tocsc()[:, free][free, :], G[:, free]
+    n, m = M.shape[0], own.shape[0]
+    scale = float(M.diagonal().max(initial=0.0)) or 1.0
+    kkt = sp.bmat([[M / scale, own.T], [own, None]]).tocsc()
+    right = np.concatenate([np.zeros(n), wanted])
+    try:
+        found = sp.linalg.splu(kkt).solve(right)
+    except RuntimeError:  # rows that say the same
+        found = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
+    after = v.copy()
+    after[free] += found[:n]
+    size = max(1.0, float(np.max(np.abs(wanted))), float(np.max(np.abs(v), initial=0.0)))
+    if not np.all(np.isfinite(after)) or np.max(np.abs(G @ (after - v) - wanted)) > 1e-8 * size:
+        return None
+    return after if m else v

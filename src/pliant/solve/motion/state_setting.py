@@ -1,0 +1,115 @@
+"""States that events and mid-step functions set during a run: brought onto the constraints, and what that does to the energy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.equations.starts import carried_along, prescribed_coordinates
+from pliant.equations.state import Given, State, rate_name
+from pliant.language.arguments import ArgumentError
+from pliant.solve.closing import CLOSED, SILENT_BELOW, AssemblyError
+from pliant.solve.motion.now import impulse
+from pliant.solve.state import LARGEST, assemble
+
+SHORTEST_QUATERNION = 1e-6
+"""A quaternion shorter than this tells no rotation."""
+
+
+@dataclass(frozen=True)
+class SetState:
+    """A state on the constraints; energy: what setting it has added [J]; note: what could not be as it was set, or empty."""
+
+    bound: Binding
+    q: np.ndarray
+    v: np.ndarray
+    energy: float
+    note: str
+
+
+def set_state(
+    eqs: Equations, bound: Binding, t: float, before: tuple[np.ndarray, np.ndarray], q: np.ndarray, v: np.ndarray
+) -> SetState | None:
+    """The state on the constraints in which entries that differ from `before` (q, v) keep their values; None where none differs.
+
+    What is carried (nodes with poses of their own) goes along. Positions close their loops as at a start: what was set stays, and
+    the others move as little as they can in the metric of the mass. Rates keep what was set, and the others change by the impulses
+    of the constraints alone: M (v+ - v-) = J'l on them.
+    """
+    q, v = np.array(q, dtype=float), np.array(v, dtype=float)
+    new_q, new_v = q != before[0], v != before[1]  # what is not a number differs from all
+    if not np.any(new_q) and not np.any(new_v):
+        return None
+    _refuse(eqs, t, q, v)
+    for c in eqs.model.coordinates:
+        part = slice(c.q_at, c.q_at + len(c.q_names))
+        if c.is_rotation and np.any(new_q[part]):
+            length = float(np.linalg.norm(q[part]))
+            if length < SHORTEST_QUATERNION:
+                raise ArgumentError(
+                    f"the quaternion of '{c.name}' was set to zero at t = {t:g} s", "set one of unit length"
+                )
+            q[part] /= length
+            new_q[part] = True
+    asked = {name: float(x) for name, x, new in zip(eqs.coordinates, q, new_q, strict=True) if new}
+    asked |= {rate_name(name): float(x) for name, x, new in zip(eqs.rates, v, new_v, strict=True) if new}
+    wanted = State(q, v, t, given=Given(asked))
+    wanted = carried_along(eqs.model, bound, State(*before, t), wanted)
+    after = bound
+    end_q, end_v = wanted.q, wanted.v
+    if bound.m:
+        try:
+            after, end_q, end_v = _on_constraints(eqs, bound, wanted, bool(np.any(new_q)), new_v)
+        except AssemblyError as reason:
+            raise ArgumentError(f"the state that was set at t = {t:g} s: {reason}") from None
+    old = float(np.sum(bound.energies(t, *before)[:2]))
+    new = float(np.sum(after.energies(t, end_q, end_v)[:2]))
+    return SetState(after, end_q, end_v, new - old, _changed(eqs, t, asked, end_q, end_v))
+
+
+def _on_constraints(
+    eqs: Equations, bound: Binding, wanted: State, moved: bool, new_v: np.ndarray
+) -> tuple[Binding, np.ndarray, np.ndarray]:
+    t, q, v = wanted.t, wanted.q, wanted.v
+    closed = np.max(np.abs(bound.constraints(t, q, v)[0]), initial=0.0) <= 10 * CLOSED
+    if moved or not closed:
+        made = assemble(eqs, bound, t, q, v, wanted.given)
+        # what closing the loops has turned and carried keeps its rates against its carriers
+        bound, q = made.bound, made.q
+        v = carried_along(eqs.model, bound, State(wanted.q, wanted.v, t), State(q, v, t, given=wanted.given)).v
+    for entry in prescribed_coordinates(eqs.model):
+        v[entry.v_at] = bound.signal_rates(t)[0][entry.signal]
+        new_v = new_v.copy()
+        new_v[entry.v_at] = True
+    nothing = np.zeros((0, bound.nv)), np.zeros(0)
+    found = impulse(bound, t, q, v, ~new_v, *nothing)
+    if found is None:  # what was set contradicts itself: as near as can be
+        found = impulse(bound, t, q, v, np.ones(bound.nv, dtype=bool), *nothing)
+    if found is None:
+        raise ArgumentError(f"the rates that were set at t = {t:g} s cannot be brought onto the constraints")
+    return bound, q, found
+
+
+def _refuse(eqs: Equations, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse numbers that nothing can be computed with."""
+    for what, values, names in (("position", q, eqs.coordinates), ("rate", v, eqs.rates)):
+        wrong = np.flatnonzero(~(np.abs(values) <= LARGEST))
+        if len(wrong):
+            raise ArgumentError(
+                f"the {what} of '{names[wrong[0]]}' was set to {values[wrong[0]]:g} at t = {t:g} s",
+                "set finite numbers in SI units",
+            )
+
+
+def _changed(eqs: Equations, t: float, asked: dict[str, float], q: np.ndarray, v: np.ndarray) -> str:
+    """What was set and could not stay."""
+    there = dict(zip((*eqs.coordinates, *map(rate_name, eqs.rates)), (*q.tolist(), *v.tolist()), strict=True))
+    off = [x for x, value in asked.items() if abs(there[x] - value) > SILENT_BELOW * max(1.0, abs(value))]
+    if not off:
+        return ""
+    texts = ", ".join(f"{name} from {asked[name]:.6g} to {there[name]:.6g}" for name in off[:4])
+    more = f" and {len(off) - 4} more" if len(off) > 4 else ""
+    return f"values that were set at t = {t:.6g} s contradict the constraints and were changed: {texts}{more}"
