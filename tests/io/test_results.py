@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pliant.io.results as results
-from pliant import derive, load, load_result, load_text, simulate
+from pliant import GeneralizedAlpha, bundled_robots, continuation, derive, load, load_path, load_result, load_text, simulate
 from pliant.io.results import ResultFileError, write_csv
 
 
@@ -29,6 +29,44 @@ def test_a_saved_result_reads_back_the_same(run, tmp_path):
     assert again.timing == run.timing
     assert again.method == run.method
     assert again.frame_names == run.frame_names
+
+
+EVERY_ROBOT = [(robot.name, variant) for robot in bundled_robots() for variant in (None, *load(robot.name).variants)]
+
+
+@pytest.mark.parametrize(("name", "variant"), EVERY_ROBOT, ids=lambda x: x or "-")
+def test_every_bundled_robot_saves_and_loads(name, variant, tmp_path):
+    """Three short steps from the initial pose: what is saved has all the names that the robot has."""
+    eqs = derive(load(name, variant=variant))
+    run = simulate(eqs, 3e-6, start="initial", method=GeneralizedAlpha(step=1e-6), save_every=1e-6, controllers=())
+    run.save(tmp_path / "run.nc")
+    again = load_result(tmp_path / "run.nc")
+    assert again.output_names == run.output_names == tuple(eqs.model.spec.outputs)
+    assert list(again.inputs) == list(eqs.inputs)
+    assert set(again.dataset.variables) == set(run.dataset.variables)
+    for name in (*run.output_names, *run.frame_names, *eqs.coordinates):
+        np.testing.assert_array_equal(again[name].values, run[name].values)
+
+
+def test_outputs_of_attached_models_have_names_that_other_programs_read(tmp_path):
+    import xarray
+
+    text = """
+        pliant: 1
+        attach: {left: {model: pendulum}}
+        parameters: {load: {value: 0 N, input: true}}
+        loads: {side: {frame: left/rod, force: [=load, 0, 0]}}
+    """
+    eqs = derive(load_text(text))
+    (output,) = [x for x in eqs.model.spec.outputs if x.startswith("left/")][:1]
+    run = simulate(eqs, 1e-3)
+    run.save(tmp_path / "run.nc")
+    with xarray.open_dataset(tmp_path / "run.nc", engine="h5netcdf") as file:
+        plain = file["output." + output.replace("/", "::")].values
+    np.testing.assert_array_equal(plain, run[output].values)
+    followed = continuation(eqs, parameter="load", to=1.0)
+    followed.save(tmp_path / "path.nc")
+    np.testing.assert_array_equal(load_path(tmp_path / "path.nc")[output], followed[output])
 
 
 def test_the_file_carries_model_settings_and_versions(run, tmp_path):

@@ -281,7 +281,7 @@ def test_nodes_held_by_a_moving_body_go_with_it() -> None:
     turned = eqs.state({"shoulder": 0.5}).q
     arm = eqs.frame("arm", turned)
     np.testing.assert_allclose(arm.rotation.T @ (eqs.frame("fabric.clamped_1", turned).position - arm.position),
-                               [-0.038, 0, -0.03], atol=1e-12)  # fmt: skip
+                               [-0.038, 0, -0.103], atol=1e-12)  # fmt: skip
 
 
 def test_the_sleeve_is_found_at_rest_on_its_hanging_arm() -> None:
@@ -292,7 +292,7 @@ def test_the_sleeve_is_found_at_rest_on_its_hanging_arm() -> None:
     places = {k: rest.frames[f"fabric.n{k}"].position for k in range(1, 16)}
     for left, right in ((1, 3), (4, 6), (7, 9), (10, 12), (13, 15)):
         np.testing.assert_allclose(places[left], places[right] * [-1, 1, 1], atol=1e-9)
-    depths = [0.03 - np.hypot(*place[:2]) for place in places.values() if -0.27 < place[2] < 0]
+    depths = [0.03 - np.hypot(*place[:2]) for place in places.values() if -0.36 < place[2] < 0]
     assert 0 < max(depths) < 7e-3, "it lies on the arm"
 
 

@@ -57,3 +57,25 @@ def test_docking_at_an_angle_ends_with_the_port_pressed():
     assert 20 < contact.max() < 100
     # the inclined face pushes the probe aside
     assert run["position"].values[-1, 0] < -5e-4
+
+
+def test_six_torques_move_the_platform_as_six_angles_do(posture):
+    """The servos balance the torques: cranks held at the angles that they give way to leave the platform in the same place."""
+    angles, _ = posture
+    motors = pliant.derive(pliant.load("six_leg", variant="torques"))
+    torques = {f"torque{k}": x for k, x in zip(range(1, 7), (1.0, -0.5, 0.3, 0.4, 0.8, -1.2), strict=True)}
+    turned = pliant.equilibrium(motors, inputs=torques)
+    assert turned.status == "converged"
+    held = {f"drive{k}": float(turned.state.q[motors.coordinates.index(f"leg{k}/motor")]) for k in range(1, 7)}
+    assert min(abs(x) for x in held.values()) > 1e-4
+    same = pliant.equilibrium(angles, inputs=held)
+    np.testing.assert_allclose(same.outputs["position"], turned.outputs["position"], atol=1e-9)
+    np.testing.assert_allclose(same.outputs["turn"], turned.outputs["turn"], atol=1e-9)
+
+
+def test_a_target_that_presses_the_probe_is_carried_by_the_legs():
+    eqs = pliant.derive(pliant.load("six_leg", variant="docking_target"))
+    run = pliant.simulate(eqs, 0.2, start="equilibrium", method=STEPS, save_every=1e-3)
+    force = -run["contact"].values
+    assert force[run.time < 0.045].max() == pytest.approx(0.0, abs=1e-6)
+    assert 30 < force.max() < 60

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 FORMAT = "pliant-result-1"
 PATH_FORMAT = "pliant-path-1"
+SLASH = "::"
+"""What stands for the slash of `leg1/tip` in files: names of netCDF variables and dimensions may not contain one, and no name of a
+model contains this."""
 
 
 class ResultFileError(RuntimeError):
@@ -23,7 +26,7 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
     """Write a dataset as netCDF. The file appears complete or not at all; an older one is replaced only then."""
     target = Path(path)
     # made in memory first: the HDF5 library does not survive a disk that fills up under it
-    content = dataset.assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
+    content = _renamed(dataset, "/", SLASH).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
     try:
         write_whole(target, content)
     except OSError as reason:
@@ -53,7 +56,13 @@ def load_dataset(path: str | os.PathLike[str], expected: str) -> xarray.Dataset:
         }
         word = readers.get(str(found), "a netCDF file, but not a result of this program")
         raise ResultFileError(f"{source} is {word}")
-    for name in ("coordinate", "rate", "frame", "constraint", "axis", "quaternion_part"):
+    for name in ("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part"):
         if name in dataset.coords:
             dataset = dataset.assign_coords({name: [str(x) for x in dataset[name].values]})
-    return dataset
+    return _renamed(dataset, SLASH, "/")
+
+
+def _renamed(dataset: xarray.Dataset, old: str, new: str) -> xarray.Dataset:
+    """The dataset with `old` replaced by `new` in the names of variables and dimensions; what they hold stays as it is."""
+    names = {str(name) for name in (*dataset.variables, *dataset.dims)}
+    return dataset.rename({name: name.replace(old, new) for name in names if old in name})
