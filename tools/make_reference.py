@@ -31,7 +31,7 @@ from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
 from pliant.mesh import Membrane, Shell, drawing, sets
-from pliant.rod import chamber, rayleigh, rod, shape
+from pliant.rod import chamber, muscle_limits, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
 from pliant.solve import options
@@ -90,7 +90,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ),
     ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
-    ("Rod models", tuple(KINDS.values())),
+    ("Rod models", (*KINDS.values(), muscle_limits.MuscleLimits)),
     ("Meshes", (Membrane, Shell)),
     ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
     ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),

@@ -92,7 +92,8 @@ Cross-sections by name, for reuse.""",
     "Included files": """\
 `include` lists files whose content is read first. This file then adds to it and has the last word:
 mappings are merged key by key, anything else is replaced (also a rod's model by one of another
-kind), and `null` removes a key. Files are looked
+kind), and `null` removes a key. A bare value of a parameter, spring or damper is merged as the mapping that it stands for,
+so a parameter that gets another value stays an input and keeps its bounds. Files are looked
 for in the folder of the model and below; other folders must be allowed on the command line (`--folder`)
 or in Python (`folders`).""",
     "Defaults": """\

@@ -83,6 +83,7 @@ from pliant.output import (
 )
 from pliant.rod import Cosserat, FiniteElement, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
+from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses

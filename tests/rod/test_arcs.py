@@ -19,6 +19,7 @@ from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
 from pliant.motion.arc_coordinates import ArcCoordinates
+from pliant.parts import Cosserat
 from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, stumpff
 from pliant.rod.pcc import arc_inertia
 from pliant.rod.pcc_cog import energy_constants
@@ -395,8 +396,9 @@ def test_other_faults() -> None:
         derive(load_text(twisted))
     with pytest.raises(SpecError, match="no arc 2"):
         derive(load_text(rod_text().replace("sections: 2", "sections: 1")))
+    spec = load_text(rod_text())
     with pytest.raises(SpecError, match="no circular arcs"):
-        derive(with_rod_model(load_text(rod_text()), "arm", "cosserat:3"))
+        spec.replace(rods={"arm": spec.rods["arm"].model_copy(update={"model": Cosserat(elements=3)})})
     with pytest.raises(SpecError, match="used twice"):
         derive(load_text(rod_text("names: [a, b, c, d, f, a]")))
     for chamber, message in (

@@ -51,6 +51,34 @@ variants:
 )
 
 
+def test_bare_values_of_variants_keep_the_other_keys() -> None:
+    """Of parameters, springs and dampers; the other way round, keys are added to bare values."""
+    text = BASE.replace("damper: 2", "damper: {coefficient: 2, power: 1.5}, spring: 5")
+    text += """\
+variants:
+  pushed:
+    parameters: {push: 3 N, length: {maximum: 70 cm}}
+    joints: {slide: {displacement: {damper: 4, spring: {rest: 1 cm}}}}
+"""
+    spec = load_text(text, variant="pushed")
+    push, length = spec.parameters["push"], spec.parameters["length"]
+    assert (push.value, push.input) == ("3 N", True)
+    assert (length.value, length.maximum) == ("50 cm", "70 cm")
+    slide = spec.joints["slide"].displacement
+    assert (slide.damper.coefficient, slide.damper.power) == (4, 1.5)
+    assert (slide.spring.coefficient, slide.spring.rest) == (5, "1 cm")
+
+
+def test_variants_of_bundled_robots_keep_their_inputs() -> None:
+    """A variant may add inputs, but none that the robot has is lost."""
+    for name in bundled():
+        robot = load(name)
+        inputs = {key for key, parameter in robot.parameters.items() if parameter.input}
+        for variant in robot.variants:
+            kept = load(name, variant=variant).parameters
+            assert inputs <= {key for key, parameter in kept.items() if parameter.input}, f"{name}@{variant}"
+
+
 def test_variants_change_the_model() -> None:
     text = VARIANTS.replace("free:", "undamped:")
     assert load_text(text).variants.keys() == {"heavy", "undamped"}

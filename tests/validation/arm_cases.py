@@ -6,8 +6,8 @@ import pliant
 from pliant.spec.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")
-PRESSURES = {"p33": 200e3, "p22": 150e3, "p11": 150e3}
-"""Bend the sections about different axes, so that the weight of the outer ones bends and twists the inner ones [Pa]."""
+PRESSURES = {"p33": 200e3, "p23": 150e3, "p11": 150e3}
+"""Bend the sections in different planes, so that the weight of the outer ones bends and twists the inner ones [Pa]."""
 STIFF = 100.0
 """Factor on the stiffness of shear and twist beyond which they hardly matter; arcs have neither."""
 
@@ -15,8 +15,9 @@ STIFF = 100.0
 def pneumatic_arm(
     word: str, variant: str = "", *, shear: float = 1.0, twist: float = 1.0, weightless: bool = False
 ) -> Any:
-    """Equations of `three_section_arm` with that model of every section; `shear` and `twist` multiply these stiffnesses."""
-    spec = pliant.load(f"three_section_arm{variant}")
+    """Equations of `three_section_arm` with that model of every section, without the stops of its muscles, which arcs alone have;
+    `shear` and `twist` multiply these stiffnesses."""
+    spec = pliant.load(f"three_section_arm{variant}", set={"stop_stiffness": 0})
     for rod in RODS:
         spec = with_rod_model(spec, rod, word)
         factors = [*spec.rods[rod].stiffness_factors]

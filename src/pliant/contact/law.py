@@ -9,7 +9,8 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, one_sided
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.contact_law import contact_law
 from pliant.geometry.se3 import Pose
 from pliant.motion.fields import Fields
 
@@ -18,8 +19,6 @@ CONSTANTS = Fields(
     "stiffness", "damping", "smoothing", "friction", "slip_speed",
 )  # fmt: skip
 """The point in the first frame and its radius, the surface's origin, axis, radius and half length in the second; the law."""
-TINY_FORCE = 1e-12
-"""Keeps a quotient of forces defined where there are none [N]."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +31,6 @@ class ContactSurface:
 
     name: str
     distance: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
-
-
-def contact_law(depth: Any, rate: Any, at: Any) -> tuple[Any, Any, Any]:
-    """Normal force [N], stored energy [J] and dissipated power [W] at a depth [m] that grows by a rate [m/s].
-
-    With the elastic force a and the damper's force b the whole is a + b; on the way out, where b is below zero, a^2/(a - b)
-    instead, which has the same slope at b = 0 and never pulls. `at`: `CONSTANTS` by name.
-    """
-    counted, half_square, share = one_sided(depth, 1, at.smoothing)
-    a, b = at.stiffness * counted, share * at.damping * rate
-    force = ca.if_else(b >= 0, a + b, a * a / (a - ca.fmin(b, 0) + TINY_FORCE))
-    force = ca.if_else(at.damping == 0, a, force)
-    return force, at.stiffness * half_square, (force - a) * rate
 
 
 @cache

@@ -60,16 +60,8 @@ def with_parameters(source: Source, values: dict[str, float | str]) -> Source:
             hint = suggestion(prefix, map(str, known), f"known: {names}")
             faults.append(Fault(f"cannot set {describe(name)}: there is no {what} {describe(prefix)}", hint))
             continue
-        new = from_plain(value, Place(SET_FILE, None))
-        old = known[prefix]
-        change: Tree
-        if slash:
-            change = Tree({"attach": Tree({prefix: Tree({"parameters": Tree({rest: new})})})})
-        elif isinstance(old.value, dict):
-            change = Tree({"parameters": Tree({prefix: Tree({"value": new})})})
-        else:
-            change = Tree({"parameters": Tree({prefix: new})})
-        tree = merge(tree, change)
+        new = Tree({"parameters": Tree({rest if slash else name: from_plain(value, Place(SET_FILE, None))})})
+        tree = merge(tree, Tree({"attach": Tree({prefix: new})}) if slash else new)
     if faults:
         raise SpecError(faults, source.file)
     return replace(source, tree=tree)

@@ -29,6 +29,12 @@ WHOLE = ("rotation", "inertia", "shape", "motion")
 WHOLE_ENTRIES = ("inputs", "outputs")
 """Mappings whose entries are so replaced."""
 
+SHORT = {"spring": "coefficient", "damper": "coefficient"}
+"""Keys of which a bare value stands for a mapping, and the key that it then has."""
+
+SHORT_ENTRIES = {"parameters": "value"}
+"""Mappings whose entries are so written."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -87,11 +93,12 @@ def _canonical(key: Any, value: Any) -> Any:
     return canonical(value) if key == "kind" else value
 
 
-def merge(under: Tree, over: Tree, *, whole: bool = False) -> Tree:
+def merge(under: Tree, over: Tree, *, whole: bool = False, entries: str | None = None) -> Tree:
     """`over` laid on `under`: mappings are merged, `null` removes a key, anything else replaces.
 
-    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other.
-    With `whole`, the entries of the two mappings are not merged but replaced.
+    A mapping of another `kind` (a rod's model) replaces too: the options of one kind mean nothing to the other. A bare value that
+    stands for a mapping (`length: 30 cm` for `length: {value: 30 cm}`) is merged as one, so that the other keys stay.
+    With `whole`, the entries of the two mappings are not merged but replaced; `entries` is the key that their bare values have.
     """
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
@@ -101,10 +108,22 @@ def merge(under: Tree, over: Tree, *, whole: bool = False) -> Tree:
         if child.value is None:
             merged.pop(key, None)
         elif key in merged and key not in WHOLE and not whole:
-            merged[key] = merge(merged[key], child, whole=key in WHOLE_ENTRIES)
+            below, above = _both_mappings(merged[key], child, entries or SHORT.get(key))
+            merged[key] = merge(below, above, whole=key in WHOLE_ENTRIES, entries=SHORT_ENTRIES.get(key))
         else:
             merged[key] = child
     return Tree(merged, over.place or under.place)
+
+
+def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tree]:
+    """Both as mappings, where one is and the other is a bare value that stands for the key `short` of one."""
+    pair = (under, over)
+    if short is None or isinstance(under.value, dict) == isinstance(over.value, dict):
+        return pair
+    if any(isinstance(tree.value, list) for tree in pair):
+        return pair
+    below, above = (tree if isinstance(tree.value, dict) else Tree({short: tree}, tree.place) for tree in pair)
+    return below, above
 
 
 def parse_yaml(text: str, file: str) -> Tree:

@@ -23,6 +23,7 @@ from pliant.motion.base import Vector
 from pliant.motion.fields import Fields
 from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
+from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
@@ -53,6 +54,8 @@ class ArcModel(RodModelBase):
     section's x axis. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
+    muscle_limits: MuscleLimits | None = None
+    """Range of the muscles' length changes, for coordinates `muscles`."""
     extensible: StrictBool = True
     """Whether the length can change; without, an arc has two coordinates."""
     stiffness: Values | None = None
@@ -73,6 +76,9 @@ class ArcModel(RodModelBase):
             if not self.extensible:
                 hint = "remove `extensible`, or choose coordinates `bending`"
                 yield (here, "extensible"), "three muscle lengths describe an arc that can change its length", hint
+        elif self.muscle_limits is not None:
+            hint = "choose coordinates `muscles`, or remove the limits"
+            yield (here, "muscle_limits"), f"coordinates `{self.coordinates}` are not lengths of muscles", hint
         for key, allowed in (("stiffness", (1, size)), ("damping", (1, size)), ("names", (size * self.sections,))):
             given = getattr(self, key)
             if given is not None and len(given) not in allowed:
@@ -120,6 +126,8 @@ class ArcModel(RodModelBase):
             constants = [*arc.constants, length * section.mass, (x + y) / 2, z]
             build.inertia(inertia, [(node, placement)], [element], constants)
             self._add_force(build, rod, element, arc, (k + 0.5) / self.sections)
+            if self.muscle_limits is not None:
+                self.muscle_limits.apply(build, element, rod.name)
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             node, placement = element.nodes[-1], se3.identity()

@@ -11,6 +11,7 @@ from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
 from pliant.language.schema_errors import read_errors
 from pliant.language.words import nearest, suggestion
+from pliant.output.rod import RodOutput
 from pliant.rod import RodModel
 from pliant.rod.base import RodModelBase
 
@@ -40,7 +41,7 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
     """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
 
     With a word the rod keeps the options of its model that the other one has too, such as `plane`; those that it lacks are named
-    in a warning. options: of the new model, in place of those.
+    in a warning. So are outputs of the rod's arcs, which only some models have. options: of the new model, in place of those.
     """
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
@@ -48,7 +49,26 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
     chosen = _chosen(spec.rods[rod].model, rod, model, options or {}) if isinstance(model, str) else model
     if not isinstance(model, str) and options:
         raise ArgumentError("options are given beside a whole rod model", "put them into the model")
-    return spec.replace(rods={**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})})
+    changes: dict[str, Any] = {"rods": {**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})}}
+    lost = _lost_outputs(spec, rod, chosen)
+    if lost:
+        kind = type(chosen).model_fields["kind"].default
+        changes["outputs"] = {name: output for name, output in spec.outputs.items() if name not in lost}
+        warnings.warn(
+            f"the robot goes without the outputs {', '.join(lost)}: the rod '{rod}' as '{kind}' has "
+            f"{chosen.arcs() or 'no'} circular arcs",
+            stacklevel=2,
+        )
+    return spec.replace(**changes)
+
+
+def _lost_outputs(spec: RobotSpec, rod: str, model: RodModelBase) -> list[str]:
+    """Names of the outputs of arcs that the rod no longer has."""
+    return [
+        name
+        for name, output in spec.outputs.items()
+        if isinstance(output, RodOutput) and output.rod == rod and output.section > model.arcs()
+    ]
 
 
 def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:
