@@ -103,7 +103,7 @@ def test_every_frame_is_a_section_of_eba_and_elements_are_as_asked():
 
 @pytest.mark.parametrize("law", ["linear", "neo_hookean"])
 def test_section_forces_are_slopes_of_the_energy(law):
-    value = coordinate_force_kernels(section_force(law, actuated=False)).functions[0]
+    value = coordinate_force_kernels(section_force(law)).functions[0]
     rng = np.random.default_rng(3)
     constants = np.concatenate(
         [[0.2], rng.uniform(1, 3, 6), [0.3, -0.4], 0.1 * rng.normal(size=6), np.zeros(6), np.ones(6)]
@@ -143,7 +143,7 @@ def test_mean_stretch_as_published(word):
 
 
 def test_the_energy_of_mean_stretch_is_accounted_for():
-    value = coordinate_force_kernels(section_force("mean_stretch", actuated=False)).functions[0]
+    value = coordinate_force_kernels(section_force("mean_stretch")).functions[0]
     rng = np.random.default_rng(4)
     constants = np.concatenate([[0.2], rng.uniform(1, 3, 6), [0.3, -0.4], np.zeros(12), np.ones(6)])
     strain, rate, step = 0.3 * rng.normal(size=6), rng.normal(size=6), 1e-6
@@ -192,7 +192,7 @@ def test_stated_tangents_equal_differentiated_ones():
 
 @pytest.mark.parametrize("map", ["logarithm", "midpoint", "published"])
 def test_kernels_of_elements_stay_small(map):
-    kernels = frame_force_kernels(element_force(map, "linear", actuated=True))
+    kernels = frame_force_kernels(element_force(map, "linear", signals=6))
     assert max(f.n_instructions() for f in kernels.functions) < 9000
 
 

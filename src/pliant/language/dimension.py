@@ -79,6 +79,7 @@ BENDING_STIFFNESS = FORCE * AREA
 MASS_PER_LENGTH = MASS / LENGTH
 ROTARY_PER_LENGTH = INERTIA / LENGTH
 CURVATURE = NUMBER / LENGTH
+COMPLIANCE = NUMBER / PRESSURE
 
 
 def damping_dimension(viscous: Dimension, power: float) -> Dimension:
@@ -114,6 +115,7 @@ NAMES: dict[Dimension, str] = {
     MASS_PER_LENGTH: "mass per length",
     ROTARY_PER_LENGTH: "inertia per length",
     CURVATURE: "curvature",
+    COMPLIANCE: "growth per pressure",
 }
 
 USUAL_UNITS: dict[Dimension, str] = {
@@ -124,6 +126,7 @@ USUAL_UNITS: dict[Dimension, str] = {
     DAMPING: "N*s/m",
     ANGULAR_DAMPING: "N*m*s",
     BENDING_STIFFNESS: "N*m^2",
+    COMPLIANCE: "1/Pa",
 }
 """SI units that are not written in base units."""
 
@@ -150,5 +153,6 @@ EXAMPLES: dict[Dimension, str] = {
     MASS_PER_LENGTH: "0.2 kg/m",
     ROTARY_PER_LENGTH: "1e-5 kg*m",
     CURVATURE: "2 1/m",
+    COMPLIANCE: "2e-6 1/Pa",
 }
 """A way to write a value of each dimension, for hints."""

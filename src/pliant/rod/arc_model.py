@@ -21,12 +21,13 @@ from pliant.motion.arc_coordinates import CONSTANTS as ARC
 from pliant.motion.arc_coordinates import ArcCoordinates, Option
 from pliant.motion.base import Vector
 from pliant.motion.fields import Fields
+from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
 from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.section_law import Law, constants_of, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -141,14 +142,14 @@ class ArcModel(RodModelBase):
         build.add_arc(rod.name, element.nodes[-1], arc.kind)
 
     def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
-        actuated, size = rod.actuation is not None, arc.kind.size
+        size = arc.kind.size
         if self.stiffness is not None or self.damping is not None:
-            force = direct_force(arc.kind, actuated=actuated)
+            force = direct_force(arc.kind, signals=rod.signals)
             constants = [*arc.constants, *arc.unstressed]
             for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
                 constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
         else:
-            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), actuated=actuated)
+            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), signals=rod.signals)
             constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
         build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
@@ -173,37 +174,41 @@ def _strain_map(coordinates: ArcCoordinates, c: Any) -> Any:
     return ca.vertcat(ca.SX(2, coordinates.size), A[2, :], A[0:2, :], ca.SX(1, coordinates.size))
 
 
-LAW = ARC + CONSTANTS
-"""Constants of `arc_force`: those of the coordinates, those of the section law."""
+def _strain(coordinates: ArcCoordinates, q: Any, c: Any) -> Any:
+    """The six strains of an arc; the constants begin with `ARC`."""
+    at = ARC.read(c)
+    strain = ca.densify(_strain_map(coordinates, c) @ q)
+    strain[2] += at.offset / at.undeformed - 1
+    return strain
 
 
 @cache
-def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, actuated: bool) -> CoordinateForce:
-    """Section law on the strains of an arc."""
+def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, signals: int = 0) -> CoordinateForce:
+    """Section law on the strains of an arc. Constants: those of the coordinates, those of the law."""
+    fields = ARC + constants_of(law)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        by_q, at = _strain_map(coordinates, c), LAW.read(c)
-        strain = ca.densify(by_q @ q)
-        strain[2] += at.offset / at.undeformed - 1
-        answer = section_effect(strain, by_q @ v, at, signal, law, viscous=viscous)
+        by_q, strain = _strain_map(coordinates, c), _strain(coordinates, q, c)
+        answer = section_effect(strain, by_q @ v, fields.read(c), signal, law, viscous=viscous)
         return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
 
-    name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(coordinates.size),), LAW.size, 6 if actuated else 0, effect)
+    name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + signal_word(signals)
+    return CoordinateForce(name, (Vector(coordinates.size),), fields.size, signals, effect)
 
 
 @cache
-def direct_force(coordinates: ArcCoordinates, *, actuated: bool) -> CoordinateForce:
+def direct_force(coordinates: ArcCoordinates, *, signals: int = 0) -> CoordinateForce:
     """Springs and dampers on the coordinates themselves, and actuation along the strains."""
     size = coordinates.size
     fields = ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at = fields.read(c)
-        drive = _strain_map(coordinates, c).T @ (at.undeformed * signal) if actuated else ca.DM.zeros(size)
+        wrench = at.undeformed * actuation(_strain(coordinates, q, c), signal)
+        drive = _strain_map(coordinates, c).T @ wrench if signals else ca.DM.zeros(size)
         friction = at.damping * v
         energy = ca.dot(at.stiffness * (q - at.rest), q - at.rest) / 2
         return Effect(drive - at.stiffness * (q - at.rest) - friction, energy, ca.dot(friction, v), ca.dot(drive, v))
 
-    name = f"arc_{coordinates.name}_direct" + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(size),), fields.size, 6 if actuated else 0, effect)
+    name = f"arc_{coordinates.name}_direct{signal_word(signals)}"
+    return CoordinateForce(name, (Vector(size),), fields.size, signals, effect)

@@ -10,7 +10,8 @@ import casadi as ca
 from pydantic import Field, model_validator
 
 from pliant.language.base import Part, Problem, fault, positive
-from pliant.language.scalar import Area, ForceSignal, Length, PressureSignal, Scalar
+from pliant.language.scalar import Angle, Area, Compliance, ForceSignal, Length, PressureSignal, Scalar
+from pliant.rod.actuation import chamber_signals
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class Chamber(Part):
     """One or more chambers or muscles with a common pressure or force, running along the whole rod.
 
-    They push the end sections apart with pressure times area, or with a given force, at their place in the section. Their
-    area is kept (they are braided), so it does not change with pressure.
+    They push the end sections apart with pressure times area, or with a given force, at their place in the section. Windings
+    around them keep their area, unless they have a `braid_angle` or an `area_growth`.
     """
 
     pressure: PressureSignal | None = None
@@ -31,6 +32,15 @@ class Chamber(Part):
     """Radius of each round chamber [m]."""
     area: Area | None = None
     """Area that the pressure acts on, instead of a radius [m^2]."""
+    braid_angle: Angle | None = None
+    """Angle between the threads of a braid and the chamber's axis in the undeformed rod, above 0 up to 90 degrees [rad]: a
+    McKibben muscle. Its threads keep their length, so where the chamber is stretched by m its area is
+    area (1 - m^2 cos^2) / sin^2, and it pushes with pressure * area (1 - 3 m^2 cos^2) / sin^2: below 54.7 degrees it
+    contracts, above it extends, at 90 degrees it keeps its area."""
+    area_growth: Compliance | None = None
+    """Growth of the area with pressure, relative to the area [1/Pa]: an elastic wall without windings, on which the pressure acts
+    the more the longer it is. Where the chamber is stretched by m its area is area (1 + area_growth * pressure * m), and it
+    pushes with pressure times that. What the wall itself stores is not counted as supplied."""
     positions: Annotated[tuple[tuple[Length, Length], ...], Field(min_length=1)]
     """Centres of the chambers in the section: x and y of each [m]."""
 
@@ -48,24 +58,60 @@ class Chamber(Part):
             raise fault("missing" if not sizes else "overdetermined", "a pressure needs a radius or an area", hint=hint)
         return self
 
+    @model_validator(mode="after")
+    def _one_wall(self) -> Self:
+        walls = [key for key in ("braid_angle", "area_growth") if getattr(self, key) is not None]
+        if self.force is not None and walls:
+            hint = f"remove `{walls[0]}`, or give a pressure and a size"
+            raise fault("overdetermined", f"a force needs no {walls[0]}", hint=hint, key=walls[0])
+        if len(walls) > 1:
+            message = "threads of a braid keep their length, so its area does not grow with pressure"
+            raise fault("overdetermined", message, hint="remove `area_growth` or `braid_angle`", key="area_growth")
+        return self
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
-        """Sizes above zero."""
+        """Sizes above zero, threads that are neither along the chamber nor beyond a right angle to it."""
         yield from positive(self, value, "radius", "area")
+        if self.braid_angle is not None and not 0 < value(self.braid_angle) <= math.pi / 2 + 1e-12:
+            found = f"{math.degrees(value(self.braid_angle)):g} deg"
+            text = f"braid_angle must be above 0 and up to 90 deg, but it is {found}"
+            yield ("braid_angle",), text, "it is measured from the chamber's axis"
+        if self.area_growth is not None and value(self.area_growth) < 0:
+            text = f"area_growth must not be below zero, but it is {value(self.area_growth):g} 1/Pa"
+            yield ("area_growth",), text, ""
 
-    def wrench(self, build: Build) -> Any:
-        """Force along the six strains as an expression of time, inputs and parameters: `p a (e3 ; r x e3)`."""
-        push = self._push(build)
-        total = ca.SX(6, 1)
-        for x, y in self.positions:
-            total += push * ca.vertcat(0, 0, 1, build.value(y), -build.value(x), 0)
-        return total
+    @property
+    def depends_on_strains(self) -> bool:
+        """Whether its force changes with the rod's strains."""
+        return self.braid_angle is not None or self.area_growth is not None
 
-    def _push(self, build: Build) -> Any:
-        """Force of each chamber [N]."""
+    def signals(self, build: Build) -> list[Any]:
+        """Its share of the rod's signals as expressions of time, inputs and parameters (`rod.actuation`)."""
+        coefficients = self._push(build)
+        each = [chamber_signals(build.value(x), build.value(y), coefficients) for x, y in self.positions]
+        return [sum(parts) for parts in zip(*each, strict=True)]
+
+    def area_at_rest(self, value: Callable[[Scalar], Any]) -> Any:
+        """Area of each of them in the undeformed rod without pressure [m^2]; a chamber with a force has none."""
+        assert self.area is not None or self.radius is not None, "checked when the model was read"
+        return value(self.area) if self.area is not None else math.pi * value(self.radius) ** 2  # type: ignore[arg-type]
+
+    def _push(self, build: Build) -> tuple[Any, ...]:
+        """Force of each chamber [N] as a polynomial in its stretch: coefficients of ascending powers."""
         if self.force is not None:
-            return build.signal_expression(self.force)
+            return (build.signal_expression(self.force),)
         assert self.pressure is not None, "checked when the model was read"
-        if self.area is not None:
-            return build.signal_expression(self.pressure) * build.value(self.area)
-        assert self.radius is not None, "checked when the model was read"
-        return build.signal_expression(self.pressure) * math.pi * build.value(self.radius) ** 2
+        pressure, area = build.signal_expression(self.pressure), self.area_at_rest(build.value)
+        if self.braid_angle is not None:
+            angle = build.value(self.braid_angle)
+            across, along = _squares(angle)
+            return pressure * area / across, 0.0, -3 * pressure * area * along / across
+        if self.area_growth is not None:
+            return pressure * area, build.value(self.area_growth) * pressure**2 * area, 0.0
+        return (pressure * area,)
+
+
+def _squares(angle: Any) -> tuple[Any, Any]:
+    """Squares of sine and cosine of an angle that is a number or an expression."""
+    sine = ca.sin(angle) ** 2
+    return sine, 1 - sine

@@ -19,10 +19,11 @@ from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.rod.absolute import free_sections, mesh, name_frames
+from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.section_law import Law, constants_of, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -57,7 +58,7 @@ rods:
         stations = mesh(build, rod, self.elements)
         places = free_sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
-        force = element_force(self.map, rod.law, actuated=rod.actuation is not None)
+        force = element_force(self.map, rod.law, signals=rod.signals)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
@@ -77,22 +78,19 @@ rods:
         return moved[0], moved[1], moved[2] - 1, moved[3], moved[4], moved[5]
 
 
-ELEMENT = ENDS + CONSTANTS
-"""Constants of `element_force`: placements of both ends, those of the section law."""
-
-
 @cache
-def element_force(map: Map, law: Law, *, actuated: bool) -> FrameForce:
-    """Section law on the strains of an element between two sections."""
+def element_force(map: Map, law: Law, *, signals: int = 0) -> FrameForce:
+    """Section law on the strains of an element between two sections. Constants: placements of both ends, those of the law."""
+    fields = ENDS + constants_of(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return ca.vertcat(*_deformation(p, alpha, map)) / ELEMENT.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
+        return ca.vertcat(*_deformation(p, alpha, map)) / fields.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(strain, rate, ELEMENT.read(c), signal, law)
+        return section_effect(strain, rate, fields.read(c), signal, law)
 
-    name = f"rod_{map}_{law}" + ("_actuated" if actuated else "")
-    return relative_force(name, constants=ELEMENT.size, signals=6 if actuated else 0, deformation=strain, law=answer)
+    name = f"rod_{map}_{law}{signal_word(signals)}"
+    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

@@ -14,10 +14,11 @@ So the stored energy is h/2 (e - rest)' F^-1 (e - rest). It depends on the relat
 independent), vanishes for constant rest strain, locks in nothing, and for small displacements is the element that is
 exact at its nodes. A curvature that varies linearly costs no further unknowns.
 
-With actuators a (forces along the strains) and any section law w(e), the wrench that turns along is that of the loads alone,
-lambda = w(e) - a: under actuation alone the strain is the same all along the rod. With y = C^-1 lambda the potential is
+With actuators a(e) (forces along the strains, of a potential A) and any section law w(e), the wrench that turns along is that of
+the loads alone, lambda = w(e) - a(e): under actuation alone the strain is the same all along the rod. With y = C^-1 lambda the
+potential is
 
-    h (W(e) - a e) + h/2 y' (F^-1 - C) y,
+    h (W(e) - A(e)) + h/2 y' (F^-1 - C) y,
 
 which is the one above for a linear law without actuators. Of the second term the part that changes with `a` alone is not
 counted as supplied: where actuation varies in time, energies balance up to the square of the element's length.
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
@@ -40,11 +42,12 @@ from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
+from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
-from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.section_law import Law, constants_of, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -110,13 +113,13 @@ rods:
             places = free_sections(build, rod, stations.arc_lengths)
         else:
             places = planar_sections(build, rod, stations.arc_lengths, self.plane)
-        force = element_force(rod.law, actuated=rod.actuation is not None)
+        force = element_force(rod.law, signals=rod.signals)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))
             begin, end = stations.arc_lengths[k : k + 2]
             law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
-            constants = [*ends, *law, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling))]
+            constants = [*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law]
             build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
         if self.mass == "lumped":
             add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
@@ -127,50 +130,55 @@ rods:
 
 
 FAR = Fields("far_stiffness:8")
-ELEMENT = ENDS + CONSTANTS + FAR
-"""Placements of both ends, the section law at the first Gauss point, stiffness (6) and coupling (2) at the second."""
+
+
+def element_constants(law: Law) -> Fields:
+    """Placements of both ends, stiffness (6) and coupling (2) at the second Gauss point, the section law at the first."""
+    return ENDS + FAR + constants_of(law)
 
 
 @cache
-def element_force(law: Law, *, actuated: bool) -> FrameForce:
+def element_force(law: Law, *, signals: int = 0) -> FrameForce:
     """The element between two sections."""
+    fields = element_constants(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
-        return helix / ELEMENT.read(c).length - STRAIGHT
+        return helix / fields.read(c).length - STRAIGHT
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
         return element_effect(strain, rate, c, signal, law)
 
-    name = f"rod_fe_{law}" + ("_actuated" if actuated else "")
-    signals = 6 if actuated else 0
-    return relative_force(name, constants=ELEMENT.size, signals=signals, deformation=strain, law=answer)
+    name = f"rod_fe_{law}{signal_word(signals)}"
+    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
 
 
 def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
-    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c` are those of `ELEMENT`."""
-    at = ELEMENT.read(c)
+    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`."""
+    at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
     mean = (stiffness[0] + stiffness[1]) / 2
-    # of unit length and without damping
-    section = ca.vertcat(1, mean, at.rest, ca.DM.zeros(6), ca.DM.ones(6))
+    # without damping
+    section = SimpleNamespace(**vars(at))
+    section.stiffness, section.coupling = mean[0:6], mean[6:8]
+    section.damping, section.power = ca.DM.zeros(6), ca.DM.ones(6)
     none = ca.DM(0, 1)
     x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
-    uniform = section_effect(x, ca.DM.zeros(6), CONSTANTS.read(section), none, law)
-    # the section's wrench and its derivative, transposed, along a direction
-    answer = ca.Function("section", [x, way, c], [uniform.force, ca.jtimes(uniform.force, x, way, True)])
-    actuation = signal if signal.numel() else ca.SX.zeros(6)
-    wrench = -answer(strain, ca.DM.zeros(6), c)[0] - actuation
+    exact = section_effect(x, ca.DM.zeros(6), section, none, law)
+    # the wrench of the loads and its derivative, transposed, along a direction
+    loads = -exact.force / length - actuation(x, signal)
+    answer = ca.Function("section", [x, way, c, signal], [loads, ca.jtimes(loads, x, way, True)])
+    wrench = answer(strain, ca.DM.zeros(6), c, signal)[0]
     # the strain that this wrench has made, beside what actuators and the law's own curve made
     y = compliance(mean) @ wrench
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
-    correction = -answer(strain, compliance(mean) @ varied - y, c)[1]
+    correction = answer(strain, compliance(mean) @ varied - y, c, signal)[1]
     force = -length * (wrench + correction - turned)
     energy = length * (energy - ca.dot(y, wrench) / 2)
-    exact = section_effect(strain, rate, CONSTANTS.read(ca.vertcat(length, section[1:])), none, law)
+    stored = section_effect(strain, rate, section, none, law)
     friction = strain_friction(rate, length, mean, at.damping, at.power)
-    supply = length * ca.dot(actuation, rate) + exact.supply
-    return Effect(force - friction, exact.energy + energy, ca.dot(friction, rate), supply)
+    supply = length * ca.dot(actuation(strain, signal), rate) + stored.supply
+    return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
 
 
 def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any, Any]:

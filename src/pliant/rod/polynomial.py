@@ -24,9 +24,10 @@ from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.motion.fields import Fields
+from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.section_law import Law, constants_of, section_effect
 from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ class Polynomial(RodModelBase):
         return ca.vertcat(*started)
 
     def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis, started: Any) -> None:
-        actuated = rod.actuation is not None
-        force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, actuated=actuated)
+        force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, signals=rod.signals)
         # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
         for x, weight in zip(*gauss(basis.displacements), strict=True):
             shape = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x)]
@@ -229,10 +229,10 @@ def _conjugate_rows(quaternions: Any) -> Any:
 
 @cache
 def strain_force(
-    displacements: int, order: int, orientation: Orientation, law: Law, *, actuated: bool
+    displacements: int, order: int, orientation: Orientation, law: Law, *, signals: int = 0
 ) -> CoordinateForce:
     """Section law on the strains at one Gauss point; constants are those of its shape and of the law."""
-    fields = _shape(displacements, order) + CONSTANTS
+    fields = _shape(displacements, order) + constants_of(law)
     parts = coordinate_parts(displacements, order, orientation)
     carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
 
@@ -246,8 +246,8 @@ def strain_force(
         answer = section_effect(strain, by_u @ (to_rates @ v), fields.read(c), signal, law)
         return Effect(to_rates.T @ (by_u.T @ answer.force), answer.energy, answer.dissipation, answer.supply)
 
-    name = f"polynomial_{displacements}_{order}_{orientation}_{law}" + ("_actuated" if actuated else "")
-    return CoordinateForce(name, parts, fields.size, 6 if actuated else 0, effect)
+    name = f"polynomial_{displacements}_{order}_{orientation}_{law}{signal_word(signals)}"
+    return CoordinateForce(name, parts, fields.size, signals, effect)
 
 
 def _shape(displacements: int, order: int) -> Fields:

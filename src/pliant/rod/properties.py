@@ -11,9 +11,11 @@ import casadi as ca
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
-from pliant.rod.section_law import CONSTANTS, Law
+from pliant.rod.section_law import Law, constants_of
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
+from pliant.section.fibre_law import FIBRE_LAWS
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -51,8 +53,10 @@ class RodProperties:
         stiffness_factors: on the six strains.
         damping_power: of the six strain rates.
         law: how the section answers.
+        law_numbers: numbers of the law along the rod, from its materials; nothing where it has none.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
-        actuation: index of the first of six signals that act along the strains, or None.
+        actuation: index of the first of the signals of its chambers, or None.
+        signals: how many there are: 0, or those of `rod.actuation`.
         nominal: value of an expression at the model's own parameter values.
         mass_damping: drag against velocities relative to the base section, over the mass [1/s].
         stiffness_damping: damping of the strain rates over the stiffness of the strains [s].
@@ -71,8 +75,10 @@ class RodProperties:
     stiffness_factors: tuple[Any, ...]
     damping_power: tuple[Any, ...]
     law: Law
+    law_numbers: Stations
     attachments: dict[str, Any]
     actuation: int | None
+    signals: int
     nominal: Callable[[Any], float]
     mass_damping: Any = 0.0
     stiffness_damping: Any = 0.0
@@ -122,13 +128,15 @@ class RodProperties:
         """
         section = self.section(x)
         rest = started if self.stress_free else self.rest
-        return CONSTANTS.write(
+        numbers = {"law": list(self._along(self.law_numbers, x, lambda given: given))} if self.law_numbers else {}
+        return constants_of(self.law).write(
             length=length,
             stiffness=section.stiffness,
             coupling=section.coupling,
             rest=rest,
             damping=self.damping(x),
             power=self.damping_power,
+            **numbers,
         )
 
     def _along(self, stations: Stations, x: float, numbers: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
@@ -146,7 +154,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     value = build.value
     node, at = build.frame(rod.parent)
     placement = se3.compose(at, build.placement(rod))
-    wrenches = [chamber.wrench(build) for chamber in rod.chambers.values()]
+    signals = _signals(rod, build)
     length, rest = value(rod.length), tuple(map(value, rod.rest))
     if rod.shape is not None:
         base, curve = rod.shape.curve(build, length)
@@ -172,10 +180,32 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         stiffness_factors=tuple(map(value, rod.stiffness_factors)),
         damping_power=tuple(map(value, rod.damping_power)),
         law=rod.law,
+        law_numbers=_law_numbers(rod, build, along),
         attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
-        actuation=build.add_signal_expressions(build.entries(sum(wrenches[1:], wrenches[0]))) if wrenches else None,
+        actuation=build.add_signal_expressions(signals) if signals else None,
+        signals=len(signals),
         nominal=build.nominal,
     )
+
+
+def _signals(rod: Rod, build: Build) -> list[Any]:
+    """Signals of all chambers of a rod together; nothing where it has none."""
+    if not rod.chambers:
+        return []
+    size = VARYING if any(chamber.depends_on_strains for chamber in rod.chambers.values()) else STEADY
+    total = [0.0] * size
+    for chamber in rod.chambers.values():
+        for k, signal in enumerate(chamber.signals(build)):
+            total[k] = total[k] + signal
+    return total
+
+
+def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:
+    """Numbers of a rod's law from its materials; nothing where it has none."""
+    law = FIBRE_LAWS.get(rod.law)
+    if law is None or not law.size:
+        return ()
+    return along([tuple(law.numbers_of(build.robot.materials[given], build.value)) for given in rod.material])
 
 
 def _sections(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:

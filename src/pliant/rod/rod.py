@@ -79,11 +79,13 @@ class Rod(Framed, Placement):
     """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
     bent into its shape has `stress_free: false` and no `rest`."""
     law: Law = "linear"
-    """How the material answers large strains: linear; as an incompressible neo-Hookean solid that thins and softens when
-    stretched (`neo_hookean`); or by the published update of stiffness (`mean_stretch`): with the stretch x of each piece of
-    the model, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their radius. The update is
-    a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored energy,
-    so what it puts in counts as supplied."""
+    """How the material answers large strains: linear; as an incompressible solid that thins when it is stretched, after
+    neo-Hooke (`neo_hookean`), Mooney and Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`, with
+    `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or by the published update of stiffness (`mean_stretch`): with the
+    stretch x of each piece of the model, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
+    radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
+    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored
+    energy, so what it puts in counts as supplied."""
     stiffness_factors: SixNumbers = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
     forbid a strain in effect."""

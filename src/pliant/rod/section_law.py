@@ -2,8 +2,16 @@
 
 Strains are (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to
 them.
-The laws `linear` and `neo_hookean` come from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is
+All laws but `mean_stretch` come from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is
 the published update of stiffness by stretch, which does not: what the update puts in or takes out counts as supplied.
+
+The hyperelastic laws are those of fibres (`section.fibre_law`): a fibre of an incompressible rod that is stretched by x stores
+E w(x), and stretched so the solid answers a small shear with G s(x). Sections become thinner by 1/sqrt(x), so a fibre at the
+undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shears, bends b and twist t the rod stores per length
+
+    EA w(x) + s(x) kGA shear^2 / 2 + w''(x) / x EI b^2 / 2 + s(x) / x GJ t^2 / 2:
+
+exact in stretch, and to second order in shear, bend and twist of the stretched rod.
 """
 
 from __future__ import annotations
@@ -14,28 +22,36 @@ import casadi as ca
 
 from pliant.formula.base import Effect, power_law
 from pliant.motion.fields import Fields
+from pliant.rod.actuation import actuation
+from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 
-Law = Literal["linear", "neo_hookean", "mean_stretch"]
+Law = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
 
 CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6", "power:6")
 """Length [m]; of the section stiffness, coupling of the shears and of the bends, rest strain, damping coefficient and power."""
 
 
+def constants_of(law: Law) -> Fields:
+    """Constants of a law: `CONSTANTS`, and the numbers of a law that has some, under `law`."""
+    size = FIBRE_LAWS[law].size if law in FIBRE_LAWS else 0
+    return CONSTANTS + Fields(f"law:{size}") if size else CONSTANTS
+
+
 def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, viscous: bool = False) -> Effect:
     """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
 
-    `at` are the `CONSTANTS` by name; `signal` holds six forces along the strains from actuators [N, N m], or nothing.
+    `at` are the constants of the law (`constants_of`) by name; `signal` holds what actuators do (`rod.actuation`), or nothing.
     `viscous`: damping has the power one whatever `at` says, which saves its logarithms.
     """
     length, stiffness, coupling, rest, damping = at.length, at.stiffness, at.coupling, at.rest, at.damping
     x = ca.SX.sym("strain", 6)
-    density = _energy(x, rest, stiffness, coupling, law)
+    density = _energy(x, rest, stiffness, coupling, law, getattr(at, "law", None))
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
     if viscous:
         friction = length * damping * rate
     else:
         friction = length * ca.vertcat(*[power_law(rate[k], damping[k], at.power[k]) for k in range(6)])
-    drive = length * signal if signal.numel() else ca.DM.zeros(6)
+    drive = length * actuation(strain, signal)
     updated = 0.0
     if law == "mean_stretch":
         held = _updated(ca.SX(strain), rest, stiffness, coupling)
@@ -44,27 +60,32 @@ def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, vi
     return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate) + updated)
 
 
-def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law) -> Any:
+def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law, numbers: Any) -> Any:
     """Stored energy per length [J/m]."""
     e = strain - rest
     between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
     if law == "linear":
         return 0.5 * ca.dot(stiffness * e, e) + between[0] + between[1]
+    shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
+    bend = 0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1]
+    twist = 0.5 * stiffness[5] * e[5] ** 2
+    x = 1 + strain[2] - rest[2]
     if law == "mean_stretch":
-        x = 1 + strain[2] - rest[2]
         # the axial force EA (x - 1) / x^3 has this potential; the rest is what the springs hold as they are now
         axial = stiffness[2] * (0.5 - 1 / x + 0.5 / x**2)
-        shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
-        turn = 0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2 + stiffness[5] * e[5] ** 2) + between[1]
-        return axial + shear / x**3 + turn / x**4
-    # Incompressible neo-Hookean rod: fibres follow W = E/6 (x^2 + 2/x - 3) with x their stretch; the section's
-    # dimensions shrink by 1/sqrt(stretch). Second order in bending, exact in stretching.
-    x = 1 + strain[2] - rest[2]
-    bending = (1 + 2 / x**3) / (3 * x)
-    shear = 0.5 * (stiffness[0] * e[0] ** 2 + stiffness[1] * e[1] ** 2) + between[0]
-    axial = stiffness[2] / 6 * (x**2 + 2 / x - 3)
-    bend = bending * (0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1])
-    return shear + axial + bend + 0.5 * stiffness[5] / x * e[5] ** 2
+        return axial + shear / x**3 + (bend + twist) / x**4
+    axial, shearing, bending = fibre_factors(FIBRE_LAWS[law], x, numbers)
+    return stiffness[2] * axial + shearing * shear + bending * bend + shearing / x * twist
+
+
+def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
+    """w(x), s(x) and w''(x) / x of a fibre law at a stretch; not numbers where the law does not hold."""
+    fibre = ca.SX.sym("x")
+    energy = ca.SX(law.energy(fibre, numbers))
+    curvature = ca.gradient(ca.gradient(energy, fibre), fibre)
+    factors = ca.vertcat(energy, law.shear(fibre, numbers), curvature / fibre)
+    found = ca.substitute(factors, fibre, ca.SX(law.within(x, numbers)))
+    return found[0], found[1], found[2]
 
 
 def _updated(strain: Any, rest: Any, stiffness: Any, coupling: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.motion.base import Vector
+from pliant.rod.actuation import signal_word
 from pliant.rod.properties import LABELS, RodProperties
-from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.section_law import Law, constants_of, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -27,17 +28,18 @@ def add_section_force(
     build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any]
 ) -> None:
     """Section law of a segment of that length [m] around fraction x of the rod, on its six strains."""
-    force = section_force(rod.law, actuated=rod.actuation is not None)
+    force = section_force(rod.law, signals=rod.signals)
     constants = rod.law_constants(length, x, started)
     build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
 
 @cache
-def section_force(law: Law, *, actuated: bool) -> CoordinateForce:
-    """Section law on six strain coordinates, with actuation along them from six signals [N, N m] if asked for."""
+def section_force(law: Law, *, signals: int = 0) -> CoordinateForce:
+    """Section law on six strain coordinates, with the signals of chambers (`rod.actuation`)."""
+    fields = constants_of(law)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(q, v, CONSTANTS.read(c), signal, law)
+        return section_effect(q, v, fields.read(c), signal, law)
 
-    name = f"section_{law}" + ("_actuated" if actuated else "")
-    return CoordinateForce(name, (Vector(6),), CONSTANTS.size, 6 if actuated else 0, effect)
+    name = f"section_{law}{signal_word(signals)}"
+    return CoordinateForce(name, (Vector(6),), fields.size, signals, effect)

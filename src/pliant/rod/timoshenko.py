@@ -29,6 +29,7 @@ from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
+from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
@@ -138,7 +139,7 @@ rods:
     def _add_elasticity(self, build: Build, rod: RodProperties, stations: Mesh, elements: list[Element]) -> None:
         for k in range(len(elements)):
             first = elements[max(k - 1, 0)]
-            force = element_force(self.plane, self.shear, clamped=k == 0, actuated=rod.actuation is not None)
+            force = element_force(self.plane, self.shear, clamped=k == 0, signals=rod.signals)
             law = rod.law_constants(stations.length(k), stations.fraction(k, 0.5), (0,) * 6)
             build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
 
@@ -187,8 +188,13 @@ def _both_ends(q: Any, plane: Plane | None, *, clamped: bool) -> Any:
     return ends
 
 
+def _undeformed(signal: Any) -> Any:
+    """Force along the six strains of chambers, or nothing; as all of this model, on the undeformed rod."""
+    return actuation(ca.DM.zeros(6), signal) if signal.numel() else signal
+
+
 @cache
-def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated: bool) -> CoordinateForce:
+def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, signals: int = 0) -> CoordinateForce:
     """Elastic force of an element on the coordinates of its nodes (of the second alone if the first is `clamped`)."""
 
     def strain(q: Any, length: Any) -> Any:
@@ -198,26 +204,26 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, actuated:
         return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        at = CONSTANTS.read(c)
+        at, signal = CONSTANTS.read(c), _undeformed(signal)
         e, rate, B = strain(q, at.length), strain(v, at.length), ca.jacobian(strain(q, at.length), q)
         if shear == "reduced":
             answer = section_effect(e, rate, at, signal, "linear")
             return Effect(B.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
         # the wrench at the middle that equilibrium along the straight element asks for
-        actuation = signal if signal.numel() else ca.DM.zeros(6)
+        drive = signal if signal.numel() else ca.DM.zeros(6)
         stiffness = ca.vertcat(at.stiffness, at.coupling)
-        strained, actuated_strain = e - at.rest, compliance(stiffness) @ actuation
+        strained, actuated_strain = e - at.rest, compliance(stiffness) @ drive
         # actuation strains the whole element alike; what loads have made is the rest (see `finite_element`)
         loaded = strained - actuated_strain
         wrench = ca.solve(straight_compliance(at.length, stiffness), loaded)
         friction = strain_friction(rate, at.length, at.stiffness, at.damping, at.power)
-        energy = ca.dot(loaded, wrench) / 2 + ca.dot(actuation, strained - actuated_strain / 2)
+        energy = ca.dot(loaded, wrench) / 2 + ca.dot(drive, strained - actuated_strain / 2)
         force = -friction - at.length * wrench
-        return Effect(B.T @ force, at.length * energy, ca.dot(friction, rate), at.length * ca.dot(actuation, rate))
+        return Effect(B.T @ force, at.length * energy, ca.dot(friction, rate), at.length * ca.dot(drive, rate))
 
     motion = MOTION_OF[plane]
-    name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped, *["actuated"] * actuated])
-    return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS.size, 6 if actuated else 0, effect)
+    name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped]) + signal_word(signals)
+    return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS.size, signals, effect)
 
 
 MASS = Fields("length", "start", *(f"point_{k}:5" for k in range(len(GAUSS_POINTS))))

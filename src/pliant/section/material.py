@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self, TypeAlias
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from pliant.language.base import Part, Problem, fault, positive
 from pliant.language.scalar import Density, Number, Pressure, Scalar
+from pliant.section.fibre_law import FIBRE_LAWS
+
+OgdenTerms: TypeAlias = Annotated[tuple[tuple[Number, Number], ...], Field(min_length=1, max_length=3)]
 
 
 class Material(Part):
@@ -22,6 +25,14 @@ class Material(Part):
     """Poisson's ratio, above -1 up to 0.5 [-]; gives the shear modulus."""
     shear_modulus: Pressure | None = None
     """Shear modulus [Pa]; otherwise from Young's modulus and Poisson's ratio."""
+    gent_limit: Number | None = None
+    """Of Gent's law: the largest value of I1 - 3, at which its chains are fully stretched [-]. In uniaxial stretch x, I1 - 3
+    is x^2 + 2/x - 3."""
+    mooney_ratio: Number | None = None
+    """Of the law of Mooney and Rivlin: C2 / (C1 + C2), from 0 to 1 [-]; Young's modulus is 6 (C1 + C2)."""
+    ogden_terms: OgdenTerms | None = None
+    """Of Ogden's law: share and exponent of each of up to three terms [-, -]. With constants mu and a, Young's modulus is
+    1.5 sum(mu a), and the share of a term mu a / sum(mu a)."""
     description: str = ""
     """What a reader should know about it."""
 
@@ -41,6 +52,10 @@ joints:
         if self.poissons_ratio is not None and not -1 < value(self.poissons_ratio) <= 0.5:
             text = f"poissons_ratio must be above -1 and up to 0.5, but it is {value(self.poissons_ratio):g}"
             yield ("poissons_ratio",), text, ""
+        for law in FIBRE_LAWS.values():
+            given = getattr(self, law.key) if law.key else None
+            if given is not None:
+                yield from (((law.key, *path), text, hint) for path, text, hint in law.problems(given, value))
 
     @model_validator(mode="after")
     def _one_shear_law(self) -> Self:

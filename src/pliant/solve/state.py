@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.closing import AssemblyError, Closing, changes
+from pliant.solve.law_ranges import refuse_outside_laws
 
 LARGEST = 1e100
 """Positions and rates beyond this cannot be computed with: their squares overflow."""
@@ -43,9 +44,17 @@ positions at rest."""
 
 
 def given_state(eqs: Equations, given: Start, time: float, *, where: str) -> State:
-    """The state that a caller gives; one without a time of its own is at `time` [s]. None is the model's initial state."""
+    """The state that a caller gives; one without a time of its own is at `time` [s]. None is the model's initial state.
+
+    Raises EvaluationError where a rod is beyond what its law can describe.
+    """
     number("time", time)
-    given = state_of(given)
+    state = _state(eqs, state_of(given), time, where)
+    refuse_outside_laws(eqs.model, eqs.binding, state.q)
+    return state
+
+
+def _state(eqs: Equations, given: Any, time: float, where: str) -> State:
     if given is None or (isinstance(given, str) and given == INITIAL):
         return eqs.initial_state(t=time)
     if isinstance(given, State):

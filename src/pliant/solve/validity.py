@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from pliant.equations.binding import Binding
 from pliant.link.beam import Beam
-from pliant.model.entries import RodStation
 from pliant.model.model import Model
 from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
+from pliant.solve.law_ranges import law_range_notes
+from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
 from pliant.tendon import TensionTendon
 
 STATES = 200
@@ -36,7 +36,7 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     states = np.asarray(states, dtype=float)
     picked = np.unique(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
-    watched = (_turn_limits, _linear_beams, _large_strains, _turned_links)
+    watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links)
     return [note for watch in watched for note in watch(model, bound, looked_at)]
 
 
@@ -48,7 +48,7 @@ class _States:
     q: Sequence[np.ndarray]
 
     @cached_property
-    def poses(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def poses(self) -> list[Poses]:
         return [self.bound.node_poses(q) for q in self.q]
 
 
@@ -99,7 +99,7 @@ def _linear_beams(model: Model, bound: Binding, states: _States) -> Iterator[str
 
 def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[str]:
     """Rods of linear law whose strains are far beyond where materials are linear."""
-    value = _values(model, bound)
+    value = parameter_values(model, bound)
     start = np.asarray(model.initial(bound.parameters)[0]).ravel()
     for name, stations in model.rod_stations.items():
         rod = model.spec.rods[name]
@@ -108,10 +108,10 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         half_x, half_y = _half_sizes(model, rod.section, value)
         moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
         stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
-        length, rest = value(rod.length), _strains(bound, stations, bound.node_poses(start))
+        length, rest = value(rod.length), strains_times_length(bound, stations, bound.node_poses(start))
         worst, how = 0.0, ""
         for poses in states.poses:
-            change = (_strains(bound, stations, poses) - rest) / length
+            change = (strains_times_length(bound, stations, poses) - rest) / length
             along = float(change[np.argmax(np.abs(change[:, 2])), 2])
             bent = float(np.max(np.hypot(half_y * change[:, 3], half_x * change[:, 4])))
             for size, word in ((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent")):
@@ -128,11 +128,10 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
             )
 
 
-def _values(model: Model, bound: Binding) -> Callable[[object], float]:
-    """Values of the model's fields at the parameters in force."""
-    parameters = dict(zip(model.parameter_names, bound.parameters.tolist(), strict=True))
-    environment = model.environment.with_values(parameters)
-    return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
+def _laws(model: Model, bound: Binding, states: _States) -> Iterator[str]:
+    """Rods near the end of what their laws describe."""
+    if any(rod.law != "linear" or rod.chambers for rod in model.spec.rods.values()):
+        yield from law_range_notes(model, bound, states.poses)
 
 
 def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object], float]) -> tuple[float, float]:
@@ -147,27 +146,9 @@ def _half_sizes(model: Model, sections: Sequence[str], value: Callable[[object],
     return max(x for x, _ in sizes), max(y for _, y in sizes)
 
 
-def _strains(bound: Binding, stations: Sequence[RodStation], poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6)."""
-    at = [station.node for station in stations]
-    rotations, positions = poses[0][at], poses[1][at]
-    placed = np.array([bound.constants[x.constants : x.constants + 12] for x in stations])
-    R = rotations @ placed[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
-    p = positions + np.einsum("nij,nj->ni", rotations, placed[:, 9:])
-    share = np.diff([station.x for station in stations])
-    apart = share > 1e-9
-    turn = Rotation.from_matrix(np.einsum("nji,njk->nik", R[:-1], R[1:])).as_rotvec()
-    # seen from half-way, where a constant curvature leaves a chord along the tangent
-    middle = R[:-1] @ Rotation.from_rotvec(turn / 2).as_matrix()
-    chord = np.einsum("nji,nj->ni", middle, np.diff(p, axis=0))
-    half = np.linalg.norm(turn, axis=1) / 2
-    chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[:, None]
-    return np.asarray(np.hstack([chord, turn])[apart] / share[apart, None])
-
-
 def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str]:
     """Beam links whose ends turn so far against each other that their rotations become ambiguous."""
-    value = _values(model, bound)
+    value = parameter_values(model, bound)
     for name, link in model.spec.links.items():
         if not isinstance(link, Beam) or not (link.measure == "midpoint" or any(value(k) for k in link.stiffness[3:])):
             continue

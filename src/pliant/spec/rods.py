@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.language.words import KeyPath
+from pliant.section.fibre_law import FIBRE_LAWS
 
 if TYPE_CHECKING:
     from pliant.spec.meaning import Checked
@@ -32,6 +33,11 @@ def _materials(checked: Checked, name: str, rod: Any, sections: list[Any]) -> It
     if needed and not rod.material:
         message = f"the rod '{name}' has no material"
         yield "rods", name, (), message, "add `material`; only sections of shape `stiffness` need none"
+    law = FIBRE_LAWS.get(rod.law)
+    key_of_law = law.key if law is not None else ""
+    if key_of_law and not needed and not rod.material:
+        message = f"the law '{rod.law}' needs `{key_of_law}` of a material, and the rod '{name}' has none"
+        yield "rods", name, ("law",), message, f"add a `material` with `{key_of_law}`, or choose another law"
     for index, key in enumerate(rod.material):
         material = checked.flat.materials.get(key)
         if material is None or checked.broken.touches("materials", key):
@@ -42,6 +48,9 @@ def _materials(checked: Checked, name: str, rod: Any, sections: list[Any]) -> It
         if missing:
             message = f"the rod '{name}' needs {' and '.join(missing)} of its material '{key}'"
             yield "rods", name, ("material", index), message, f"add {' and '.join(missing)} to the material"
+        if key_of_law and getattr(material, key_of_law) is None:
+            message = f"the law '{rod.law}' of the rod '{name}' needs `{key_of_law}` of its material '{key}'"
+            yield "rods", name, ("law",), message, f"add `{key_of_law}` to the material, or choose another law"
 
 
 def _tables(checked: Checked, name: str, rod: Any, sections: list[Any]) -> Iterator[Finding]:

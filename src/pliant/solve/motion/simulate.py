@@ -27,6 +27,7 @@ from pliant.language.arguments import (
 )
 from pliant.language.words import describe
 from pliant.model.time_series import TimeSeries
+from pliant.solve.law_ranges import law_range_notes
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates
 from pliant.solve.motion.events import Event, EventMonitor, Now
 from pliant.solve.motion.integrator import ExplicitRungeKutta, Method, chosen_method, make_run
@@ -381,15 +382,17 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
     if status == RuntimeStatus.OK:
         return Status.COMPLETED, f"simulated to t = {run.t:g} s"
     at = f"at t = {run.t:.6g} s"
+    notes = law_range_notes(job.eqs.model, job.bound, [job.bound.node_poses(np.array(run.q))])
+    beyond = "".join(f" There, {note}." for note in notes)
     if status == RuntimeStatus.NOT_FINITE:
         # a step that broke down inside names no rate: the one that ran away furthest is the one to look at
         known = 0 <= run.where < len(job.eqs.rates)
         name = job.eqs.rates[run.where] if known else fastest(job.eqs, run)
         return Status.FAILED, (
             f"the rate of '{name}' is no longer a finite number {at}. The motion diverges: use a smaller step or an "
-            "implicit method, or check stiffness, mass and input values near that coordinate."
+            "implicit method, or check stiffness, mass and input values near that coordinate." + beyond
         )
-    return Status.FAILED, f"{at}: {RuntimeStatus(status).meaning}"
+    return Status.FAILED, f"{at}: {RuntimeStatus(status).meaning}{beyond}"
 
 
 # A file is written anew after ten times what writing it costs, taken as at least this [s].

@@ -1,0 +1,62 @@
+"""A hyperelastic law of a rod's material, by what a single fibre stores when it is stretched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from pliant.language.base import Problem
+
+Value = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class FibreLaw:
+    """An incompressible, isotropic solid in uniaxial stretch, per small-strain modulus.
+
+    The section's energy follows from `energy` and `shear` by differentiation (`rod.section_law`). Both are functions of the
+    stretch x, the present length over the undeformed one, and of the law's numbers c; they are scaled by the small-strain
+    moduli, so `energy` begins as (x - 1)^2 / 2 and `shear` is 1 at x = 1. They belong together: in every isotropic,
+    incompressible solid `3 energy'(x) = shear(x) (x - 1/x^2)`.
+
+    Attributes:
+        energy: stored energy per undeformed volume over Young's modulus [-].
+        shear: modulus of a small shear of the stretched solid over the shear modulus [-].
+        key: the field of the material that holds the law's numbers; empty where it has none.
+        size: how many numbers there are.
+        numbers: the numbers from the material's field; the second argument evaluates a value.
+        problems: what is wrong with that field.
+        room: an amount above zero where the law holds, besides that the stretch is above zero; nothing for those without limit.
+    """
+
+    energy: Callable[[Any, Any], Any]
+    shear: Callable[[Any, Any], Any]
+    key: str = ""
+    size: int = 0
+    numbers: Callable[[Any, Value], list[Any]] = lambda given, value: []
+    problems: Callable[[Any, Value], Iterator[Problem]] = lambda given, value: iter(())
+    room: Callable[[Any, Any], Any] | None = None
+
+    def numbers_of(self, material: Any, value: Value) -> list[Any]:
+        """The law's numbers of a material, which has them."""
+        return self.numbers(getattr(material, self.key), value) if self.key else []
+
+    def within(self, x: Any, c: Any) -> Any:
+        """The stretch where the law holds, and not a number where it does not: solvers then take a shorter step."""
+        inside = x > 0
+        if self.room is not None:
+            inside = ca.logic_and(inside, self.room(x, c) > 0)
+        return x * ca.if_else(inside, 1.0, ca.SX(float("nan")))
+
+
+def first_invariant(x: Any) -> Any:
+    """I1 of an incompressible solid in uniaxial stretch x."""
+    return x**2 + 2 / x
+
+
+def second_invariant(x: Any) -> Any:
+    """I2 of an incompressible solid in uniaxial stretch x."""
+    return 2 * x + 1 / x**2
