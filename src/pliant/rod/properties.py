@@ -13,15 +13,14 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.section_law import CONSTANTS, Law
+from pliant.rod.strains import LABELS as LABELS
+from pliant.rod.strains import Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.rod import Rod
     from pliant.section.material import Material
-
-LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
-"""The six strains in order; the rod's tangent is its z axis."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,7 @@ class RodProperties:
         stiffness_factors: on the six strains.
         damping_power: of the six strain rates.
         law: how the section answers.
+        free: the strains that can change; the others stay as they are at the start.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         actuation: index of the first of six signals that act along the strains, or None.
         nominal: value of an expression at the model's own parameter values.
@@ -71,6 +71,7 @@ class RodProperties:
     stiffness_factors: tuple[Any, ...]
     damping_power: tuple[Any, ...]
     law: Law
+    free: Free
     attachments: dict[str, Any]
     actuation: int | None
     nominal: Callable[[Any], float]
@@ -172,6 +173,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         stiffness_factors=tuple(map(value, rod.stiffness_factors)),
         damping_power=tuple(map(value, rod.damping_power)),
         law=rod.law,
+        free=rod.free_strains(),
         attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
         actuation=build.add_signal_expressions(build.entries(sum(wrenches[1:], wrenches[0]))) if wrenches else None,
         nominal=build.nominal,
