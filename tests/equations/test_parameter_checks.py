@@ -91,9 +91,9 @@ def test_frames_cannot_change_their_link():
 
 
 def test_a_plane_cannot_be_left_by_a_parameter():
-    planar = arm("{kind: finite_element, elements: 3, plane: xz}")
+    planar = arm("{kind: finite_element, elements: 3}\n    strains: planar_xz")
     with pytest.raises(
-        ArgumentError, match=r"rods.arm.model.plane: the rod moves in its xz plane, but its parent can leave"
+        ArgumentError, match=r"rods.arm.strains: the rod moves in its xz plane, but its parent can leave"
     ):
         planar.at(parameters={"tilt": 0.1})
 

@@ -12,18 +12,21 @@ import pliant.motion
 from pliant.equations.kernel import coordinate_carrier, has_constant_subspace, motion_kernels
 from pliant.geometry import se3, so3
 from pliant.motion import Motion, Quaternion
-from pliant.rod.pcs import PUBLISHED_SEGMENT, SEGMENT
+from pliant.rod.pcs import strain_segment
 from pliant.rod.polynomial import polynomial_motion
-from pliant.rod.pseudo_rigid import END_JOINT, MIDPOINT_JOINT
+from pliant.rod.pseudo_rigid import link_joint
 
 JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
 ROD_MOTIONS = {
     m.name: m
     for m in (
-        SEGMENT,
-        PUBLISHED_SEGMENT,
-        MIDPOINT_JOINT,
-        END_JOINT,
+        strain_segment("exponential"),
+        strain_segment("exponential", (2, 4)),
+        strain_segment("exponential", (2, 3, 4, 5), 2),
+        strain_segment("published"),
+        link_joint("midpoint"),
+        link_joint("midpoint", (3, 4, 5), 3),
+        link_joint("published"),
         polynomial_motion(2, 2, "four"),
         polynomial_motion(3, 2, "three"),
     )
@@ -87,7 +90,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Motion, np.ndarray, np.ndarray
 
 def test_all_motions_are_covered() -> None:
     assert {"screw", "translation", "rotation", "rotation_vector", "free"} <= set(JOINT_MOTIONS)
-    assert len(ROD_MOTIONS) == 6
+    assert len(ROD_MOTIONS) == 9
 
 
 def test_stated_subspace_is_the_differentiated_one(case: Any) -> None:

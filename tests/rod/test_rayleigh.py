@@ -21,12 +21,19 @@ rods:
 CLAMPED, TURNING = "hold: {type: weld, child: hub}", "turn: {type: revolute, axis: x, child: hub}"
 
 
+def rod_text(kind, rayleigh, joint=CLAMPED):
+    """`kind`: that of the rod's model with its options, and ` as ` its strains if not all of them are free."""
+    kind, _, strains = kind.partition(" as ")
+    text = ROD.replace("KIND", kind).replace("model:", f"strains: {strains or 'null'}, model:")
+    return text.replace("RAYLEIGH", rayleigh).replace("JOINT", joint)
+
+
 def rod(kind, rayleigh, joint=CLAMPED):
-    return derive(load_text(ROD.replace("KIND", kind).replace("RAYLEIGH", rayleigh).replace("JOINT", joint)))
+    return derive(load_text(rod_text(kind, rayleigh, joint)))
 
 
 @pytest.mark.parametrize(
-    "kind", ["finite_element, elements: 6, plane: yz", "pcs, elements: 6", "timoshenko, elements: 6, plane: yz"]
+    "kind", ["finite_element, elements: 6 as planar_yz", "pcs, elements: 6", "timoshenko, elements: 6 as planar_yz"]
 )
 def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
     found = modes(rod(kind, "{ratio: 0.02, modes: [1, 2]}"), count=3)
@@ -43,8 +50,8 @@ def test_two_modes_have_the_ratio_and_the_others_follow_the_formula(kind):
     "kind",
     [
         "finite_element, elements: 4",
-        "finite_element, elements: 6, plane: yz, mass: lumped",
-        "timoshenko, elements: 4, plane: yz, mass: linear",
+        "finite_element, elements: 6, mass: lumped as planar_yz",
+        "timoshenko, elements: 4, mass: linear as planar_yz",
     ],
 )
 def test_alpha_and_beta_act_by_themselves(kind):
@@ -93,7 +100,7 @@ def test_drag_of_elements_knows_no_common_motion():
 )
 def test_faults_are_said_clearly(rayleigh, message):
     with pytest.raises(SpecError) as caught:
-        load_text(ROD.replace("KIND", "pcs").replace("RAYLEIGH", rayleigh).replace("JOINT", CLAMPED))
+        load_text(rod_text("pcs", rayleigh))
     assert any(message in str(fault.message) for fault in caught.value.faults)
 
 

@@ -11,21 +11,23 @@ from pliant.parts import Cosserat, FiniteElement, Timoshenko
 
 def test_options_that_the_other_model_has_are_kept():
     spring = load("leaf_spring")
-    assert spring.with_rod("strip", "fe:20").rods["strip"].model == FiniteElement(elements=20, plane="yz")
-    assert spring.with_rod("strip", "finite_element").rods["strip"].model == FiniteElement(elements=10, plane="yz")
+    assert spring.with_rod("strip", "fe:20").rods["strip"].model == FiniteElement(elements=20)
+    assert spring.with_rod("strip", "finite_element").rods["strip"].model == FiniteElement(elements=10)
     lumped = spring.with_rod("strip", "fe:6", mass="lumped")
-    assert lumped.rods["strip"].model == FiniteElement(elements=6, plane="yz", mass="lumped")
+    assert lumped.rods["strip"].model == FiniteElement(elements=6, mass="lumped")
     beam = load("timoshenko_cantilever").with_rod("beam", "timoshenko:4").rods["beam"].model
-    assert beam == Timoshenko(elements=4, plane="xz", shear="reduced", rotary_inertia=False, weight="nodal")
+    assert beam == Timoshenko(elements=4, shear="reduced", rotary_inertia=False, weight="nodal")
 
 
 def test_options_that_it_lacks_are_named():
-    with pytest.warns(UserWarning, match="'strip' as 'eba:12' goes without `plane: yz`.*'cosserat' has no such option"):
-        switched = load("leaf_spring").with_rod("strip", "eba:12")
+    with pytest.warns(
+        UserWarning, match="'strip' as 'eba:12' goes without `mass: lumped`.*'cosserat' has no such option"
+    ):
+        switched = load("leaf_spring").with_rod("strip", "fe:8", mass="lumped").with_rod("strip", "eba:12")
     assert switched.rods["strip"].model == Cosserat(elements=12)
     with pytest.warns(UserWarning, match="without `shear: reduced`, `rotary_inertia: False`, `weight: nodal`"):
         switched = load("timoshenko_cantilever").with_rod("beam", "fe:5")
-    assert switched.rods["beam"].model == FiniteElement(elements=5, plane="xz")
+    assert switched.rods["beam"].model == FiniteElement(elements=5)
 
 
 def test_outputs_of_arcs_that_it_lacks_are_named():

@@ -22,7 +22,9 @@ rods: {rod: {parent: base, length: 0.4 m, section: wire, material: rubber, model
 
 
 def carried(kind, joint, how):
-    return derive(load_text(CARRIED.replace("JOINT", joint).replace("HOW", how).replace("KIND", kind)))
+    kind, _, strains = kind.partition(" as ")
+    text = CARRIED.replace("JOINT", joint).replace("HOW", how)
+    return derive(load_text(text.replace("KIND", kind).replace("model:", f"strains: {strains or 'null'}, model:")))
 
 
 def started(eqs, start="initial"):
@@ -35,7 +37,7 @@ def started(eqs, start="initial"):
 
 
 @pytest.mark.parametrize("how", ["rate: 1 m/s", 'motion: "=1 m/s*t"', 'motion: "=sin(1 rad/s*t) * 1 m"'])
-@pytest.mark.parametrize("kind", [*KINDS, "finite_element, plane: xz", "finite_element, mass: lumped"])
+@pytest.mark.parametrize("kind", [*KINDS, "finite_element as planar_xz", "finite_element, mass: lumped"])
 def test_a_rod_starts_with_the_speed_of_its_base(kind, how):
     eqs = carried(kind, "prismatic", f"axis: x, displacement: {{{how}}}")
     state = eqs.initial_state()
@@ -47,7 +49,7 @@ def test_a_rod_starts_with_the_speed_of_its_base(kind, how):
 
 
 @pytest.mark.parametrize("how", ["initial: 0.3 rad, rate: 2 rad/s", 'motion: "=0.3 + 2 rad/s*t"'])
-@pytest.mark.parametrize("kind", ["pcs", "finite_element", "cosserat", "finite_element, plane: yz"])
+@pytest.mark.parametrize("kind", ["pcs", "finite_element", "cosserat", "finite_element as planar_yz"])
 def test_a_rod_starts_with_the_turn_of_its_base(kind, how):
     eqs = carried(kind, "revolute", f"axis: x, angle: {{{how}}}")
     q, v, warnings, kinetic, potential = started(eqs)
@@ -95,7 +97,7 @@ def test_the_nodes_of_a_mesh_start_with_what_holds_them(kind, parent):
 # -- positions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["finite_element", "cosserat", "finite_element, plane: yz"])
+@pytest.mark.parametrize("kind", ["finite_element", "cosserat", "finite_element as planar_yz"])
 def test_a_start_by_name_takes_along_what_is_carried(kind):
     eqs = carried(kind, "revolute", "axis: x, angle: {initial: 0.3 rad}")
     state = eqs.state({"move": 2.0, "d(move)/dt": 1.5})

@@ -30,10 +30,10 @@ def notes(eqs, **parameters):
     return range_warnings(eqs.model, eqs.at(parameters=parameters).binding, found.q[None])
 
 
-@pytest.mark.parametrize("plane", ["", ", plane: xz"])
+@pytest.mark.parametrize("plane", ["", ", strains: planar_xz"])
 def test_a_linear_beam_says_where_deflections_are_not_small(plane):
     """A force at the tip: linear and exact deflection, and the error that the warning names."""
-    linear, exact = rod("{kind: timoshenko, elements: 4" + plane + "}"), rod("{kind: finite_element, elements: 20}")
+    linear, exact = rod("{kind: timoshenko, elements: 4}" + plane), rod("{kind: finite_element, elements: 20}")
     stiffness = 1e6 * BENDING / 0.5**2
     assert notes(linear, force=0.38 * stiffness) == []  # 0.19 rad
     for load_factor in (0.6, 1.0, 1.6):

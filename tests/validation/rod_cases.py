@@ -44,8 +44,12 @@ def cantilever(word, **changes):
     return derive(with_rod_model(load("cantilever"), "rod", options(word, **changes)))
 
 
-def arm(word, text=ARM, **changes):
-    return derive(with_rod_model(load_text(text), "arm", options(word, **changes)))
+def arm(word, text=ARM, *, strains=None, **changes):
+    spec = with_rod_model(load_text(text), "arm", options(word, **changes))
+    if strains is not None:
+        rod = spec.rods["arm"].model_copy(update={"strains": (strains,)})
+        spec = spec.replace(rods={**spec.rods, "arm": rod})
+    return derive(spec)
 
 
 def static(eqs, parameters=None, loads=None, steps=8):

@@ -183,9 +183,9 @@ def settle(eqs, q, parameters):
     raise AssertionError("Newton's method did not converge")
 
 
-@pytest.mark.parametrize(("plane", "across"), [(None, 0.4), ("xz", 0.0)])
+@pytest.mark.parametrize(("plane", "across"), [(None, 0.4), ("planar_xz", 0.0)])
 def test_deformation_does_not_remember_turns(plane, across):
-    eqs = arm("finite_element:4", TURNED, plane=plane)
+    eqs = arm("finite_element:4", TURNED, strains=plane)
     loads = {"force": 0.6, "across": across, "moment": 0.3}
     q = static(eqs, {}, loads)
     R, p = (lambda f: (f.rotation, f.position))(eqs.frame("arm.tip", q, parameters=loads))
@@ -213,7 +213,7 @@ def test_the_end_does_not_depend_on_the_way(patch):
 
 def test_a_plane_is_a_restriction_of_space(patch):
     loads = {"fx": 0.4, "my": 0.06}
-    inside = arm("finite_element:1", PATCH, plane="xz")
+    inside = arm("finite_element:1", PATCH, strains="planar_xz")
     assert len(inside.rates) * 2 == len(patch.rates)
     q, q_plane = static(patch, {}, loads), static(inside, {}, loads)
     for frame in ("arm.a", "arm.tip"):
@@ -230,13 +230,13 @@ def test_a_plane_is_a_restriction_of_space(patch):
 def test_what_leads_out_of_a_plane_is_refused():
     text = FLYING.replace("type: free", "type: JOINT")
     for joint in ("revolute, axis: y", "prismatic, axis: x"):
-        arm("finite_element:2", text.replace("JOINT", joint), plane="xz")
+        arm("finite_element:2", text.replace("JOINT", joint), strains="planar_xz")
     for joint in ("revolute, axis: x", "prismatic, axis: y", "spherical", "free"):
-        with pytest.raises(SpecError, match=r"rods.arm.model.plane.*can leave that plane"):
-            arm("finite_element:2", text.replace("JOINT", joint), plane="xz")
+        with pytest.raises(SpecError, match=r"rods.arm.strains.*can leave that plane"):
+            arm("finite_element:2", text.replace("JOINT", joint), strains="planar_xz")
     for extra, message in (
         (
-            "rest: [0, 0, 0, 1, 0, 0], model: {kind: finite_element, plane: xz}",
+            "rest: [0, 0, 0, 1, 0, 0], strains: planar_xz, model: {kind: finite_element}",
             "bend_x is 1, which leads out of the xz plane",
         ),
         ("stiffness_factors: [1, 1, 1, 1, 1, 0], model: {kind: finite_element}", "factor of twist is 0"),

@@ -95,7 +95,7 @@ rods: {arm: {length: 0.5 m, section: bar, material: steel}}
 def test_space_holds_both_planes():
     space = modes(arm("timoshenko:6", BAR)).frequencies
     for plane in ("xz", "yz"):
-        for x in modes(arm("timoshenko:6", BAR, plane=plane), count=6).frequencies:
+        for x in modes(arm("timoshenko:6", BAR, strains=f"planar_{plane}"), count=6).frequencies:
             assert np.abs(space / x - 1).min() < 1e-8
     assert modes(arm("finite_element:12", BAR), count=4).frequencies == pytest.approx(space[:4], rel=5e-3)
 
@@ -125,7 +125,9 @@ rods: {arm: {parent: hub, rotation: [{axis: x, angle: 180 deg}], length: 0.6 m, 
 def test_on_a_moving_base_it_moves_as_the_geometrically_exact_rod():
     angles = []
     for word in ("timoshenko:3", "finite_element:3"):
-        run = simulate(arm(word, SWING, plane="xz"), 0.6, method=GeneralizedAlpha(step=1e-3), save_at=[0.2, 0.4, 0.6])
+        run = simulate(
+            arm(word, SWING, strains="planar_xz"), 0.6, method=GeneralizedAlpha(step=1e-3), save_at=[0.2, 0.4, 0.6]
+        )
         assert run.status == "completed"
         angles.append(run.q[:, 0])
     assert np.ptp(angles[1]) > 1
@@ -154,7 +156,7 @@ def test_damping_takes_what_stiffness_proportional_damping_must():
     stiffness = [shear, shear, E * A, E * b * h**3 / 12, E * h * b**3 / 12, 0]
     text = BAR.replace("material: steel", f"material: steel, damping: {[delay * k for k in stiffness]}")
     for word in ("timoshenko:4", "finite_element:4"):
-        found = modes(arm(word, text, plane="xz"), count=2)
+        found = modes(arm(word, text, strains="planar_xz"), count=2)
         assert found.damping_ratios == pytest.approx(np.pi * found.frequencies * delay, rel=1e-6)
 
 
@@ -164,7 +166,7 @@ def test_what_it_cannot_do_is_refused():
         ("rest: [0, 0, 0, 1, 0, 0], model: {kind: timoshenko}", "straight at rest"),
         ("shape: {type: arc, angle: 1}, model: {kind: timoshenko}", "straight at rest"),
         ("model: {kind: timoshenko, rotary_inertia: false}", "rotations have no mass"),
-        ("model: {kind: timoshenko, plane: xz, mass: lumped, rotary_inertia: false}", "rotations have no mass"),
+        ("strains: planar, model: {kind: timoshenko, mass: lumped, rotary_inertia: false}", "rotations have no mass"),
     ):
         with pytest.raises(SpecError, match=message):
             load_text(BAR.replace("material: steel", f"material: steel, {extra}"))

@@ -27,6 +27,12 @@ UNITS: dict[Option, tuple[str, str, str]] = {
     "muscles": ("m", "m", "m"),
 }
 
+STRAINS: dict[Option, tuple[int, ...]] = {"bending": (4, 3, 2), "strains": (3, 4, 2)}
+"""The strain that each coordinate stands for, in the order stretch 2, bend_x 3, bend_y 4 among the six of a rod."""
+
+FREE = (2, 3, 4)
+"""The strains of an arc."""
+
 CONSTANTS = Fields("offset", "undeformed", "muscle_radius")
 """Part of the length that is not in A q, undeformed length, distance of the muscles from the axis [m]."""
 
@@ -35,37 +41,46 @@ CONSTANTS = Fields("offset", "undeformed", "muscle_radius")
 class ArcCoordinates:
     """Coordinates q of an arc: `(w_x, w_y, L) = A q + (0, 0, offset)`, with w its rotation vector and L its length.
 
-    An arc that is not extensible has the first two only.
+    `free`: the strains that it has, of `FREE`; each coordinate but a muscle's length stands for one of them. A length that
+    is not free stays as it is at the start, a bend that is not free is zero.
     """
 
     option: Option
-    extensible: bool = True
+    free: tuple[int, ...] = FREE
+
+    @property
+    def _kept(self) -> list[int]:
+        """Which of the three coordinates there are."""
+        if self.option == "muscles":
+            return [0, 1, 2]
+        return [k for k, strain in enumerate(STRAINS[self.option]) if strain in self.free]
 
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        return 3 if self.extensible else 2
+        return len(self._kept)
 
     @property
     def name(self) -> str:
         """Tells kinds of kernels apart."""
-        return f"{self.option}_{self.size}"
+        reduced = "" if self.free == FREE else "_" + "".join(map(str, self.free))
+        return f"{self.option}_{self.size}{reduced}"
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What each coordinate is called."""
-        return LABELS[self.option][: self.size]
+        return tuple(LABELS[self.option][k] for k in self._kept)
 
     @property
     def units(self) -> tuple[str, ...]:
         """SI unit of each."""
-        return UNITS[self.option][: self.size]
+        return tuple(UNITS[self.option][k] for k in self._kept)
 
     def constants(self, length: Any, start: Sequence[Any], radius: Any) -> list[Any]:
         """The `CONSTANTS` of an arc of that undeformed length [m] with six strains at the start; muscles at a radius [m]."""
         offset = 0.0 if self.option == "bending" else length
         return CONSTANTS.write(
-            offset=offset if self.extensible else length * (1 + start[2]), undeformed=length, muscle_radius=radius
+            offset=offset if 2 in self.free else length * (1 + start[2]), undeformed=length, muscle_radius=radius
         )
 
     def matrix(self, c: Any) -> Any:
@@ -79,7 +94,7 @@ class ArcCoordinates:
             r = CONSTANTS.read(c).muscle_radius
             columns = [ca.vertcat(math.sin(a) / r, -math.cos(a) / r, 0.5) for a in MUSCLES]
             A = ca.horzcat(*columns) * 2 / 3
-        return ca.sparsify(A)[:, : self.size]
+        return ca.sparsify(A)[:, self._kept]
 
     def shape(self, q: Any, c: Any) -> tuple[Any, Any]:
         """Bend `(w_x, w_y)` [rad] and length [m] of an arc, from its coordinates and `CONSTANTS`."""
@@ -91,7 +106,7 @@ class ArcCoordinates:
         stretch, bend_x, bend_y = strains[2:5]
         lean = (length * bend_y, -length * bend_x)
         if self.option == "strains":
-            return [bend_x, bend_y, stretch][: self.size]
+            return [[bend_x, bend_y, stretch][k] for k in self._kept]
         if self.option == "bending":
-            return [*lean, length * (1 + stretch)][: self.size]
+            return [[*lean, length * (1 + stretch)][k] for k in self._kept]
         return [length * stretch - radius * (math.cos(a) * lean[0] + math.sin(a) * lean[1]) for a in MUSCLES]

@@ -1,9 +1,10 @@
 """Rods: soft parts, each in one of several models. A new model is one more file and one more name here."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, get_args
 
 from pliant.language.aliases import ALIASES
 from pliant.language.base import ByType
+from pliant.rod.base import RodModelBase
 from pliant.rod.cosserat import Cosserat
 from pliant.rod.finite_element import FiniteElement
 from pliant.rod.pcc import Pcc
@@ -17,3 +18,8 @@ RodModel: TypeAlias = Annotated[
     Pcc | PccCog | Pcs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
     ByType("rod model", key="kind", aliases=ALIASES),
 ]
+
+KINDS: dict[str, type[RodModelBase]] = {
+    str(member.model_fields["kind"].default): member for member in get_args(get_args(RodModel)[0])
+}
+"""Rod models by kind."""

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
+from pliant.language.base import Problem
+from pliant.language.scalar import Scalar
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
+from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
 from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.rod.rod import Rod
 
 ROUND_OFF = 1e-9
 """Geometry that agrees up to this share of its size does."""
 
 ANEW = "load the model with these values instead: load(..., set={...})"
 """Way out where other values of parameters would change which part of a rod carries a frame."""
-
-Plane = Literal["xz", "yz"]
 
 Place = tuple[int, Pose]
 """A node, and a placement on it."""
@@ -94,6 +96,29 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     return Mesh(tuple(arc_lengths), tuple(fractions), {name: index[place] for name, place in where.items()})
 
 
+def strains_of_sections(free: Free) -> Free:
+    """The free strains of a rod whose sections have poses of their own: all, or those of a plane that they move in."""
+    plane = plane_of(free)
+    return ALL if plane is None else IN_PLANE[plane]
+
+
+def plane_problems(rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+    """Rest strains of sections that move in a plane lie in it."""
+    free = rod.free_strains()
+    for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):
+        if k not in free and value(rest) != 0:
+            text = f"the rest strain {label} is {value(rest):g}, which leads out of the {plane_of(free)} plane"
+            yield ("rest", k), text, "leave out `strains`, or set that strain to zero"
+
+
+def sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
+    """Frames of the rod's sections, base included: free on the world, or moving in a plane where its strains lie in one."""
+    plane = plane_of(rod.free)
+    if plane is None:
+        return free_sections(build, rod, arc_lengths)
+    return planar_sections(build, rod, arc_lengths, plane)
+
+
 def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) -> list[Place]:
     """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
     base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
@@ -147,16 +172,16 @@ def _refuse_base_out_of_plane(build: Build, rod: RodProperties, base: Pose, norm
     across = [turns[k, j] for k in range(3) for j in range(twists.shape[1]) if k != normal]
     across += [slides[normal, j] for j in range(twists.shape[1])]
     text = f"the rod moves in its {plane} plane, but its parent can leave that plane"
-    hint = "leave out `plane`, or hold the parent by joints that move in the plane"
+    hint = "leave out `strains`, or hold the parent by joints that move in the plane"
     for amount in across:
-        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, hint)
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, hint)
 
 
 def _refuse_shape_out_of_plane(build: Build, rod: RodProperties, section: Pose, normal: int, plane: Plane) -> None:
     R, p = section
     text = f"the rod moves in its {plane} plane, but its shape leaves that plane"
     for amount in (p[normal] / rod.length, R[normal, normal] - 1):
-        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.model.plane", text, "leave out `plane`")
+        build.require(ROUND_OFF - ca.fabs(amount), f"rods.{rod.name}.strains", text, "leave out `strains`")
 
 
 def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frames: dict[str, int]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import casadi as ca
-from pydantic import Field, StrictBool
+from pydantic import Field
 
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.formula.inertia import Inertia
@@ -18,7 +18,7 @@ from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
 from pliant.motion.arc_coordinates import CONSTANTS as ARC
-from pliant.motion.arc_coordinates import ArcCoordinates, Option
+from pliant.motion.arc_coordinates import FREE, ArcCoordinates, Option
 from pliant.motion.base import Vector
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation, signal_word
@@ -28,6 +28,7 @@ from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -45,6 +46,7 @@ class ArcModel(RodModelBase):
     """Circular arcs in a row that stretch and bend but neither shear nor twist. Final classes add `kind` and the mass."""
 
     fineness: ClassVar[str] = "sections"
+    renamed: ClassVar[Mapping[str, str]] = {"extensible": "`strains: inextensible` in the rod, beside its `model`"}
 
     sections: Annotated[int, Field(ge=1, le=500, strict=True)] = 1
     """Number of arcs, all of the same undeformed length; of a tapered rod each is as thick as in its middle."""
@@ -52,13 +54,12 @@ class ArcModel(RodModelBase):
     """Coordinates of each arc: the way it leans times its angle, `b_x` and `b_y` [rad], and its `length` [m] (`bending`);
     the strains `bend_x`, `bend_y` [1/m] and `stretch` [-] (`strains`); or by how much the lengths of three muscles
     differ from the undeformed length, `l1`, `l2`, `l3` [m] (`muscles`), which stand at 0, 120 and 240 degrees from the
-    section's x axis. Angle and plane of bending and the radius can be recorded as outputs."""
+    section's x axis. Strains that are not free take their coordinate with them: of `bending` leaves `bend_y` b_x, `bend_x`
+    b_y and `stretch` the length. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
     muscle_limits: MuscleLimits | None = None
     """Range of the muscles' length changes, for coordinates `muscles`."""
-    extensible: StrictBool = True
-    """Whether the length can change; without, an arc has two coordinates."""
     stiffness: Values | None = None
     """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It then takes the place of
     what section and material say, and stands for a whole arc, not for a length of it."""
@@ -67,16 +68,22 @@ class ArcModel(RodModelBase):
     names: Annotated[tuple[Name, ...], OneOrList()] | None = None
     """Names of all coordinates of the rod in order, instead of such as `l1[1]`."""
 
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """Stretch and bends: arcs neither shear nor twist."""
+        return tuple(k for k in free if k in FREE)
+
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Muscles need a place and a length that changes; lists have an entry per coordinate; no shear, no twist."""
-        here, size = "model", 3 if self.extensible else 2
+        here, free = "model", rod.free_strains()
+        size = ArcCoordinates(self.coordinates, free).size
         if self.coordinates == "muscles":
             if self.muscle_radius is None or value(self.muscle_radius) <= 0:
                 hint = "give the distance of the muscles from the axis"
                 yield (here, "muscle_radius"), "coordinates `muscles` need a muscle_radius above zero", hint
-            if not self.extensible:
-                hint = "remove `extensible`, or choose coordinates `bending`"
-                yield (here, "extensible"), "three muscle lengths describe an arc that can change its length", hint
+            if free != FREE:
+                text = "three muscle lengths describe an arc that stretches and bends in any direction"
+                yield ("strains",), text, "remove `strains`, or choose coordinates `bending`"
         elif self.muscle_limits is not None:
             hint = "choose coordinates `muscles`, or remove the limits"
             yield (here, "muscle_limits"), f"coordinates `{self.coordinates}` are not lengths of muscles", hint
@@ -94,6 +101,14 @@ class ArcModel(RodModelBase):
         if rod.rayleigh is not None:
             hint = "give `damping`, of the rod or of the model's coordinates"
             yield ("rayleigh",), "circular arcs take no Rayleigh damping", hint
+        for k in (3, 4):
+            if k not in free and value(rod.rest[k]) != 0:
+                text = f"the rest strain {LABELS[k]} is {value(rod.rest[k]):g}, but arcs whose {LABELS[k]} is not free are straight"
+                yield (
+                    ("rest", k),
+                    text,
+                    "set that rest strain to zero, or use one of the models pcs, pseudo_rigid and gvs",
+                )
         if any(value(rod.rest[k]) for k in (0, 1, 5)):
             hint = "set those rest strains to zero, or choose another rod model"
             yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
@@ -109,7 +124,7 @@ class ArcModel(RodModelBase):
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the arcs to the system."""
         radius = 1.0 if self.muscle_radius is None else build.value(self.muscle_radius)
-        length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, self.extensible)
+        length, kind = rod.length / self.sections, ArcCoordinates(self.coordinates, rod.free)
         start = rod.rest if rod.stress_free else (0.0,) * 6
         unstressed, started = (kind.values(length, strains, radius) for strains in (rod.rest, start))
         arc = _Arc(kind, kind.constants(length, start, radius), unstressed, started)

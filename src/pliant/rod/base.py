@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pliant.language.base import Part, Problem
 from pliant.language.scalar import Scalar
+from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -23,6 +24,14 @@ class RodModelBase(Part):
 
     is_linear: ClassVar[bool] = False
     """Whether it holds for small deflections only."""
+
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """The free strains that this kind has where a rod asks for these: the nearest set that it can have, these at best.
+
+        By default all six: the other strains follow from its coordinates and cannot be held.
+        """
+        return ALL
 
     @property
     def has_own_drag(self) -> bool:

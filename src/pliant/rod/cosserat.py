@@ -6,7 +6,7 @@ relative pose of neighbours, equation (2) of the reference or better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -18,15 +18,19 @@ from pliant.formula.base import Effect, FrameForce
 from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
-from pliant.rod.absolute import free_sections, mesh, name_frames
+from pliant.language.base import Problem
+from pliant.language.scalar import Scalar
+from pliant.rod.absolute import mesh, name_frames, plane_problems, sections, strains_of_sections
 from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.strains import Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.rod.rod import Rod
 
 Map = Literal["logarithm", "midpoint", "published"]
 
@@ -53,10 +57,19 @@ rods:
     displacement seen from half-way (`midpoint`), or seen from the first end (`published`; positions then converge at
     first order)."""
 
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """All strains, or those of a plane."""
+        return strains_of_sections(free)
+
+    def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Rest strains in the plane."""
+        yield from plane_problems(rod, value)
+
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the sections and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
-        places = free_sections(build, rod, stations.arc_lengths)
+        places = sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
         force = element_force(self.map, rod.law, signals=rod.signals)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):

@@ -26,7 +26,7 @@ counted as supplied: where actuation varies in time, energies balance up to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
@@ -41,20 +41,18 @@ from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.motion.fields import Fields
-from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
+from pliant.rod.absolute import mesh, name_frames, plane_problems, sections, strains_of_sections
 from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.strains import Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.rod import Rod
-
-IN_PLANE: dict[Plane, tuple[int, ...]] = {"xz": (0, 2, 4), "yz": (1, 2, 3)}
-"""Strains of a rod that moves in a plane."""
 
 STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
 """Derivative of position and orientation along a straight rod, in its axes."""
@@ -77,18 +75,23 @@ rods:
   spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
 
+    renamed: ClassVar[Mapping[str, str]] = {
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+    }
+
     kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
     there are more frames."""
-    plane: Plane | None = None
-    """Nodes move only in the plane of the rod's x and z axes (`xz`) or y and z axes (`yz`), as these stand at the start:
-    three rates per node instead of six. What carries the rod's base must stay in that plane."""
-
     mass: Literal["consistent", "lumped"] = "consistent"
     """Mass along the element's curve between its nodes (`consistent`; modes of bending and torsion are then of fourth
     order, and weight but for a share as small as shear and stretch), or at the nodes (`lumped`; quicker, and of second
     order)."""
+
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """All strains, or those of a plane."""
+        return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
@@ -101,18 +104,12 @@ rods:
             if not value(factor) > 0:
                 text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
                 yield ("stiffness_factors", k), text, "give a small factor above zero"
-        for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):
-            if self.plane is not None and k not in IN_PLANE[self.plane] and value(rest) != 0:
-                text = f"the rest strain {label} is {value(rest):g}, which leads out of the {self.plane} plane"
-                yield ("rest", k), text, "leave out the model's `plane`, or set that strain to zero"
+        yield from plane_problems(rod, value)
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the nodes and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
-        if self.plane is None:
-            places = free_sections(build, rod, stations.arc_lengths)
-        else:
-            places = planar_sections(build, rod, stations.arc_lengths, self.plane)
+        places = sections(build, rod, stations.arc_lengths)
         force = element_force(rod.law, signals=rod.signals)
         for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
             near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))

@@ -1,11 +1,12 @@
 """Rod model `pcs`: piecewise constant strain, a row of segments each of which has the same strains all along.
 
-Each segment's six coordinates are its strains; its end follows by the exponential map, exact for constant strain.
+Each segment's coordinates are its free strains, up to six; its end follows by the exponential map, exact for constant strain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
@@ -14,14 +15,18 @@ from pydantic import Field
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Vector
+from pliant.motion.base import Motion
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.segments import add_section_force, name_strains
+from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion
+from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+
+
+Map = Literal["exponential", "published"]
 
 
 class Pcs(RodModelBase):
@@ -30,15 +35,19 @@ class Pcs(RodModelBase):
     kind: Literal["pcs"] = "pcs"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 5
     """Number of segments."""
-    map: Literal["exponential", "published"] = "exponential"
+    map: Map = "exponential"
     """How a segment's end follows from its strains: exactly (`exponential`), or turned at its base only (`published`;
     positions then converge at first order)."""
     mass_points: Annotated[int, Field(ge=1, le=10, strict=True)] = 2
     """Gauss points of the mass along each segment."""
 
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """Any strains."""
+        return free
+
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the segments to the system."""
-        motion = SEGMENT if self.map == "exponential" else PUBLISHED_SEGMENT
         points, weights = np.polynomial.legendre.leggauss(self.mass_points)
         points, weights = 0.5 * (points + 1), 0.5 * weights
         length = rod.length / self.elements
@@ -48,8 +57,10 @@ class Pcs(RodModelBase):
         for k in range(self.elements):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
-            element = build.element(node, [build.plan(motion, placement, (length * x,)) for x in fractions])
             started = self._started(rod, k * length, (k + 1) * length)
+            held = held_values(rod.free, started)
+            motion = strain_segment(self.map, rod.free, len(held))
+            element = build.element(node, [build.plan(motion, placement, (length * x, *held)) for x in fractions])
             name_strains(build, rod, element, k + 1, started)
             for number, point, weight in zip(element.nodes, points, weights, strict=False):
                 x = (k + point) / self.elements
@@ -85,13 +96,13 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
     return found
 
 
-def _segment_pose(q: Any, c: Any) -> Pose:
-    # c: arc length from the segment's base [m]; the straight, unstretched segment has the tangent e3
-    return se3.exp(c[0] * ca.vertcat(q[0], q[1], q[2] + 1, q[3:6]))
+def _segment_pose(strain: Any, s: Any) -> Pose:
+    # s: arc length from the segment's base [m]; the straight, unstretched segment has the tangent e3
+    return se3.exp(s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6]))
 
 
-def _published_pose(q: Any, c: Any) -> Pose:
-    return so3.exp(c[0] * q[3:6]), c[0] * ca.vertcat(q[0], q[1], q[2] + 1)
+def _published_pose(strain: Any, s: Any) -> Pose:
+    return so3.exp(s * strain[3:6]), s * ca.vertcat(strain[0], strain[1], strain[2] + 1)
 
 
 def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
@@ -99,5 +110,9 @@ def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
     return along[0], along[1], along[2] - 1, turn[0], turn[1], turn[2]
 
 
-SEGMENT = Motion("strain_segment", (Vector(6),), 1, _segment_pose)
-PUBLISHED_SEGMENT = Motion("published_segment", (Vector(6),), 1, _published_pose)
+@cache
+def strain_segment(map: Map, free: Free = ALL, held: int = 0) -> Motion:
+    """A section of a segment. Constants: its arc length from the segment's base [m], `held` strains that are not free."""
+    if map == "exponential":
+        return segment_motion("strain_segment", _segment_pose, free, held)
+    return segment_motion("published_segment", _published_pose, free, held)

@@ -14,6 +14,8 @@ from pliant.geometry.se3 import Pose
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.section_law import Law, constants_of
+from pliant.rod.strains import LABELS as LABELS
+from pliant.rod.strains import Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 from pliant.section.fibre_law import FIBRE_LAWS
 
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.rod import Rod
     from pliant.section.material import Material
-
-LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
-"""The six strains in order; the rod's tangent is its z axis."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class RodProperties:
         damping_power: of the six strain rates.
         law: how the section answers.
         law_numbers: numbers of the law along the rod, from its materials; nothing where it has none.
+        free: the strains that can change; the others stay as they are at the start.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
         actuation: index of the first of the signals of its chambers, or None.
         signals: how many there are: 0, or those of `rod.actuation`.
@@ -76,6 +76,7 @@ class RodProperties:
     damping_power: tuple[Any, ...]
     law: Law
     law_numbers: Stations
+    free: Free
     attachments: dict[str, Any]
     actuation: int | None
     signals: int
@@ -181,6 +182,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         damping_power=tuple(map(value, rod.damping_power)),
         law=rod.law,
         law_numbers=_law_numbers(rod, build, along),
+        free=rod.free_strains(),
         attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
         actuation=build.add_signal_expressions(signals) if signals else None,
         signals=len(signals),

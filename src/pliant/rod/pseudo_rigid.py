@@ -1,5 +1,7 @@
 """Rod model `pseudo_rigid`: rigid links in series, each joint three slides and then three turns about single axes.
 
+Slides and turns are the strains times the segment's length; those that are not free stay as they are at the start.
+
 Turns about x, y and z in this order do not commute, so bending about both axes at once converges at first order;
 bending in a plane, twist and stretch at second order with the default map.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
@@ -15,16 +18,20 @@ from pydantic import Field
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Vector
+from pliant.motion.base import Motion
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.segments import add_section_force, name_strains
+from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion
+from pliant.rod.strains import ALL, Free
 from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+
+
+Map = Literal["midpoint", "published"]
 
 
 class PseudoRigid(RodModelBase):
@@ -32,20 +39,26 @@ class PseudoRigid(RodModelBase):
 
     kind: Literal["pseudo_rigid"] = "pseudo_rigid"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
-    """Number of segments, each a joint of six coordinates."""
-    map: Literal["midpoint", "published"] = "midpoint"
+    """Number of segments, each a joint with the free strains as coordinates."""
+    map: Map = "midpoint"
     """Where a segment's joint sits: in its middle (`midpoint`), or at its end (`published`; positions then converge at
     first order)."""
 
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """Any strains."""
+        return free
+
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the links to the system."""
-        motion = MIDPOINT_JOINT if self.map == "midpoint" else END_JOINT
         length = rod.length / self.elements
         nodes = [(rod.node, rod.placement)]
         for k in range(self.elements):
             node, placement = nodes[-1]
-            element = build.element(node, [build.plan(motion, placement, (length,))])
             started = self._started(rod, k * length, (k + 1) * length)
+            held = held_values(rod.free, started)
+            motion = link_joint(self.map, rod.free, len(held))
+            element = build.element(node, [build.plan(motion, placement, (length, *held))])
             name_strains(build, rod, element, k + 1, started)
             add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
             nodes.append((element.nodes[0], se3.identity()))
@@ -88,22 +101,25 @@ class PseudoRigid(RodModelBase):
         return min(int(place + (0.5 if self.map == "midpoint" else 1e-9)), self.elements)
 
 
-def _turns(q: Any, length: Any) -> Any:
+def _turns(strain: Any, length: Any) -> Any:
     R = ca.DM.eye(3)
     for axis in range(3):
-        R = R @ so3.axis_rotation(ca.DM.eye(3)[:, axis], length * q[3 + axis])
+        R = R @ so3.axis_rotation(ca.DM.eye(3)[:, axis], length * strain[3 + axis])
     return R
 
 
-def _midpoint_pose(q: Any, c: Any) -> Pose:
-    # c: length of the segment [m]
-    R, half = _turns(q, c[0]), ca.vertcat(0, 0, c[0] / 2)
-    return R, half + c[0] * q[0:3] + R @ half
+def _midpoint_pose(strain: Any, length: Any) -> Pose:
+    R, half = _turns(strain, length), ca.vertcat(0, 0, length / 2)
+    return R, half + length * strain[0:3] + R @ half
 
 
-def _published_pose(q: Any, c: Any) -> Pose:
-    return _turns(q, c[0]), c[0] * ca.vertcat(q[0], q[1], q[2] + 1)
+def _published_pose(strain: Any, length: Any) -> Pose:
+    return _turns(strain, length), length * ca.vertcat(strain[0], strain[1], strain[2] + 1)
 
 
-MIDPOINT_JOINT = Motion("midpoint_link", (Vector(6),), 1, _midpoint_pose)
-END_JOINT = Motion("published_link", (Vector(6),), 1, _published_pose)
+@cache
+def link_joint(map: Map, free: Free = ALL, held: int = 0) -> Motion:
+    """The far end of a segment. Constants: the segment's length [m], `held` strains that are not free."""
+    if map == "midpoint":
+        return segment_motion("midpoint_link", _midpoint_pose, free, held)
+    return segment_motion("published_link", _published_pose, free, held)

@@ -13,13 +13,14 @@ from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positi
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Length, Number, Scalar, Value
-from pliant.rod import RodModel
+from pliant.rod import KINDS, RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.section_law import Law
 from pliant.rod.shape import Shape
+from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -86,6 +87,15 @@ class Rod(Framed, Placement):
     radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
     update is a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored
     energy, so what it puts in counts as supplied."""
+    strains: Strains | None = None
+    """The strains that are free, by name, or words for sets of them: all six where it is not given. The others stay as they
+    are at the start and have neither states nor stiffness, and forces along them do no work. `planar` (or `planar_xz`) is
+    shear_x, stretch and bend_y, `planar_yz` shear_y, stretch and bend_x; `unshearable` is all but the shears,
+    `inextensible` all but stretch, `kirchhoff` both of these: bend_x, bend_y and twist. Of several words those strains are
+    free that all of them have: `[planar, unshearable]` is stretch and bend_y. The models `pcs`, `pseudo_rigid` and `gvs`
+    take any; `cosserat`, `finite_element` and `timoshenko` take `planar`, and their sections then move in the plane of
+    the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog` take those
+    of stretch, bend_x and bend_y; `polynomial` has all six."""
     stiffness_factors: SixNumbers = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
     forbid a strain in effect."""
@@ -137,10 +147,41 @@ joints:
             raise fault("two_rests", message, hint="remove `rest`, or add `stress_free: false`", key="rest")
         return self
 
+    def free_strains(self) -> Free:
+        """The strains that are free, as its model has them."""
+        return self.model.takes(free_strains(self.strains))
+
+    def _strain_problems(self) -> Iterator[Problem]:
+        """Some strain is free, and the model can hold the others."""
+        if self.strains is None:
+            return
+        asked, found = free_strains(self.strains), self.free_strains()
+        kind = self.model.kind  # type: ignore[attr-defined]
+        lost = [k for k in asked if k not in found]
+        if not asked:
+            given = ", ".join(self.strains)
+            text = (
+                f"no strain is in all of {given}: the rod would be rigid"
+                if given
+                else "no strain is free: the rod would be rigid"
+            )
+            yield ("strains",), text, "name a strain that is free, or use a body instead of a rod"
+        elif not found or any(LABELS[k] in self.strains for k in lost):
+            text = f"the model `{kind}` has no {named(lost)}"
+            yield ("strains",), text, f"it has {named(self.model.takes(ALL))}; {_others(asked)}"
+        elif extra := [k for k in found if k not in asked]:
+            text = f"the model `{kind}` cannot hold {named(extra)}"
+            planes = [f"`planar_{plane}`" for plane, inside in IN_PLANE.items() if self.model.takes(inside) == inside]
+            takes = f"it takes {' or '.join(planes)} alone; " if planes else ""
+            yield ("strains",), text, f"{takes}{_others(asked)}"
+
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
-        yield from self.model.rod_problems(self, value)
+        found = list(self._strain_problems())
+        yield from found
+        if not found:
+            yield from self.model.rod_problems(self, value)
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"
@@ -162,3 +203,9 @@ joints:
         self.model.apply(build, properties)
         if properties.has_drag and not self.model.has_own_drag:
             add_drag(build, properties)
+
+
+def _others(free: Free) -> str:
+    """Which models can have just these strains free."""
+    kinds = [f"`{kind}`" for kind, model in KINDS.items() if model.takes(free) == free]
+    return f"the models {', '.join(kinds)} can have {named(free)} alone"

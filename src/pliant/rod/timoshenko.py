@@ -11,7 +11,7 @@ phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -28,13 +28,14 @@ from pliant.language.scalar import Scalar
 from pliant.motion import DISPLACEMENT, PLANAR_XZ, PLANAR_YZ
 from pliant.motion.base import Motion
 from pliant.motion.fields import Fields
-from pliant.rod.absolute import Mesh, Plane, mesh, name_frames
+from pliant.rod.absolute import Mesh, mesh, name_frames, strains_of_sections
 from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element import compliance, straight_compliance, strain_friction
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
+from pliant.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -72,17 +73,19 @@ sections:
 materials:
   aluminium: {density: 2600 kg/m^3, youngs_modulus: 70 GPa, poissons_ratio: 0.33}
 rods:
-  beam: {length: 15 cm, section: bar, material: aluminium, model: {kind: timoshenko, elements: 10, plane: xz}}
+  beam: {length: 15 cm, section: bar, material: aluminium, strains: planar_xz, model: {kind: timoshenko, elements: 10}}
 """
 
     is_linear: ClassVar[bool] = True
+
+    renamed: ClassVar[Mapping[str, str]] = {
+        "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
+    }
 
     kind: Literal["timoshenko"] = "timoshenko"
     elements: Annotated[int, Field(ge=1, le=500, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
     there are more frames."""
-    plane: Plane | None = None
-    """Displacements only in the plane of the rod's x and z axes (`xz`) or y and z axes (`yz`)."""
     shear: Shear = "exact"
     """The element that is exact at its nodes (`exact`), or linear shape functions with one-point integration of the
     shear (`reduced`)."""
@@ -91,11 +94,16 @@ rods:
     element's mass at either node (`lumped`)."""
     rotary_inertia: StrictBool = True
     """Whether sections have inertia against turning. Without it some nodes' rotations would have no mass at all unless
-    the rod moves in a `plane` with `cubic` mass."""
+    its `strains` are planar and its mass `cubic`."""
 
     weight: Weight = "consistent"
     """Whether weight acts as on the mass's shape functions (`consistent`), or at nodes without moments, as linear ones
     have it, whatever the mass (`nodal`)."""
+
+    @classmethod
+    def takes(cls, free: Free) -> Free:
+        """All strains, or those of a plane that the displacements lie in."""
+        return strains_of_sections(free)
 
     @property
     def has_own_drag(self) -> bool:
@@ -114,20 +122,20 @@ rods:
                     "a linear beam element is straight at rest",
                     f"use the model `finite_element`, or leave out `{field}`",
                 )
-        if not self.rotary_inertia and (self.plane is None or self.mass != "cubic"):
+        if not self.rotary_inertia and (plane_of(rod.free_strains()) is None or self.mass != "cubic"):
             text = "without rotary inertia rotations have no mass here"
-            hint = "keep `rotary_inertia`, or choose a `plane` and `cubic` mass"
+            hint = "keep `rotary_inertia`, or give the rod planar `strains` and the model `cubic` mass"
             yield ("model", "rotary_inertia"), text, hint
 
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the nodes, and the elements between them, to the system."""
-        stations = mesh(build, rod, self.elements)
+        stations, plane = mesh(build, rod, self.elements), plane_of(rod.free)
         places: list[tuple[int, Pose]] = [(rod.node, rod.placement)]
         elements: list[Element] = []
         for k, s in enumerate(stations.arc_lengths[1:], start=1):
             at = se3.compose(rod.placement, (ca.DM.eye(3), ca.vertcat(0, 0, s)))
-            elements.append(build.element(rod.node, [build.plan(MOTION_OF[self.plane], at)]))
-            for j, label in enumerate(LABELS_OF[self.plane]):
+            elements.append(build.element(rod.node, [build.plan(MOTION_OF[plane], at)]))
+            for j, label in enumerate(LABELS_OF[plane]):
                 name = f"{rod.name}.section[{k}].{label}"
                 unit = "m" if label in ("x", "y", "z") else "rad"
                 build.coordinate(name, elements[-1].q_at + j, elements[-1].v_at + j, 0.0, unit=unit)
@@ -139,7 +147,7 @@ rods:
     def _add_elasticity(self, build: Build, rod: RodProperties, stations: Mesh, elements: list[Element]) -> None:
         for k in range(len(elements)):
             first = elements[max(k - 1, 0)]
-            force = element_force(self.plane, self.shear, clamped=k == 0, signals=rod.signals)
+            force = element_force(plane_of(rod.free), self.shear, clamped=k == 0, signals=rod.signals)
             law = rod.law_constants(stations.length(k), stations.fraction(k, 0.5), (0,) * 6)
             build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
 
@@ -162,7 +170,7 @@ rods:
                 inertias = (section.mass, *(turning * j for j in section.rotary))
                 points[f"point_{i}"] = [weight * length * inertia for inertia in inertias]
             constants = MASS.write(length=length, start=stations.arc_lengths[k], **points)
-            kind = element_inertia(self.plane, self.mass, self.weight, clamped=k == 0)
+            kind = element_inertia(plane_of(rod.free), self.mass, self.weight, clamped=k == 0)
             moved = elements[max(k - 1, 0) : k + 1]
             build.inertia(kind, [(rod.node, rod.placement)], moved, constants)
             if rod.has_drag:

@@ -12,9 +12,11 @@ from pliant.language.units import parse_unit
 from pliant.language.walk import leaves
 from pliant.language.words import suggestion
 from pliant.model.build import Build
+from pliant.rod.strains import LABELS
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
+    from pliant.rod.rod import Rod
     from pliant.spec.meaning import Checked
     from pliant.spec.robot import RobotSpec
 
@@ -100,8 +102,7 @@ def _starts(checked: Checked, rod: str, known: dict[str, RodCoordinate]) -> Iter
     for key in ("initial", "rates"):
         for label, value in getattr(checked.flat.rods[rod], key).items():
             if label not in known:
-                hint = suggestion(label, known, f"known: {', '.join(list(known)[:12])}")
-                yield "rods", rod, (key, label), f"the rod '{rod}' has no coordinate '{label}' in its model", hint
+                yield "rods", rod, (key, label), *_unknown(checked.flat.rods[rod], rod, label, known)
             elif known[label].is_rotation:
                 message = f"'{label}' is a free rotation, which has no single value"
                 yield "rods", rod, (key, label), message, "give the rod a `shape`"
@@ -110,3 +111,16 @@ def _starts(checked: Checked, rod: str, known: dict[str, RodCoordinate]) -> Iter
                 dimension = parse_unit(unit if key == "initial" else f"{unit}/s").dimension
                 if problem := checked.dimension_problem(value, dimension):
                     yield "rods", rod, (key, label), *problem
+
+
+def _unknown(rod: Rod, name: str, label: str, known: Iterable[str]) -> tuple[str, str]:
+    """Message and hint about a coordinate that a rod does not have."""
+    strain = label.partition("[")[0]
+    if strain in LABELS and LABELS.index(strain) not in rod.free_strains():
+        message = f"the strain '{strain}' of the rod '{name}' is not free: it has no coordinate '{label}'"
+        return (
+            message,
+            "add it to the rod's `strains`, or give the rod a `shape` or `rest` with this strain, which then stays",
+        )
+    hint = suggestion(label, known, f"known: {', '.join(list(known)[:12])}")
+    return f"the rod '{name}' has no coordinate '{label}' in its model", hint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -12,18 +12,14 @@ from pliant.language.arguments import ArgumentError
 from pliant.language.schema_errors import read_errors
 from pliant.language.words import nearest, suggestion
 from pliant.output.rod import RodOutput
-from pliant.rod import RodModel
+from pliant.rod import KINDS
 from pliant.rod.base import RodModelBase
+from pliant.rod.strains import ALL, IN_PLANE, LABELS, free_strains, named, plane_of
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 Robot = TypeVar("Robot", bound="RobotSpec")
-
-KINDS: dict[str, type[RodModelBase]] = {
-    str(member.model_fields["kind"].default): member for member in get_args(get_args(RodModel)[0])
-}
-"""Rod models by kind."""
 
 OF_ONE_KIND = frozenset({"kind", "mass_points"})
 """Options that mean something else in each kind, besides its number of elements or its order."""
@@ -40,8 +36,10 @@ def parse_rod_model(word: str) -> RodModelBase:
 def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: dict[str, Any] | None = None) -> Robot:
     """The robot with another model of the rod of that name: `KIND:N`, or a model with its options.
 
-    With a word the rod keeps the options of its model that the other one has too, such as `plane`; those that it lacks are named
-    in a warning. So are outputs of the rod's arcs, which only some models have. options: of the new model, in place of those.
+    With a word the rod keeps the options of its model that the other one has too, such as `mass`; those that it lacks are named
+    in a warning. Of the rod's `strains` it keeps what the other model can hold; strains that become free, or are lost, are
+    named in a warning too, and so are outputs of the rod's arcs, which only some models have. options: of the new model, in
+    place of those.
     """
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
@@ -49,7 +47,10 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
     chosen = _chosen(spec.rods[rod].model, rod, model, options or {}) if isinstance(model, str) else model
     if not isinstance(model, str) and options:
         raise ArgumentError("options are given beside a whole rod model", "put them into the model")
-    changes: dict[str, Any] = {"rods": {**spec.rods, rod: spec.rods[rod].model_copy(update={"model": chosen})}}
+    changed: dict[str, Any] = {"model": chosen}
+    if isinstance(model, str):
+        changed["strains"] = _strains(spec.rods[rod].strains, chosen, f"the rod '{rod}' as '{model}'")
+    changes: dict[str, Any] = {"rods": {**spec.rods, rod: spec.rods[rod].model_copy(update=changed)}}
     lost = _lost_outputs(spec, rod, chosen)
     if lost:
         kind = type(chosen).model_fields["kind"].default
@@ -69,6 +70,28 @@ def _lost_outputs(spec: RobotSpec, rod: str, model: RodModelBase) -> list[str]:
         for name, output in spec.outputs.items()
         if isinstance(output, RodOutput) and output.rod == rod and output.section > model.arcs()
     ]
+
+
+def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> tuple[str, ...] | None:
+    """The strains of a rod in another model: as they are written where it takes them, otherwise the nearest that it takes."""
+    asked = free_strains(words)
+    found = model.takes(asked)
+    extra, lost = ([k for k in a if k not in b] for a, b in ((found, asked), (asked, found)))
+    if words is None or not asked or not found:
+        return words  # nothing to change, or at fault in any model
+    if not extra and not any(LABELS[k] in words for k in lost):
+        return words
+    changes = [f"is also free in {named(extra)}"] if extra else []
+    changes += [f"has no {named(lost)}"] if lost else []
+    kind = type(model).model_fields["kind"].default
+    warnings.warn(
+        f"{what} {' and '.join(changes)}, other than its `strains` say: '{kind}' cannot have {named(asked)} alone",
+        stacklevel=4,
+    )
+    plane = plane_of(found)
+    if found == model.takes(ALL):
+        return None
+    return (f"planar_{plane}",) if plane and found == IN_PLANE[plane] else tuple(LABELS[k] for k in found)
 
 
 def _read_word(word: str) -> tuple[type[RodModelBase], dict[str, Any]]:

@@ -260,7 +260,7 @@ parameters: {load: 0 N}
 sections: {strip: {shape: rectangle, width: 20 mm, height: 1 mm}}
 materials: {steel: {density: 7800 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
 rods:
-  rod: {length: 0.5 m, section: strip, material: steel, model: {kind: finite_element, elements: 6, plane: yz}}
+  rod: {length: 0.5 m, section: strip, material: steel, strains: planar_yz, model: {kind: finite_element, elements: 6}}
 loads:
   push: {frame: rod.tip, force: [0, 0, =-load]}
 outputs:

@@ -1,0 +1,103 @@
+"""Which of the six strains of a rod are free: single strains by name, and words for common sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import casadi as ca
+from pydantic import BeforeValidator, Field
+
+from pliant.language.base import OneOrList, fault
+from pliant.language.words import describe, nearest
+
+LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
+"""The six strains in order; the rod's tangent is its z axis."""
+
+Free: TypeAlias = tuple[int, ...]
+"""The free strains, as places in `LABELS`, in order."""
+
+Plane = Literal["xz", "yz"]
+
+ALL: Free = (0, 1, 2, 3, 4, 5)
+IN_PLANE: dict[Plane, Free] = {"xz": (0, 2, 4), "yz": (1, 2, 3)}
+"""Strains of a rod that moves in a plane of its base's axes."""
+
+SETS: dict[str, Free] = {
+    "planar": IN_PLANE["xz"],
+    "planar_xz": IN_PLANE["xz"],
+    "planar_yz": IN_PLANE["yz"],
+    "unshearable": (2, 3, 4, 5),
+    "inextensible": (0, 1, 3, 4, 5),
+    "kirchhoff": (3, 4, 5),
+}
+"""Words for sets of strains."""
+
+
+def _known(word: Any) -> Any:
+    known = (*LABELS, *SETS)
+    if isinstance(word, str) and word in known:
+        return word
+    match = nearest(word, known) if isinstance(word, str) else None
+    hint = f"did you mean '{match}'?" if match else f"known: {', '.join(known)}"
+    raise fault("unknown_strain", f"unknown strain {describe(word)}", hint=hint)
+
+
+Word: TypeAlias = Annotated[
+    Literal[
+        "shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist",
+        "planar", "planar_xz", "planar_yz", "unshearable", "inextensible", "kirchhoff",
+    ],
+    BeforeValidator(_known),
+]  # fmt: skip
+
+Strains: TypeAlias = Annotated[tuple[Word, ...], OneOrList()]
+"""Strains and words for sets of them; a single one may stand alone."""
+
+Order: TypeAlias = Annotated[int, Field(ge=0, le=8, strict=True)]
+
+
+def free_strains(words: Sequence[str] | None) -> Free:
+    """The strains that are free by a list of words: those in every set that it names, and among its single ones if any."""
+    if words is None:
+        return ALL
+    single = {LABELS.index(word) for word in words if word in LABELS}
+    sets = [set(SETS[word]) for word in words if word in SETS] + ([single] if single else [])
+    return tuple(sorted(set.intersection(*sets))) if sets else ()
+
+
+def held_strains(free: Free) -> Free:
+    """The strains that are not free."""
+    return tuple(k for k in ALL if k not in free)
+
+
+def plane_of(free: Free) -> Plane | None:
+    """The plane that all of the strains lie in; None where they leave both, or bend in none."""
+    return next((plane for plane, inside in IN_PLANE.items() if set(free) <= set(inside)), None)
+
+
+def named(strains: Iterable[int]) -> str:
+    """Names of strains for a message."""
+    names = [LABELS[k] for k in strains]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "none"
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a strain is zero whatever the parameters."""
+    return isinstance(value, int | float) and value == 0
+
+
+def all_six(free: Free, q: Any, held: Any) -> Any:
+    """The six strains from the free ones and the others (nothing in place of these: zero)."""
+    six, others = [], held_strains(free)
+    for k in ALL:
+        if k in free:
+            six.append(q[free.index(k)])
+        else:
+            six.append(held[others.index(k)] if held.numel() else ca.SX(0))
+    return ca.vertcat(*six)
+
+
+def spelled(free: Free) -> str:
+    """A set of strains as part of the name of a kind; nothing for all six."""
+    return "" if free == ALL else "_" + "".join(map(str, free))
