@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
+from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
@@ -16,6 +17,7 @@ from pliant.control.lqr import Regulator, lqr
 from pliant.control.lqr_control import LqrControlSpec
 from pliant.control.modes import Mode, NotReached, system_modes
 from pliant.control.observer import Observer, kalman, luenberger
+from pliant.control.orientation_task import FrameDirection, FrameOrientation, frame_pose
 from pliant.control.pid import Pid, PidControl, PidControlSpec, UnderActuated
 from pliant.control.predictive import Predictive, StepTimes
 from pliant.control.quasistatic_control import StaticControl, StaticControlSpec, rest_with
@@ -35,9 +37,12 @@ __all__ = [
     "Allocation",
     "ClosedLoop",
     "ConstraintControl",
+    "ContactForce",
     "Coordinates",
     "DiscreteStateSpace",
     "ExtendedKalman",
+    "FrameDirection",
+    "FrameOrientation",
     "FramePosition",
     "Goal",
     "Limits",
@@ -47,6 +52,7 @@ __all__ = [
     "OutOfReach",
     "Pid",
     "PidControl",
+    "PlanePosition",
     "Predictive",
     "Reduction",
     "Reference",
@@ -64,6 +70,7 @@ __all__ = [
     "allocate",
     "closed_loop",
     "discretize",
+    "frame_pose",
     "kalman",
     "lqr",
     "luenberger",

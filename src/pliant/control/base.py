@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, TypeAlias
@@ -13,12 +13,15 @@ import numpy as np
 from pydantic import Field, StrictBool
 
 from pliant.control.limits import Limits
-from pliant.control.task import Coordinates, FramePosition, Reference, Task
+from pliant.control.orientation_task import FrameDirection, FrameOrientation
+from pliant.control.task import Coordinates, FramePosition, Reference, Several, Task
 from pliant.language.base import OneOrList, Part, Problem, positive
-from pliant.language.dimension import LENGTH, TIME, Dimension
+from pliant.language.dimension import LENGTH, NUMBER, TIME, Dimension
 from pliant.language.names import CoordinateName, FrameName, InputName
-from pliant.language.scalar import AnySignal, Scalar, Time, Value
+from pliant.language.placement import Axis, Rotations
+from pliant.language.scalar import AnySignal, Scalar, Time, Value, Vector
 from pliant.language.words import KeyPath
+from pliant.model.placing import rotation
 from pliant.solve.motion.plant import Plant
 from pliant.solve.motion.sampled_control import Controller
 
@@ -103,40 +106,79 @@ class ControllerBase(Part):
         return Limits(table("lower"), table("upper"), table("rate"))
 
 
+class PointingDirection(Part):
+    """Where an axis of a frame is to point: `{target: [0, 0, 1]}`, `{axis: x, target: [1, 1, 0]}`."""
+
+    target: Vector
+    """Direction in the world, three numbers of any length."""
+    axis: Axis = "z"
+    """The frame's axis: x, y, z, or three numbers."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Directions have a length."""
+        for field in ("target", "axis"):
+            given = getattr(self, field)
+            if not isinstance(given, str) and all(value(x) == 0 for x in given):
+                yield (field,), f"`{field}` is a direction and cannot be zero", "give three numbers"
+
+
 class TaskController(ControllerBase):
     """A controller that makes a frame or coordinates follow a path in time."""
 
     frame: FrameName | None = None
-    """Frame whose position follows the path."""
+    """Frame whose position follows the path, and whose orientation or direction is held."""
     components: str = "xyz"
     """Components of the position in the world, some of x, y and z in order."""
     coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
     """Coordinates that follow the path, in place of a frame."""
-    path: Annotated[tuple[AnySignal, ...], Field(min_length=1), OneOrList()]
-    """The path: one value or expression of `t` for each component or coordinate [m or rad]."""
+    path: Annotated[tuple[AnySignal, ...], OneOrList()] = ()
+    """The path: one value or expression of `t` for each component or coordinate [m or rad]. Without it the frame's place is free,
+    and only its orientation or direction is held."""
+    orientation: Rotations = ()
+    """Orientation of the frame in the world that is held (three components): one rotation, or a list applied in turn."""
+    direction: PointingDirection | None = None
+    """Direction that an axis of the frame is held in (two components); what the frame does about the axis is free."""
     least_squares: StrictBool = False
     """Whether to do the best where the inputs cannot follow the path in all its components, or cannot hold the robot on it."""
 
     @property
+    def placed(self) -> int:
+        """How many components of the position, or coordinates, follow the path."""
+        return len(self.coordinates) or (len(self.components) if self.path else 0)
+
+    @property
+    def turned(self) -> int:
+        """How many components of the orientation are held."""
+        return (3 if self.orientation else 0) + (2 if self.direction is not None else 0)
+
+    @property
     def size(self) -> int:
-        """How many components or coordinates follow the path."""
-        return len(self.coordinates) or len(self.components)
+        """How many components are controlled."""
+        return self.placed + self.turned
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """One thing to follow the path, and one value for each of its parts."""
         yield from super().problems(value)
-        if (self.frame is None) == (not self.coordinates):
+        if (self.frame is None) == (not self.coordinates) and (self.path or self.turned or self.frame is not None):
             yield (), "say what follows the path: either `frame` or `coordinates`", "give one of them"
         wrong = [c for c in self.components if c not in "xyz"]
         if wrong or len(set(self.components)) != len(self.components) or not self.components:
             yield ("components",), f"`components` are some of x, y and z, not '{self.components}'", "write xy, or z"
-        if len(self.path) != self.size:
-            message = f"the path has {len(self.path)} values for {self.size} components"
+        if self.orientation and self.direction is not None:
+            yield ("direction",), "an orientation holds every direction of the frame", "keep one of the two"
+        for field in ("orientation", "direction"):
+            if getattr(self, field) and self.frame is None:
+                yield (field,), f"`{field}` is that of a frame, and none is given", "give `frame`"
+        if not self.path and not self.size:
+            yield (), "there is nothing to follow", "give a `path`, or an `orientation` or `direction` of the frame"
+        elif len(self.path) != self.placed:
+            message = f"the path has {len(self.path)} values for {self.placed} components"
             yield ("path",), message, "give one value or expression for each"
 
     def followers(self, known: Known) -> list[Dimension | None]:
-        """Dimensions of what follows the path."""
-        return [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * len(self.components)
+        """Dimensions of what is controlled: what follows the path, then what is held."""
+        placed = [known.coordinates.get(x) for x in self.coordinates] or [LENGTH] * self.placed
+        return [*placed, *[NUMBER] * self.turned]
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
         """As for all controllers; the path is of what follows it."""
@@ -144,19 +186,41 @@ class TaskController(ControllerBase):
         for index, (value, part) in enumerate(zip(self.path, self.followers(known), strict=False)):
             yield ("path", index), value, part
 
-    def task(self) -> Task:
-        """What follows the path."""
-        if self.frame is None:
-            return Coordinates(self.coordinates)
-        return FramePosition(self.frame, self.components)
+    def task(self, plant: Plant) -> Task:
+        """What is controlled."""
+        tasks = [*self._placed(), *self._turned(plant)]
+        return tasks[0] if len(tasks) == 1 else Several(tuple(tasks))
+
+    def _placed(self) -> Iterator[Task]:
+        if self.coordinates:
+            yield Coordinates(self.coordinates)
+        elif self.path:
+            assert self.frame is not None
+            yield FramePosition(self.frame, self.components)
+
+    def _turned(self, plant: Plant) -> Iterator[Task]:
+        if self.orientation:
+            assert self.frame is not None
+            turned = np.array(rotation(self.orientation, plant.number), dtype=float)
+            yield FrameOrientation(self.frame, turned)
+        if self.direction is not None:
+            assert self.frame is not None
+            axis = self.direction.axis
+            along = axis if isinstance(axis, str) else [plant.number(x) for x in axis]
+            yield FrameDirection(self.frame, [plant.number(x) for x in self.direction.target], along)
 
     def followed(self, plant: Plant) -> Reference:
-        """The path with its derivatives, from the expressions."""
-        t = ca.SX.sym("t")
-        value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in self.path])
-        rate = ca.jacobian(value, t)
-        functions = [ca.Function("path", [t], [ca.densify(x)]) for x in (value, rate, ca.jacobian(rate, t))]
-        return Reference(*(partial(_numbers, function) for function in functions))
+        """The path with its derivatives, from the expressions; orientations are held."""
+        return expressed_path((*self.path, *[0.0] * self.turned), plant)
+
+
+def expressed_path(values: Sequence[Scalar], plant: Plant) -> Reference:
+    """A path with its derivatives, from expressions of time."""
+    t = ca.SX.sym("t")
+    value = ca.vertcat(*[ca.SX(plant.environment.signal(x, t)) for x in values])
+    rate = ca.jacobian(value, t)
+    functions = [ca.Function("path", [t], [ca.densify(x)]) for x in (value, rate, ca.jacobian(rate, t))]
+    return Reference(*(partial(_numbers, function) for function in functions))
 
 
 def _numbers(function: ca.Function, t: float) -> np.ndarray:

@@ -17,7 +17,7 @@ from pliant.control.base import TaskController
 from pliant.control.discrete import held_commands
 from pliant.control.limits import SHORT, Limits, Shortfalls, actuator_limits, allocate, named
 from pliant.control.pid import Pid, UnderActuated
-from pliant.control.task import Reference, Task
+from pliant.control.task import Reference, Task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.equations.state import State
 from pliant.language.base import Problem, positive
@@ -87,6 +87,7 @@ class ConstraintControl:
 
     def __post_init__(self) -> None:
         self.task.check(self.equations)
+        refuse_at_rest_only(self.task, named(self))
         self._path = self.path.checked(self.task.size, named(self))
         self._inputs = self.inputs or self.equations.inputs
         self._limits = actuator_limits(self.equations, self._inputs, self.limits)
@@ -217,7 +218,7 @@ control:
         """The controller."""
         number = plant.number
         return ConstraintControl(
-            plant.equations, self.task(), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral),
+            plant.equations, self.task(plant), self.followed(plant), Pid.critical(number(self.settling), integral=self.integral),
             sample_time=number(self.sample_time), inputs=self.inputs, limits=self.input_limits(plant), damping=number(self.damping),
             least_squares=self.least_squares, parameters=plant.parameters, delay=number(self.delay), name=name,
         )  # fmt: skip

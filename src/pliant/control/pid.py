@@ -18,7 +18,7 @@ from pliant.control.base import Dimensioned, Known, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
 from pliant.control.quasistatic_control import StaticModel
 from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
-from pliant.control.task import Reference, Task
+from pliant.control.task import Reference, Task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import OneOrList, Problem
 from pliant.language.dimension import NUMBER, TIME, TORQUE
@@ -110,6 +110,7 @@ class PidControl:
 
     def __post_init__(self) -> None:
         self.task.check(self.equations)
+        refuse_at_rest_only(self.task, named(self))
         if self.compensation not in ("none", "measured", "reference"):
             raise ValueError(f"compensation is none, measured or reference, not '{self.compensation}'")
         self._path = self.path.checked(self.task.size, named(self))
@@ -289,7 +290,7 @@ control:
         number = plant.number
         gains = [[number(x) for x in given] for given in (self.proportional, self.derivative, self.integral)]
         return PidControl(
-            plant.equations, self.task(), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
+            plant.equations, self.task(plant), self.followed(plant), Pid(*(x * self.size if len(x) == 1 else x for x in gains)),
             compensation=self.compensation, sample_time=number(self.sample_time), inputs=self.inputs,
             limits=self.input_limits(plant), least_squares=self.least_squares,
             parameters=plant.parameters, delay=number(self.delay), name=name,

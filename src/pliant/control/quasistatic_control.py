@@ -7,17 +7,31 @@ inertia of the motion along it as loads, and errors are fed back through the der
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from pliant.control.base import TaskController
+from pliant.control.base import TaskController, expressed_path
+from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding, named
 from pliant.control.required_inputs import required_inputs
-from pliant.control.task import Reference, Task
+from pliant.control.task import (
+    Coordinates,
+    FramePosition,
+    Reference,
+    Searched,
+    Several,
+    Task,
+    parts,
+    searched,
+    typical_size,
+)
 from pliant.equations.equations import Equations, Values, with_independent_rows
-from pliant.language.scalar import AngularSpeed, Number, Time
+from pliant.language.base import Problem
+from pliant.language.names import ContactName
+from pliant.language.scalar import AngularSpeed, ForceSignal, Number, Scalar, Time
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.events import Now
 from pliant.solve.motion.plant import Plant
@@ -59,6 +73,7 @@ class StaticModel:
         self.eqs, self.task, self.parameters = eqs, task, parameters
         self.inputs = inputs or eqs.inputs
         self.limits = actuator_limits(eqs, self.inputs, limits)
+        self.weights = np.ones(task.size)
 
     def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
         """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
@@ -96,30 +111,31 @@ class StaticModel:
 
     def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
-        solved = self._solve(np.zeros(0), pinned=False)
-        self._by_input = solved[:, :-1]
-        return self._by_input, self._jacobian() @ self._by_input, solved[:, -1]
+        here = self._searched()
+        solved = self._solve(here, np.zeros(0), pinned=False)
+        self._by_input, self.weights = solved[:, :-1], here.weights
+        return self._by_input, here.jacobian @ self._by_input, solved[:, -1]
 
     def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
         """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
 
         Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
         """
-        (kkt, damping, mass), T, by_input = self._moving, self._jacobian(), self._by_input
+        (kkt, damping, mass), T, by_input = self._moving, self._searched().jacobian, self._by_input
         motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
         load = damping @ motion[:, 0] + mass @ motion[:, 1]
         return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
 
-    def _jacobian(self) -> np.ndarray:
-        return self.task.jacobian(self.eqs, self.q, self.parameters)
+    def _searched(self) -> Searched:
+        return searched(self.task, self.eqs, self.q, self.parameters)
 
-    def _solve(self, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
+    def _solve(self, here: Searched, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
         """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
 
-        Pinned, the task is drawn to where it goes, `ahead` of here, by springs that come to rest there. They do not change
-        where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
+        Pinned, the task is drawn to where it goes, `ahead` of here (weighed), by springs that come to rest there. They do not
+        change where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
         """
-        eqs, T = self.eqs, self._jacobian()
+        eqs, T = self.eqs, here.weights[:, None] * here.jacobian
         values = eqs.at(inputs=self.values, parameters=self.parameters).binding
         zero = np.zeros(values.nv)
         bound = with_independent_rows(values, 0.0, self.q, zero)
@@ -189,16 +205,17 @@ class StaticModel:
         self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
 
     def move(self, target: np.ndarray, *, steps: int = 20) -> float:
-        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad]."""
+        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad; of a force
+        the depth that makes it]."""
         lower, upper = self.limits.bounds(self.inputs)
-        zero = np.zeros(len(self.eqs.rates))
         missed = np.inf
+        here = self._searched()
         for count in range(steps):
-            here = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
-            ahead, T, u = target - here, self._jacobian(), self.u
+            w, u = here.weights, self.u
+            ahead, T = w * (target - here.value), w[:, None] * here.jacobian
             for pinned in (True, False):
                 try:
-                    solved = self._solve(ahead, pinned=pinned)
+                    solved = self._solve(here, ahead, pinned=pinned)
                 except ValueError:
                     if pinned:
                         raise
@@ -214,8 +231,8 @@ class StaticModel:
             change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
             self._step(found.inputs - u, change)
             self.binding = found.binding
-            after = self.task.motion(self.eqs, self.q, zero, None, self.parameters).value
-            missed = float(np.linalg.norm(target - after))
+            here = self._searched()
+            missed = float(np.linalg.norm(here.weights * (target - here.value)))
             self.settled = bool(np.linalg.norm(change) < SETTLED)
             if self.settled:
                 break
@@ -231,8 +248,7 @@ class StaticModel:
 
     def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
         """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
-        zero = np.zeros(len(self.eqs.rates))
-        here = self.task.motion(self.eqs, begin[0], zero, None, self.parameters).value
+        here = searched(self.task, self.eqs, begin[0], self.parameters).value
         missed = np.inf
         for pieces in PIECES:
             self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
@@ -256,18 +272,28 @@ class StaticModel:
         finally:
             self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
 
+    def _told(self, target: np.ndarray) -> str:
+        """A target in words; places and coordinates go without."""
+        if all(isinstance(part, FramePosition | Coordinates) for part in parts(self.task)):
+            return ", ".join(f"{x:.4g}" for x in target)
+        return ", ".join(f"{label} {x:.4g}" for label, x in zip(self.task.labels, target, strict=True))
+
     def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
         """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
         begin = self.q, self.multipliers, dict(self.values)
         close, missed = self._approach(begin, target)
         if self.settled and close:
             return
-        place = ", ".join(f"{x:.4g}" for x in target)
+        place = self._told(target)
         where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
         self._needed(begin, target, where, hint)
         if close or not np.isfinite(missed):
             raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
         why = "the inputs do not move it on"
+        gain = self.weights[:, None] * self.sensitivity()[1]
+        moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
+        if moved < self.task.size:
+            why += f" (it has {self.task.size} components, and {len(self.inputs)} inputs move it in {moved} directions at rest)"
         if np.any(self.binding):
             why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
         raise OutOfReach(
@@ -363,9 +389,10 @@ class StaticControl:
         correction = correction + model.lag(self._path.rate(ahead), self._path.acceleration(ahead))
         lower, upper = limits.within(model.inputs, self._last, self.sample_time)
         wish = gain @ model.u + correction
-        found = allocate(gain, wish, lower, upper, preferred=model.u, regularization=1e-10)
+        w = model.weights
+        found = allocate(w[:, None] * gain, w * wish, lower, upper, preferred=model.u, regularization=1e-10)
         short = self._shortfalls.add(now.t, found.inputs, found.binding, found.cut)
-        if missed > 1e-3 * max(1e-6, float(np.linalg.norm(wanted))):
+        if missed > 1e-3 * max(1e-6, float(np.linalg.norm(w * wanted)), typical_size(self.task)):
             self._missed += 1
             self._far = max(self._far, missed)
         elif not short:
@@ -390,7 +417,8 @@ class StaticControl:
 
 class StaticControlSpec(TaskController):
     """Moves a frame or coordinates slowly along a path: the inputs at which the model rests there, so that gravity and
-    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs."""
+    elasticity are compensated, plus feedback of the error through the change of the rest pose with the inputs. With `contact` it
+    presses on a surface with a `force` and moves along it."""
 
     type: Literal["statics"] = "statics"
     proportional: Number = 0
@@ -399,6 +427,10 @@ class StaticControlSpec(TaskController):
     """Rate at which errors are integrated away [1/s]."""
     derivative: Time = 0
     """Answer to the error's rate [s]."""
+    contact: ContactName | None = None
+    """Contact whose surface is pressed. The path of a frame is then in a plane's own axes (two values), along its surface."""
+    force: ForceSignal | None = None
+    """Force that presses on the contact's surface, along its normal; may vary in time [N]."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -422,11 +454,47 @@ control:
     limits: [{input: pull, lower: 0 N, upper: 5 N}]
 """
 
+    @property
+    def placed(self) -> int:
+        """Two on a surface; otherwise as for all that follow paths."""
+        return 2 if self.contact is not None and self.path and not self.coordinates else super().placed
+
+    @property
+    def size(self) -> int:
+        """How many components are controlled."""
+        return super().size + (self.force is not None)
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """As for all that follow paths; a force presses on a contact."""
+        yield from super().problems(value)
+        if (self.force is None) != (self.contact is None):
+            given, other = ("force", "contact") if self.contact is None else ("contact", "force")
+            yield (given,), f"`{given}` goes with `{other}`", "a force presses on the surface of a contact; give both"
+        if self.contact is not None and self.components != "xyz":
+            message = "on the surface of a contact the path has its two values, not components of the world"
+            yield ("components",), message, "leave out `components`"
+
+    def task(self, plant: Plant) -> Task:
+        """What is controlled: place, orientation, and the force on a contact."""
+        if self.contact is None:
+            return super().task(plant)
+        on: list[Task] = []
+        if self.path and self.frame is not None:
+            on.append(PlanePosition(self.frame, self.contact))
+        elif self.coordinates:
+            on.append(Coordinates(self.coordinates))
+        return Several((*on, *self._turned(plant), ContactForce(self.contact)))
+
+    def followed(self, plant: Plant) -> Reference:
+        """The path, zeros of what is held, and the force."""
+        force = () if self.force is None else (self.force,)
+        return expressed_path((*self.path, *[0.0] * self.turned, *force), plant)
+
     def build(self, plant: Plant, name: str) -> StaticControl:
         """The controller."""
         number = plant.number
         return StaticControl(
-            plant.equations, self.task(), self.followed(plant), sample_time=number(self.sample_time),
+            plant.equations, self.task(plant), self.followed(plant), sample_time=number(self.sample_time),
             proportional=number(self.proportional), integral=number(self.integral), derivative=number(self.derivative),
             inputs=self.inputs, limits=self.input_limits(plant), least_squares=self.least_squares,
             parameters=plant.parameters, delay=number(self.delay), name=name,

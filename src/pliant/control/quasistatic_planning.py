@@ -97,8 +97,8 @@ class _Search:
     ) -> None:
         places = tuple(FramePosition(name) for name in goal.positions)
         angles = (Coordinates(tuple(goal.coordinates)),) if goal.coordinates else ()
-        self.task = Several((*places, *angles))
-        values = [*goal.positions.values(), list(goal.coordinates.values())]
+        self.task = Several((*places, *angles, *goal.turns))
+        values = [*goal.positions.values(), list(goal.coordinates.values()), np.zeros(sum(x.size for x in goal.turns))]
         self.target = np.concatenate([np.asarray(x, dtype=float) for x in values])
         self.model = StaticModel(eqs, self.task, names, limits, parameters)
         self.eqs, self.names, self.obstacles, self.parameters = eqs, names, obstacles, parameters

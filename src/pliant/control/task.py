@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 import scipy
@@ -107,6 +108,29 @@ class TaskState:
     acceleration: np.ndarray | None
 
 
+class Task(Protocol):
+    """A quantity that a controller makes follow a path: `size` numbers, functions of the state."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers it is."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its numbers are, in words."""
+
+    def check(self, eqs: Equations) -> None:
+        """Refuse what these equations do not have."""
+
+    def motion(
+        self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
+    ) -> TaskState:
+        """Its motion in a state."""
+
+    def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
+        """Its rate per rate of the robot, k x nv."""
+
+
 @dataclass(frozen=True)
 class FramePosition:
     """Components (of x, y, z) of a frame's position in the world [m]."""
@@ -118,6 +142,11 @@ class FramePosition:
     def size(self) -> int:
         """How many numbers it is."""
         return len(self.components)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its numbers are."""
+        return tuple(f"{c} of {self.frame}" for c in self.components)
 
     def check(self, eqs: Equations) -> None:
         """Refuse frames and components that do not exist."""
@@ -151,6 +180,11 @@ class Coordinates:
         """How many numbers they are."""
         return len(self.names)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its numbers are."""
+        return self.names
+
     def check(self, eqs: Equations) -> None:
         """Refuse names that are no plain coordinates."""
         for name in self.names:
@@ -173,12 +207,17 @@ class Coordinates:
 class Several:
     """Tasks together, their components in a row."""
 
-    tasks: tuple[FramePosition | Coordinates, ...]
+    tasks: tuple[Task, ...]
 
     @property
     def size(self) -> int:
         """How many numbers they are together."""
         return sum(task.size for task in self.tasks)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its numbers are."""
+        return tuple(label for task in self.tasks for label in task.labels)
 
     def check(self, eqs: Equations) -> None:
         """Refuse what one of them refuses."""
@@ -202,4 +241,40 @@ class Several:
         return np.vstack([task.jacobian(eqs, q, parameters) for task in self.tasks])
 
 
-Task = FramePosition | Coordinates | Several
+def parts(task: Task) -> tuple[Task, ...]:
+    """The tasks that a task is made of."""
+    return tuple(x for part in task.tasks for x in parts(part)) if isinstance(task, Several) else (task,)
+
+
+def refuse_at_rest_only(task: Task, title: str) -> None:
+    """Refuse tasks that only poses at rest have; `title` says who does."""
+    for part in parts(task):
+        if getattr(part, "at_rest_only", False):
+            raise ValueError(f"{title} cannot hold the {part.labels[0]}: a force is held at rest, by `StaticControl`")
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A task for a search among poses at rest: its value (k), derivative (k x nv), and weights that make its parts comparable."""
+
+    value: np.ndarray
+    jacobian: np.ndarray
+    weights: np.ndarray
+
+
+def searched(task: Task, eqs: Equations, q: np.ndarray, parameters: Values | None) -> Searched:
+    """A task in a pose, as a search sees it; a part may say it for itself (`searched`), to be found from where it has no slope."""
+    found = []
+    for part in parts(task):
+        if hasattr(part, "searched"):
+            found.append(part.searched(eqs, q, parameters))
+        else:
+            value = part.motion(eqs, q, np.zeros(len(eqs.rates)), None, parameters).value
+            found.append((value, part.jacobian(eqs, q, parameters), np.ones(part.size)))
+    values, jacobians, weights = zip(*found, strict=True)
+    return Searched(np.concatenate(values), np.vstack(jacobians), np.concatenate(weights))
+
+
+def typical_size(task: Task) -> float:
+    """What counts as much of a task whose target is zero: a radian of orientations [rad], nothing of others."""
+    return max(float(getattr(part, "typical", 0.0)) for part in parts(task))

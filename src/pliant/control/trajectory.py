@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.control.limits import Limits, actuator_limits
+from pliant.control.orientation_task import FrameDirection, FrameOrientation, rotation_matrix
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
 from pliant.equations.state import State
@@ -27,17 +28,38 @@ from pliant.solve.status import Status
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a motion ends: coordinates by name [rad or m], frames at positions [m], and whether at rest."""
+    """Where a motion ends: coordinates by name [rad or m], frames at positions [m], and whether at rest.
+
+    orientations: of frames in the world, as `FrameOrientation` takes them (quaternions, matrices, rotations in turn).
+    directions: where the z axes of frames point in the world, three numbers of any length.
+    """
 
     coordinates: Mapping[str, float] = field(default_factory=dict)
     positions: Mapping[str, Sequence[float]] = field(default_factory=dict)
     at_rest: bool = True
+    orientations: Mapping[str, Any] = field(default_factory=dict)
+    directions: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in mapping("Goal: coordinates", self.coordinates).items():
             number(f"Goal: {name}", value)
         for name, value in mapping("Goal: positions", self.positions).items():
             vector(f"Goal: place of {name}", value, 3)
+        for name, value in mapping("Goal: orientations", self.orientations).items():
+            rotation_matrix(f"Goal: orientation of {name}", value)
+        for name, value in mapping("Goal: directions", self.directions).items():
+            FrameDirection(name, value)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Frames that it is about."""
+        return tuple(dict.fromkeys((*self.positions, *self.orientations, *self.directions)))
+
+    @property
+    def turns(self) -> tuple[FrameOrientation | FrameDirection, ...]:
+        """Its orientations and directions as tasks, which are zero at the goal."""
+        turned = (FrameOrientation(name, value) for name, value in self.orientations.items())
+        return (*turned, *(FrameDirection(name, value) for name, value in self.directions.items()))
 
 
 @known_keywords({"centre": "center"})
@@ -151,7 +173,7 @@ def check_plan(
     if not (0 < low <= high < np.inf):
         raise ValueError(f"the duration must be above zero and finite; it is {low:g} to {high:g} s")
     check_names("coordinate", goal.coordinates, eqs.coordinates)
-    check_names("frame", (*goal.positions, *(name for sphere in obstacles for name in sphere.frames)), eqs.frame_names)
+    check_names("frame", (*goal.frames, *(name for sphere in obstacles for name in sphere.frames)), eqs.frame_names)
 
 
 class _Problem:
@@ -196,6 +218,8 @@ class _Problem:
             self._equal(self.q[self.eqs.coordinates.index(name), -1] - float(value))
         for name, place in goal.positions.items():
             self._equal(self._position(name)(self.q[:, -1], self.parameters)[1] - np.asarray(place, dtype=float))
+        for task in goal.turns:
+            self._equal(task.symbolic(self._position(task.frame)(self.q[:, -1], self.parameters)[0]))
         if goal.at_rest:
             self._equal(self.v[:, -1])
 
