@@ -273,7 +273,8 @@ class _Library:
 class KernelCode:
     """Code of a robot's kernels: compiled where it is there, else by CasADi's virtual machine until it is.
 
-    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. Safe to use from several threads.
+    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. Safe to use from
+    several threads.
     """
 
     def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:

@@ -34,8 +34,8 @@ class Comparison:
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
-        code_kb: size of the C code that was derived for the robot's kinds of elements [kB, 1000 bytes]. Elements of a kind share it,
-            so it does not grow with their number.
+        code_kb: size of the C code that was derived for the robot's kinds of elements [kB, 1000 bytes]. Elements of a kind share
+            it, so it does not grow with their number.
         memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
         mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm].
