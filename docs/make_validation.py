@@ -3,7 +3,8 @@
     python docs/make_validation.py [PART ...] [--data FOLDER] [--rates FILE]
 
 `convergence` holds every rod model against the continuous rod; `recording` holds the pneumatic module against its recording
-(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit; `sleeve` the
+(`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit, and
+`published_sets` with both published sets of parameters; `sleeve` the
 fabric sleeve against its own (`sleeve_recording.csv`); `plates` a grid of beams against a plate. Arms of circular arcs:
 `arc_cases` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under moments and weight,
 `arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables are printed
@@ -146,6 +147,30 @@ def recording(folder: Path) -> str:
     return "\n".join(rows)
 
 
+SETS = (
+    ("stiff_flop", "neo_hookean", "the authors' program: 44 mm, 120 kPa, pairs at +-30 degrees"),
+    ("stiff_flop", "mean_stretch", "the same"),
+    ("stiff_flop", "linear", "the same"),
+    ("stiff_flop@paper_table", "mean_stretch", "the paper's table: 50 mm, 205 kPa, pairs at +-20 degrees"),
+    ("stiff_flop@paper_table", "neo_hookean", "the same"),
+    ("stiff_flop@paper_table", "linear", "the same"),
+)
+"""Published sets of the module's parameters: the model, the law of its rod, and words."""
+
+
+def published_sets(folder: Path) -> str:
+    """The module against its recording with both published sets of parameters, nothing fitted."""
+    measured = read_recording(folder / "stiff_flop_free.csv")
+    rows = ["| parameters | model | law | at rest | in motion |", "|---|---|---|---|---|"]
+    for name, law, words in SETS:
+        robot = pliant.load(name)
+        robot = robot.replace(rods={"arm": robot.rods["arm"].model_copy(update={"law": law})})
+        (found,) = compare(robot, "arm", ["pcs:3"], measured, window=WINDOW, static_at=RESTS)
+        errors = f"{found.static_mean_error_mm:.2f} mm | {found.mean_error_mm:.2f} mm"
+        rows.append(f"| {words} | `{name}` | `{law}` | {errors} |")
+    return "\n".join(rows)
+
+
 def put(name: str, text: str, target: Path = PAGE) -> None:
     """Put a table between its marks in the page."""
     page = target.read_text(encoding="utf-8")
@@ -167,6 +192,7 @@ def main() -> None:
     parts: dict[str, Callable[[argparse.Namespace], str]] = {
         "convergence": lambda given: convergence(),
         "recording": lambda given: recording(given.data),
+        "published_sets": lambda given: published_sets(given.data),
         "sleeve": lambda given: sleeve(given.data),
         "plates": lambda given: plates(),
         "arc_circles": lambda given: arc_circles(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from pliant.identify.compare import ARRAYS, Comparison
 from pliant.identify.compare import compare as run_comparison
 from pliant.identify.fit import cycles
 from pliant.identify.fit import fit as run_fit
-from pliant.identify.recording import plateaus, read_recording
+from pliant.identify.recording import plateaus, read_recording, undriven
 from pliant.spec.derive import derive
 from pliant.view import plot as draw
 from pliant.view.report import Compared
@@ -99,18 +100,31 @@ def compare(
     if json:
         print_json(answer)
         return 0
-    # two short lines per head, so that the table fits a terminal of 80 columns
-    heads = "rod,;states,;derive,s;compile,s;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
+    _print_comparison(found)
+    return 0
+
+
+def _print_comparison(found: Sequence[Comparison]) -> None:
+    """Two tables that fit a terminal of 80 columns: accuracy and speed, then what it took to derive the equations."""
+    errors = _table("rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm")
+    costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
+    for row in found:
+        numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
+        cells = [row.rod, str(row.states), f"{row.static_s:.2g}", f"{row.run_s:.2g}", f"{row.realtime_factor:.0f}"]
+        errors.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in numbers))
+        sizes = (f"{row.code_kb:.0f}", f"{row.memory_kb:.0f}")
+        costs.add_row(*cells[:2], f"{row.derive_s:.2g}", f"{row.compile_s:.2g}", *sizes)
+    console().print(errors)
+    console().print()
+    console().print(costs)
+
+
+def _table(heads: str) -> Table:
+    """An empty table whose heads, separated by semicolons, have two lines each."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for head in heads.split(";"):
         table.add_column(Text("\n".join(head.split(","))), no_wrap=True)
-    for row in found:
-        numbers = (row.derive_s, row.compile_s, row.static_s, row.run_s)
-        cells = [row.rod, str(row.states), *(f"{x:.2g}" for x in numbers), f"{row.realtime_factor:.0f}"]
-        errors = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
-        table.add_row(*cells, *("-" if x != x else f"{x:.3g}" for x in errors))
-    console().print(table)
-    return 0
+    return table
 
 
 def _names(columns: str | None) -> list[str]:
@@ -162,6 +176,8 @@ def fit(
     def work() -> Any:
         recording = read_recording(against)
         driven = [name for name in eqs.inputs if name in recording.columns]
+        for note in undriven(recording, driven):
+            say(f"pliant: {note}")
         use = None
         if hold_out is not None:
             use = cycles(recording, driven) % 2 == (1 if hold_out == "even" else 0)

@@ -342,6 +342,29 @@ class Binding:
         w.library.pl_increment(ctypes.byref(self.program.struct), w.q(q), w.v(x), out.ctypes.data)
         return out
 
+    def bracket(self, v: np.ndarray) -> np.ndarray:
+        """Gamma with d(increment)/dt = change of v - Gamma increment: hat(w) for the rates w of free rotations, zero for others."""
+        gamma = np.zeros((self.nv, self.nv))
+        for _, at in self.system.quaternions():
+            w = v[at : at + 3]
+            gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
+        return gamma
+
+    def coriolis_matrix(self, t: float, q: Any, v: Any) -> sp.csc_matrix:
+        """C(q, v), nv x nv; see `Equations.coriolis_matrix`.
+
+        The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative by v is the one matrix `G_ijk v_k` that
+        is symmetric in j and k, which are Christoffel's symbols in plain coordinates. Rates of rotations are no
+        derivatives of coordinates: the connection without torsion has half their bracket besides.
+        """
+        v, rest = np.asarray(v, dtype=float), np.zeros(self.nv)
+        groups: tuple[Sequence[Any], ...] = (self.system.coordinate_forces, self.system.frame_forces, self.system.routes)
+        alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
+        # of both signs: what prescribed motions add is linear in v, or free of it
+        there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
+        mass = there.mass @ sp.csc_matrix(self.bracket(v))
+        return sp.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
+
     def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of gravity and of every interaction, added up by source."""
         rest = np.zeros(self.nv)

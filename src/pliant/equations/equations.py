@@ -267,6 +267,20 @@ class Equations:
         """M(q), nv x nv, sparse."""
         return self.at(parameters=parameters).binding.mass_matrix(self._state(q, at_rest=True).q)
 
+    def coriolis_matrix(
+        self, q: Any, v: Any = None, *, t: float | None = None, parameters: Values | None = None
+    ) -> sp.csc_matrix:
+        """C(q, v), nv x nv, sparse: C v are the Coriolis and centrifugal forces in M a + C v = forces.
+
+        Of all such matrices it is the one by Christoffel's symbols, `C_ij = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k`, where
+        all rates are derivatives of coordinates. For free rotations, whose rates are angular velocities w in body axes, the symbols
+        are those of the same connection in these rates: derivatives of M along them, and structure coefficients of the bracket
+        `a x b` of rotations. In both cases dM/dt - 2 C is skew-symmetric. C is linear in v. Constraint forces are not in it, nor
+        what prescribed motions add by their own rates.
+        """
+        at = self._state(q, v, t)
+        return self.at(parameters=parameters).binding.coriolis_matrix(at.t, at.q, at.v)
+
     def bias(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,

@@ -17,6 +17,7 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_work_view": (None, [_P, _P]),
     "pl_bind": (None, [_P, _P]),
     "pl_evaluations": (_L, [_P]),
+    "pl_work_bytes": (ctypes.c_size_t, [_P]),
     "pl_forward": (_I, [_P, _D, _P, _P, _P]),
     "pl_forward_derivatives": (_I, [_P, _D, _P, _P, _P, _P, _P]),
     "pl_inverse": (_I, [_P, _D, _P, _P, _P, _P]),

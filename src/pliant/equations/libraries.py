@@ -279,11 +279,13 @@ class _Library:
 class KernelCode:
     """Code of a robot's kernels: compiled where it is there, else by CasADi's virtual machine until it is.
 
-    `compile_seconds`: how long somebody has waited for the compiler. Safe to use from several threads.
+    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. Safe to use from
+    several threads.
     """
 
     def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:
         self.compile_seconds = compile_seconds
+        self.source_size = sum(len(text.encode()) for library in libraries for text in library.source.files.values())
         self._home = {f.name(): library for library in libraries for f in library.kernels.functions}
         self._pending = [library for library in libraries if library.native is None]
         self._lock = threading.Lock()

@@ -54,6 +54,16 @@ class Program:
             setattr(struct, name, ctypes.addressof(slots))
         return struct
 
+    @property
+    def code_size(self) -> int:
+        """Size of the C code that was derived for the kinds of elements in the system [bytes]. The runtime is not in it."""
+        return self.kernels.source_size
+
+    def memory(self, binding: Binding) -> int:
+        """Memory of an evaluation: tables, constants of all elements, and a workspace [bytes]."""
+        tables = sum(table.nbytes for table in self.tables.integers.values())
+        return tables + binding.constants.nbytes + self.workspace(binding).size
+
     def workspace(self, binding: Binding) -> Workspace:
         """This thread's workspace, with the values of a binding in force."""
         try:

@@ -76,6 +76,11 @@ class Workspace:
         self.library.pl_forces(self.address, at_q, at_v)
 
     @property
+    def size(self) -> int:
+        """Memory that it holds [bytes]."""
+        return int(self.library.pl_work_bytes(self.address))
+
+    @property
     def evaluations(self) -> int:
         """How often the whole system has been evaluated here."""
         return int(self.library.pl_evaluations(self.address))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.identify.recording import Recording, RecordingError, drive, plateaus
+from pliant.identify.recording import Recording, RecordingError, drive, plateaus, undriven
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -34,6 +34,9 @@ class Comparison:
         states: number of coordinates and rates.
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
+        code_kb: size of the C code that was derived for the robot's kinds of elements [kB, 1000 bytes]. Elements of a kind share
+            it, so it does not grow with their number.
+        memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
         mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm].
         static_mean_error_mm: the same between states at rest under the inputs of `static_times` and the reference there; NaN
@@ -62,8 +65,15 @@ class Comparison:
     measured: np.ndarray
     static_times: np.ndarray
     static_path: np.ndarray
+    code_kb: float
+    memory_kb: float
     notes: tuple[str, ...] = ()
 
+
+NEVER_AT_REST = (
+    "no states at rest are compared: some input of the recording moves all the time. Say when with --static-at"
+)
+"""Where a recording has no stretch in which all inputs stand still, as those of a force sensor never do."""
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
 """Attributes of a comparison that are not one number or word."""
@@ -106,15 +116,21 @@ def compare(
     if recording is None and len(kinds) < 2:
         raise RecordingError("without a recording the last rod model is the reference: give at least two")
     times, inside = _compared_times(recording, until, window, static_at)
-    runs = []
+    runs: list[_Run] = []
+    remarks: list[str] = []
     for kind in kinds:
         eqs = derive(with_rod_model(robot, rod, kind))
         driven: tuple[str, ...] = ()
         if recording is not None:
             eqs, driven = drive(eqs, recording)
+        if recording is not None and not runs:
+            remarks += undriven(recording, driven)
         if static_at is None:
             static_at = plateaus(recording, driven) if recording is not None and driven else [0.0]
+            if not static_at:
+                remarks.append(NEVER_AT_REST)
         runs.append(_run(_truly(kind, eqs, rod), eqs, output, times, static_at, method or DEFAULT_METHOD))
+    runs[0] = replace(runs[0], notes=(*remarks, *runs[0].notes))
     rest_at = np.asarray(static_at, dtype=float)
     if recording is None:
         measured, static = runs[-1].path, runs[-1].static
@@ -220,5 +236,7 @@ def _row(
         measured=measured,
         static_times=static_times,
         static_path=run.static,
+        code_kb=eqs.binding.program.code_size / 1e3,
+        memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
         notes=run.notes,
     )

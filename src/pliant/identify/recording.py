@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.language.csv_table import check_increasing, read_table
-from pliant.language.dimension import TIME, Dimension
+from pliant.language.dimension import FORCE, PRESSURE, TIME, TORQUE, Dimension
 from pliant.language.source import FileProblem
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.words import suggestion
@@ -130,6 +130,21 @@ def drive(eqs: Equations, recording: Recording) -> tuple[Equations, tuple[str, .
             f"{', '.join(recording.columns)}"
         )
     return eqs.at(inputs=driven), tuple(driven)
+
+
+def undriven(recording: Recording, driven: Sequence[str]) -> list[str]:
+    """A remark where the recording holds forces, moments or pressures that are not zero and drive no input of the model."""
+    loads = (FORCE, TORQUE, PRESSURE)
+    unused = [
+        name
+        for name, values in recording.columns.items()
+        if name not in driven and recording.dimensions.get(name) in loads and np.any(values)
+    ]
+    if not unused:
+        return []
+    return [
+        f"the columns {', '.join(unused)} of {recording.file} drive nothing: the model has no inputs of these names"
+    ]
 
 
 def _check_dimension(eqs: Equations, recording: Recording, name: str) -> None:

@@ -205,10 +205,13 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
         "mean error at rest [mm]",
         "run [s]",
         "times real time",
+        "code [kB]",
+        "memory [kB]",
     )
     lines = []
     for r in found.rows:
         numbers = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)
+        numbers += (r.code_kb, r.memory_kb)
         lines.append((r.rod, r.states, *map(_number, numbers)))
     words = f"rod models beside the {found.reference}: times, errors and paths"
     drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)

@@ -40,6 +40,7 @@ struct pl_fronts {
   const int *row;
   double share;
   void *block;     /* holds all arrays but `fronts` and `index` */
+  size_t bytes;    /* of that block */
 };
 
 /* What is needed while the structure is found. */
@@ -212,6 +213,7 @@ static int lay_out(pl_fronts *F, const int *colptr, const int *row, const struct
   F->entries = colptr[n];
   pl_memory m = {0};
   place_numbers(F, &m);
+  F->bytes = m.used;
   F->block = pl_block(&m);
   if (!F->block) return PL_OUT_OF_MEMORY;
   place_numbers(F, &m);
@@ -277,6 +279,12 @@ void pl_fronts_free(pl_fronts *F) {
 }
 
 double pl_fronts_share(const pl_fronts *F) { return F->share; }
+
+size_t pl_fronts_bytes(const pl_fronts *F) {
+  size_t shared = 0;
+  for (int s = 0; s < F->count; ++s) shared += F->fronts[s].shared;
+  return sizeof *F + F->count * sizeof(front) + shared * sizeof(int) + F->bytes;
+}
 
 /* -- dense kernels ------------------------------------------------------------------------------------------------ */
 

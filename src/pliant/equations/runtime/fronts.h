@@ -16,5 +16,7 @@ int pl_fronts_factor(pl_fronts *, const double *values, const double *row_scale,
 void pl_fronts_solve(pl_fronts *, double *x);
 /* Smallest pivot against its column in the last factorization: how far to trust the solution without refinement. */
 double pl_fronts_share(const pl_fronts *);
+/* Memory that it holds. */
+size_t pl_fronts_bytes(const pl_fronts *);
 
 #endif

@@ -42,6 +42,7 @@ struct pl_linear {
   double *Lx, *Ux, *diagonal;
   int l_size, u_size;
   void *block; /* holds all arrays but the factors with general pivots */
+  size_t bytes; /* of that block */
 };
 
 static void place(pl_linear *f, pl_memory *m) {
@@ -60,6 +61,7 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
   if (!f) return NULL;
   f->n = n, f->dense = dense, f->colptr = colptr, f->row = row;
   place(f, &m);
+  f->bytes = m.used;
   f->block = pl_block(&m);
   if (f->block) {
     place(f, &m);
@@ -71,6 +73,11 @@ pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *or
     return NULL;
   }
   return f;
+}
+
+size_t pl_linear_bytes(const pl_linear *f) {
+  const size_t general = (size_t)f->l_size + f->u_size;
+  return sizeof *f + f->bytes + general * (sizeof(int) + sizeof(double)) + pl_fronts_bytes(f->fronts);
 }
 
 void pl_linear_free(pl_linear *f) {

@@ -91,6 +91,7 @@ typedef struct pl_work {
   double *route_point, *route_sum, *route_gradient; /* routed lines; see route.c */
   pl_temporary temporary;
   void *memory;             /* the block that holds all arrays */
+  size_t bytes;             /* of that block */
 } pl_work;
 
 /* Null when there is no memory. Nothing can be evaluated before pl_bind. */
@@ -103,6 +104,8 @@ void pl_work_view(pl_work *, pl_view *);
 /* How often the whole system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);
+/* Memory that the workspace holds, with the factors of the system matrix. */
+size_t pl_work_bytes(const pl_work *);
 
 /* virtual_machine.c: `pl_virtual_machine` as a kernel's function evaluates CasADi's function of the kernel's number, with
  * the address of casadi_c_eval_id set once before. */
@@ -189,6 +192,7 @@ void pl_assemble(pl_work *, double cM, double cC, double cK);
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);
 void pl_linear_free(pl_linear *);
+size_t pl_linear_bytes(const pl_linear *);
 int pl_linear_reserve(pl_linear *, int lower, int upper);
 /* Forget the scales and pivots of earlier factorizations, on which the next one would otherwise build. */
 void pl_linear_forget(pl_linear *);

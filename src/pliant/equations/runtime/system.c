@@ -88,6 +88,7 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->T = T;
   measure_paths(w);
   place(w, &m);
+  w->bytes = m.used;
   w->memory = pl_block(&m);
   if (w->memory) {
     place(w, &m);
@@ -123,6 +124,7 @@ void pl_work_view(pl_work *w, pl_view *view) {
 
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
+size_t pl_work_bytes(const pl_work *w) { return sizeof *w + w->bytes + pl_linear_bytes(w->linear); }
 
 size_t pl_layout_size(int which) {
   static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_view), sizeof(pl_run_head)};

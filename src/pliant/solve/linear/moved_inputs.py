@@ -12,20 +12,11 @@ from pliant.model.time_series import TimeSeries
 from pliant.solve.independent_coordinates import null_space
 
 
-def bracket(eqs: Equations, v: np.ndarray) -> np.ndarray:
-    """Gamma with d(increment)/dt = change of v - Gamma increment."""
-    gamma = np.zeros((len(v), len(v)))
-    for _, at in eqs.model.system.quaternions():
-        w = v[at : at + 3]
-        gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
-    return gamma
-
-
 def rate_by_position(eqs: Equations, bound: Binding, state: State, linear: Linearized, a: np.ndarray) -> np.ndarray:
     """d(J v) of the active rows for changes of q at the same v."""
     on = bound.active_rows
     Ev = bound.acceleration_tangent(state.t, state.q, state.v, a)[1][on]
-    return np.asarray(0.5 * (Ev - linear.jacobian.toarray()[on] @ bracket(eqs, state.v)))
+    return np.asarray(0.5 * (Ev - linear.jacobian.toarray()[on] @ bound.bracket(state.v)))
 
 
 class MovedInputs:

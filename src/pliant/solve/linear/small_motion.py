@@ -11,7 +11,7 @@ from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
 from pliant.solve.independent_coordinates import partition
-from pliant.solve.linear.moved_inputs import MovedInputs, bracket, rate_by_position
+from pliant.solve.linear.moved_inputs import MovedInputs, rate_by_position
 from pliant.solve.saddle import balancing_multipliers, saddle_matrix
 from pliant.solve.state import AssembledState, assemble
 
@@ -103,7 +103,7 @@ def first_order(
     on = bound.active_rows
     J, Eq, Ev = linear.jacobian.toarray()[on], Eq[on], Ev[on]
     K, C, M = linear.stiffness.toarray(), linear.damping.toarray(), linear.mass.toarray()
-    gamma, H = bracket(eqs, v), rate_by_position(eqs, bound, state, linear, a)
+    gamma, H = bound.bracket(v), rate_by_position(eqs, bound, state, linear, a)
     held, J_held = np.eye(len(J)), J
     if moved is not None:
         K, C = K + moved.forces @ moved.by_q + moved.rate_forces @ moved.rate_by_q, C + moved.rate_forces @ moved.by_q

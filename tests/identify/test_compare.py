@@ -1,0 +1,86 @@
+"""Comparisons of rod models: recordings with loads drive their inputs, and code and memory are counted."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli import run as command
+from pliant.identify.compare import compare
+from pliant.model.time_series import interpolated
+
+UNTIL = 1.5
+LOADS = {"fx": "N", "fy": "N", "fz": "N", "mx": "Nm", "my": "Nm", "mz": "Nm"}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of the module under pressure and a wrench in the axes of its tip, made by the model itself."""
+    time = np.linspace(0, UNTIL, 301)
+    ramp = 1 - np.cos(np.pi * time / UNTIL)
+    inputs = {
+        "p1": 25e3 * ramp, "p2": 0 * ramp, "p3": 10e3 * ramp,
+        "fx": 0.15 * ramp, "fy": 0.05 * ramp, "fz": -0.1 * ramp,
+        "mx": 1e-3 * ramp, "my": -2e-3 * ramp, "mz": 1e-3 * ramp,
+    }  # fmt: skip
+    eqs = pliant.derive("stiff_flop@loaded_in_tip_axes")
+    series = {name: interpolated(time, values, "cubic") for name, values in inputs.items()}
+    run = pliant.simulate(eqs, UNTIL, inputs=series, save_at=time, method=pliant.Rosenbrock(rtol=1e-6))
+    heads = ["t_s", *(f"{name}_{LOADS.get(name, 'Pa')}" for name in inputs), "x_m", "y_m", "z_m"]
+    file = tmp_path_factory.mktemp("recorded") / "loaded.csv"
+    table = np.column_stack([time, *inputs.values(), run["tip"].values])
+    np.savetxt(file, table, delimiter=",", header=",".join(heads), comments="", fmt="%.12g")
+    return file
+
+
+def mean_error(capsys: pytest.CaptureFixture[str], model: str, file: Path) -> tuple[float, list[str]]:
+    assert command(["compare", model, "--rods", "arm=pcs:3", "--against", str(file), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    return row["mean_error_mm"], row["notes"]
+
+
+def test_a_recorded_wrench_drives_the_loaded_module(loaded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same, notes = mean_error(capsys, "stiff_flop@loaded_in_tip_axes", loaded)
+    assert same < 0.02
+    assert any("no states at rest are compared" in note for note in notes)
+    # in other axes, and without the load: another motion, and the columns that are left over are named
+    other, _ = mean_error(capsys, "stiff_flop@loaded", loaded)
+    without, notes = mean_error(capsys, "stiff_flop", loaded)
+    assert 0.5 < other < without
+    assert any("the columns fx, fy, fz, mx, my, mz" in note and "drive nothing" in note for note in notes)
+
+
+def test_the_wrench_acts_at_the_tip_in_the_named_axes() -> None:
+    """Its power is that of force and moment on the motion of the tip, whose axes turn."""
+    for variant, turned in (("loaded", False), ("loaded_in_tip_axes", True)):
+        eqs = pliant.derive(f"stiff_flop@{variant}")
+        rng = np.random.default_rng(3)
+        q, v = rng.uniform(-0.3, 0.3, len(eqs.coordinates)), rng.uniform(-1, 1, len(eqs.rates))
+        force, moment = np.array([0.3, -0.2, 0.5]), np.array([1e-3, 2e-3, -3e-3])
+        values = dict(zip(LOADS, [*force, *moment], strict=True))
+        tip = eqs.frame("tip", q, v)
+        axes = tip.rotation if turned else np.eye(3)
+        power = (axes @ force) @ tip.velocity + (axes @ moment) @ tip.angular_velocity
+        assert -(eqs.bias(q, v, inputs=values) - eqs.bias(q, v)) @ v == pytest.approx(power, rel=1e-9)
+
+
+def test_code_and_memory_are_counted() -> None:
+    rows = compare(pliant.load("cantilever", set={"tip_force": 0.02}), "rod", ["pcs:2", "pcs:8", "pcc:2"], until=0.02)
+    few, many, arcs = rows
+    # elements of a kind share their code, and have memory of their own
+    assert few.code_kb == many.code_kb > 10
+    assert many.memory_kb > 1.5 * few.memory_kb > 10
+    assert arcs.code_kb != few.code_kb
+    # the workspace is most of it, and no less than the matrices that it holds
+    eqs = pliant.derive(pliant.load("cantilever").with_rod("rod", "pcs:8"))
+    assert 1e3 * many.memory_kb > 3 * 8 * eqs.binding.program.tables.counts["nnz"]
+
+
+def test_both_published_sets_of_the_module() -> None:
+    code, table = (pliant.derive(name) for name in ("stiff_flop", "stiff_flop@paper_table"))
+    for eqs, length, modulus in ((code, 0.044, 120e3), (table, 0.050, 205e3)):
+        assert (eqs.parameters["length"], eqs.parameters["youngs_modulus"]) == (length, modulus)
+        # the tip starts where the recording begins
+        np.testing.assert_allclose(eqs.frame("tip", eqs.initial_state()).position, (0, 0, 0.0585), atol=1e-12)
