@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import pliant.io.results as results
-from pliant import GeneralizedAlpha, bundled_robots, continuation, derive, load, load_path, load_result, load_text, simulate
+from pliant import (
+    GeneralizedAlpha,
+    bundled_robots,
+    continuation,
+    derive,
+    load,
+    load_path,
+    load_result,
+    load_text,
+    simulate,
+)
 from pliant.io.results import ResultFileError, write_csv
 
 

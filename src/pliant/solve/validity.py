@@ -185,6 +185,20 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
             )
 
 
+def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
+    """What friction of tendons is at rest, where the model leaves it open: a sentence on poses, or on small motions."""
+    names = [name for name, x in model.spec.tendons.items() if x.has_friction and x.at_rest == "none"]
+    if not names:
+        return []
+    which = f"the tendon{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
+    if linear:
+        return [f"friction of {which} acts on small motions as a viscous damper that forms within `slip_speed`"]
+    return [
+        f"friction of {which} may have any value at rest; this is without any. `at_rest: pulled` (`released`) gives the pose to "
+        "which the line was pulled (let out)"
+    ]
+
+
 def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:
     """A warning for each tendon whose tension was asked to be below zero; `lowest` is the least value of each signal."""
     notes = []
