@@ -70,7 +70,7 @@ def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]
         mine = [k for k, limit in enumerate(model.turn_limits) if limit.rod == rod]
         worst = max(mine, key=lambda k: largest[k] / allowed[k])
         if largest[worst] >= NEAR * allowed[worst]:
-            kind = model.spec.rods[rod].model.kind
+            kind = model.spec.rods[rod].model.kind if rod in model.spec.rods else "of the mesh's edge"
             angle, most = np.degrees(largest[worst]), np.degrees(allowed[worst])
             yield (
                 f"the rod '{rod}' turns by {angle:.3g} deg where the states of its model '{kind}' can follow up to "
@@ -102,7 +102,9 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
     value = _values(model, bound)
     start = np.asarray(model.initial(bound.parameters)[0]).ravel()
     for name, stations in model.rod_stations.items():
-        rod = model.spec.rods[name]
+        rod = model.spec.rods.get(name)
+        if rod is None:  # the edge of a mesh
+            continue
         if rod.law != "linear" or rod.model.is_linear or len(stations) < 2:
             continue
         half_x, half_y = _half_sizes(model, rod.section, value)
