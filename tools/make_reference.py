@@ -30,7 +30,7 @@ from pliant.language.names import FUNCTIONS, RESERVED, NameMarker, Reference
 from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
-from pliant.mesh import Membrane, Shell, drawing, sets
+from pliant.mesh import Membrane, Shell, drawing, edges, sets
 from pliant.rod import chamber, muscle_limits, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
@@ -94,6 +94,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
     ("Meshes", (Membrane, Shell)),
     ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
     ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),
+    ("Edges of meshes", (edges.MembraneEdges, edges.ShellEdges)),
     ("Links", tuple(kinds(RobotSpec, "links")[1].values())),
     ("Tendons", tuple(kinds(RobotSpec, "tendons")[1].values())),
     (

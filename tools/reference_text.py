@@ -110,9 +110,16 @@ with `each`. Coordinates get the same suffix: `hinge[1]`. Links, tendons, contac
 with a `count` of their own. An index may be any expression of parameters.""",
     "Tendons": """\
 A tendon is a line that pulls. It is straight between its points, slides through all but the first and last of
-them without friction, and has one tension along its whole length. Along a rod it passes eyelets: many of them
+them, and without `friction` has one tension along its whole length. Along a rod it passes eyelets: many of them
 make it follow the rod, few let it cut corners as real lines do between discs. A rod is bent towards the side
-that a tendon runs on, and twisted against the sense of a helix.""",
+that a tendon runs on, and twisted against the sense of a helix.
+
+With `friction` the tension falls over every point between the ends, in the direction in which the line slides there,
+by the factor `exp(-friction * turn)` (the capstan equation), the turn being the angle between the spans before and after the
+point [rad]. The line is fixed at its last point: at each point it slides towards the first by what the part beyond gets
+shorter, and an elastic line also by what that part stretches. A given tension is that at the first point; the law of an
+elastic tendon gives the mean along the line. At rest friction is undetermined; `at_rest` chooses, and poses at rest without it
+say so. What friction takes is `dissipated`.""",
     "Points of a tendon": """\
 The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
 by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every

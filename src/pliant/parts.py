@@ -70,6 +70,7 @@ from pliant.link import Axial, Beam
 from pliant.link.axial import AxialSpring
 from pliant.mesh import Membrane, Shell
 from pliant.mesh.drawing import BlockDrawing, FileDrawing, RectangleDrawing, WebDrawing
+from pliant.mesh.edges import MembraneEdges, ShellEdges
 from pliant.mesh.sets import BoxSet, LabelledSet, NearestSet, NumberedSet, PlaneSet
 from pliant.output import (
     ConstraintOutput,

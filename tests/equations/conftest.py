@@ -152,14 +152,20 @@ class RandomSystem:
                 builder.coordinate_force(law, q_at, v_at, constants, signals, f"spring {joint}")
 
     def routes(self) -> None:
-        """Lines through random points: several on one node, some on the ground, forth and back along the tree."""
+        """Lines through random points: several on one node, some on the ground, forth and back along the tree; two rub."""
         rng, builder = self.rng, self.builder
-        law = [25.0, 0.3, 2.0, 1.5, 0.4]
-        for kind, count in ((GIVEN_TENSION, 3), (elastic_line(wound=True), 5), (elastic_line(wound=False), 2)):
+        law, rough = [25.0, 0.3, 2.0, 1.5, 0.4], [0.3, 2.0, 0.5]
+        for kind, count, friction in (
+            (GIVEN_TENSION, 3, ()),
+            (elastic_line(wound=True), 5, ()),
+            (elastic_line(wound=False), 2, ()),
+            (GIVEN_TENSION, 4, rough),
+            (elastic_line(wound=True), 4, rough),
+        ):
             nodes = [int(n) for n in rng.integers(0, builder.last_node() + 1, size=count)]
             constants = law[: kind.constants]
             points = [(node, ca.DM(0.3 * rng.normal(size=3))) for node in nodes]
-            builder.route(kind, points, constants, builder.signals(kind.signals), f"line {kind.name}")
+            builder.route(kind, points, constants, builder.signals(kind.signals), f"line {kind.name}", friction)
         points = [(node, ca.DM(0.3 * rng.normal(size=3))) for node in self._path(builder.last_node())]
         if len(points) > 1:
             builder.route(elastic_line(wound=False), points, law, 0, "line along")

@@ -20,8 +20,8 @@ COUNTS = (
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
     "n_inertia n_coupled inertia_columns n_route n_route_point "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
-    # rows of a constraint, signals of a force, numbers in W of an inertia
-    "max_k max_frames max_rows max_signals max_inertia"
+    # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction
+    "max_k max_frames max_rows max_signals max_inertia max_points max_friction"
 ).split()
 """Integers in `pl_tables`."""
 
@@ -32,7 +32,7 @@ INTEGERS = (
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
     "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
-    "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals "
+    "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals route_friction route_stretches "
     "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
     "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
     "con_kind con_begin con_nodes con_theta con_size con_row conj_begin conj_frame conj_node conj_pos "

@@ -148,11 +148,11 @@ class StateSymbols:
     def _driven(self, force: FrameForceInstance | CoordinateForceInstance) -> Any:
         return self.signals[force.signals : force.signals + force.kind.signals]
 
-    def line(self, tendon: str) -> tuple[Any, Any, Any]:
-        """Length [m], its rate [m/s] and tension [N] of a routed line."""
+    def line(self, tendon: str) -> tuple[Any, Any, Any, Any]:
+        """Length [m], its rate [m/s] and the tensions at its first and its last point [N] of a routed line."""
         route = self.model.system.routes[self.model.routes[tendon]]
         state = route_state(route, self.tree, self.theta, self.signals, self.signal_rates)
-        return state.length, state.rate, state.tension
+        return state.length, state.rate, state.tension, state.tension * state.last
 
     def arc(self, rod: str, section: int) -> tuple[Any, Any]:
         """Bending (2) [rad] and length [m] of an arc of a rod, counted from 1."""

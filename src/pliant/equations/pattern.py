@@ -76,7 +76,7 @@ def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:
 
     What lies below both ends of a span moves them together and leaves it as it is.
     """
-    if route.kind.coupled:
+    if route.coupled:
         return [{system.element_of(node) for node in changing_nodes(system, route.nodes)}]
     return [{system.element_of(n) for n in changing_nodes(system, ends)} for ends in pairwise(route.nodes)]
 

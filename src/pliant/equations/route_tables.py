@@ -21,6 +21,7 @@ def fill_route_tables(
         add_row(
             integers, "route", kind=kind, begin=len(integers["route_nodes"]), theta=route.constants,
             law=route.law_constants, signal=route.signals, signals=route.kind.signals,
+            friction=route.friction_constants if route.has_friction else -1, stretches=int(route.kind.coupled),
         )  # fmt: skip
         integers["rtouch_begin"].append(len(integers["rtouch_node"]))
         integers["relem_begin"].append(len(integers["relem"]))
@@ -35,7 +36,7 @@ def fill_route_tables(
         integers["rtouch_base"].extend(base if base in known else 0 for base in bases)
         elements = sorted({system.element_of(node) for node in changing})
         integers["relem"].extend(elements)
-        if route.kind.coupled:
+        if route.coupled:
             integers["rblock_pos"].extend(positions.block(a, b)[0] for a in elements for b in elements)
     for name, counted in (
         ("route_begin", "route_nodes"),

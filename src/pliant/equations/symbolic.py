@@ -19,7 +19,7 @@ from pliant.equations.kernel import (
     motion_kernels,
     route_kernels,
 )
-from pliant.formula.route import measure
+from pliant.formula.route import FRICTION, measure, slide
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, RouteInstance, System
@@ -133,14 +133,15 @@ def stack_poses(poses: list[Pose]) -> Any:
 
 @dataclass(frozen=True)
 class RouteState:
-    """A routed line in a state: world points, pull on each per unit tension, length, rate, tension, and its scalars
-    (energy, dissipation, supply)."""
+    """A routed line in a state: world points, pull on each per unit of the tension at the first one, length, rate, tension at the
+    first point, at the last one over that, and the line's scalars (energy, dissipation, supply)."""
 
     points: list[Any]
     pulls: list[Any]
     length: Any
     rate: Any
     tension: Any
+    last: Any
     scalars: Any
 
 
@@ -152,13 +153,23 @@ def route_state(route: RouteInstance, tree: Tree, theta: Any, s: Any, sd: Any) -
         (R, p), twist = tree.poses[node], tree.twists[node]
         points.append(p + R @ theta[at : at + 3])
         velocities.append(twist[0:3] + ca.cross(twist[3:6], points[-1]))
-    length, rate, pulls = measure(points, velocities)
+    spans = measure(points, velocities)
     at, first, kind = route.law_constants, route.signals, route.kind
     constants, signals, rates = theta[at : at + kind.constants], s[first : first + kind.signals], sd
     tension, scalars = route_kernels(kind).functions[0](
-        length, rate, constants, signals, rates[first : first + kind.signals]
+        spans.length, spans.rate, constants, signals, rates[first : first + kind.signals]
     )
-    return RouteState(points, pulls, length, rate, tension, scalars)
+    if not route.has_friction:
+        return RouteState(
+            points, spans.pulls([1.0] * len(spans.lengths)), spans.length, spans.rate, tension, 1.0, scalars
+        )
+    winding = rates[first] if kind.signals else 0.0
+    at = route.friction_constants
+    rubbed = slide(spans, theta[at : at + FRICTION], spans.rate + winding if kind.coupled else None)
+    mean, tension = tension, tension * rubbed.first
+    wound = (tension - mean) * winding if kind.coupled else 0.0
+    scalars = scalars + ca.vertcat(0.0, tension * rubbed.lost, wound)
+    return RouteState(points, spans.pulls(rubbed.shares), spans.length, spans.rate, tension, rubbed.shares[-1], scalars)
 
 
 def _forces(

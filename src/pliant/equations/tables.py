@@ -169,6 +169,8 @@ def _largest(system: System) -> dict[str, int]:
         "max_rows": [c.kind.size for c in system.constraints],
         "max_signals": signals,
         "max_inertia": [inert.kind.size for inert in system.inertias],
+        "max_points": [len(r.nodes) for r in system.routes],
+        "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 

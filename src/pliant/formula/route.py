@@ -1,15 +1,20 @@
-"""Forces along a line that is routed through points, straight in between, and slides through them without friction.
+"""Forces along a line that is routed through points, straight in between, and slides through them.
 
-The line has one tension T, which depends on its whole length l and the rate of it. Virtual work does the rest: with
-`dl = sum u . (dx_j - dx_i)` over the spans (u the direction from point i to point j), each span pulls its two points
+Without friction the line has one tension T, which depends on its whole length l and the rate of it. Virtual work does the rest:
+with `dl = sum u . (dx_j - dx_i)` over the spans (u the direction from point i to point j), each span pulls its two points
 together with T.
 
 One tension couples all spans. Its derivatives are therefore not those of two-frame forces added up; the assembled
 equations take a span's geometry and, for the tension, one product of gradients (`equations/runtime/route.c`).
+
+With friction the tension falls over every point between the ends, in the direction in which the line slides there, by the factor
+`exp(-mu theta)` of the turn theta that it makes (Euler, Eytelwein). `slide` below says how; `runtime/route_friction.c` has the same
+with its derivatives.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +25,8 @@ from pliant.formula.base import Effect
 
 # Keeps the direction defined where two points meet [m^2]; the same as in an axial link.
 SMALLEST_SQUARE = 1e-24
+# A straight line turns by nothing, but which way it would turn is open there: turns are rounded within this much [rad].
+SMALLEST_TURN = 1e-4
 
 
 @dataclass(frozen=True)
@@ -37,17 +44,83 @@ class RouteForce:
     law: Callable[[Any, Any, Any, Any, Any], Effect]
 
 
-def measure(points: Sequence[Any], velocities: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
-    """Length [m] and its rate [m/s] of a line through world points, and the force on each point per unit tension."""
-    length: Any = 0
-    rate: Any = 0
-    pulls: list[Any] = [ca.DM.zeros(3) for _ in points]
+@dataclass(frozen=True)
+class Spans:
+    """The spans of a line through world points: lengths [m], rates of these [m/s] and directions."""
+
+    lengths: list[Any]
+    rates: list[Any]
+    directions: list[Any]
+
+    @property
+    def length(self) -> Any:
+        """Of the whole line [m]."""
+        return sum(self.lengths[1:], self.lengths[0])
+
+    @property
+    def rate(self) -> Any:
+        """Of the whole length [m/s]."""
+        return sum(self.rates[1:], self.rates[0])
+
+    def pulls(self, shares: Sequence[Any]) -> list[Any]:
+        """Force on each point, where the spans have these tensions."""
+        forces: list[Any] = [ca.DM.zeros(3) for _ in range(len(self.lengths) + 1)]
+        for i, (share, u) in enumerate(zip(shares, self.directions, strict=True)):
+            forces[i] = forces[i] + share * u
+            forces[i + 1] = forces[i + 1] - share * u
+        return forces
+
+
+def measure(points: Sequence[Any], velocities: Sequence[Any]) -> Spans:
+    """The spans of a line through world points with these velocities."""
+    lengths, rates, directions = [], [], []
     for i in range(len(points) - 1):
         d = points[i + 1] - points[i]
-        span = ca.sqrt(ca.dot(d, d) + SMALLEST_SQUARE)
-        u = d / span
-        length += span
-        rate += ca.dot(u, velocities[i + 1] - velocities[i])
-        pulls[i] = pulls[i] + u
-        pulls[i + 1] = pulls[i + 1] - u
-    return length, rate, pulls
+        lengths.append(ca.sqrt(ca.dot(d, d) + SMALLEST_SQUARE))
+        directions.append(d / lengths[-1])
+        rates.append(ca.dot(directions[-1], velocities[i + 1] - velocities[i]))
+    return Spans(lengths, rates, directions)
+
+
+FRICTION = 3
+"""Constants of friction: its coefficient [-], the speed at which it has formed [m/s], and the sliding speed added to the true one
+[m/s], which says what holds at rest."""
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Friction along a line: tension of each span over that at the first point, power lost [W] per tension [N] there, and the
+    tension at the first point over the mean one, where the law gives that."""
+
+    shares: list[Any]
+    lost: Any
+    first: Any
+
+
+def slide(spans: Spans, constants: Any, elongation_rate: Any | None) -> Sliding:
+    """How friction (`FRICTION` constants) spreads the tension of a line.
+
+    The line is fixed at its last point and drawn in at the first. At each point between it slides towards the first by what the
+    part beyond gets shorter. An elastic line also stretches there, by that part's share of the whole elongation, whose rate is
+    given [m/s]; its law has the mean of its tensions, weighed by length.
+    """
+    beyond, beyond_rate, total = 0, 0, spans.length
+    speeds = []
+    for length, rate in zip(reversed(spans.lengths), reversed(spans.rates), strict=True):
+        beyond, beyond_rate = beyond + length, beyond_rate + rate
+        stretch = 0 if elongation_rate is None else beyond / total * elongation_rate
+        speeds.append(stretch - beyond_rate)
+    speeds = speeds[::-1][1:]
+    shares: list[Any] = [1.0]
+    lost: Any = 0.0
+    for i, speed in enumerate(speeds):
+        a, b = spans.directions[i], spans.directions[i + 1]
+        aside = ca.cross(a, b)
+        turn = ca.atan2(ca.sqrt(ca.dot(aside, aside) + SMALLEST_TURN**2), ca.dot(a, b)) - math.atan2(SMALLEST_TURN, 1)
+        way = ca.tanh((speed + constants[2]) / constants[1])
+        shares.append(shares[-1] * ca.exp(-constants[0] * turn * way))
+        lost += (shares[-2] - shares[-1]) * speed
+    if elongation_rate is None:
+        return Sliding(shares, lost, 1.0)
+    mean = sum(share * length for share, length in zip(shares, spans.lengths, strict=True)) / total
+    return Sliding(shares, lost, 1 / mean)

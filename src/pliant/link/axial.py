@@ -24,6 +24,8 @@ AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "s
 """Constants of `axial_force`; direction: 0 both, 1 tension, -1 compression."""
 ROPE = POINTS + Fields("stiffness", "rest", "time", "direction", "width")
 """Constants of `rope_force`; time: of damping [s], direction: 0 for one that does push."""
+DRIVEN_ROPE = ROPE + Fields("damping", "power")
+"""Constants of `driven_rope_force`; besides, a coefficient on the rate of the length [N (s/m)^power], and its power."""
 
 
 class AxialSpring(Part):
@@ -159,3 +161,29 @@ def rope_force() -> FrameForce:
         )
 
     return force_from_deformation("rope", frames=2, constants=ROPE.size, signals=0, deformation=axial_length, law=law)
+
+
+@cache
+def driven_rope_force(*, with_input: bool) -> FrameForce:
+    """A rope with a damper of its own and, as an input, a force that pulls its ends together. Neither acts while it is slack."""
+
+    def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        at = DRIVEN_ROPE.read(c)
+        stretch = length - at.rest - ca.if_else(at.direction == 0, 0.0, at.width)
+        still, half_square, share = one_sided(stretch, at.direction, at.width)
+        moving, _, _ = one_sided(stretch + at.time * rate, at.direction, at.width)
+        pull = share * signal[0] if with_input else 0.0
+        tension = at.stiffness * moving + share * power_law(rate, at.damping, at.power) + pull
+        # a damper would push where a stretched rope shortens fast: it goes slack instead
+        tension = ca.if_else(at.direction == 0, tension, ca.fmax(tension, 0.0))
+        return Effect(
+            force=-tension,
+            energy=at.stiffness * half_square,
+            dissipation=(tension - at.stiffness * still - pull) * rate,
+            supply=-pull * rate,
+        )
+
+    return force_from_deformation(
+        "rope_driven" if with_input else "rope_damped",
+        frames=2, constants=DRIVEN_ROPE.size, signals=int(with_input), deformation=axial_length, law=law,
+    )  # fmt: skip

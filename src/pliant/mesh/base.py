@@ -20,6 +20,7 @@ from pliant.language.placement import Placement
 from pliant.language.scalar import Mass, Scalar, Time
 from pliant.language.source import FileProblem, Source
 from pliant.mesh.drawing import Lattice, MeshDrawing
+from pliant.mesh.edges import EdgesBase
 from pliant.mesh.sets import NodeSet
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 
@@ -64,6 +65,7 @@ class MeshBase(Framed, FromFiles, Placement):
 
     _lattice: Lattice | None = PrivateAttr(default=None)
     _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)
+    _edge_sets: np.ndarray = PrivateAttr(default_factory=lambda: np.zeros(0, dtype=int))
 
     # -- what the files say ------------------------------------------------------------------------------------------
 
@@ -90,8 +92,41 @@ class MeshBase(Framed, FromFiles, Placement):
                 raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("held", name))
         self._check_holders(members)
         copy = self.model_copy()
-        copy._lattice, copy._members = lattice, members
+        copy._lattice, copy._members, copy._edge_sets = lattice, members, self._sets_of_edges(lattice, members)
         return copy
+
+    def _sets_of_edges(self, lattice: Lattice, members: Mapping[str, np.ndarray]) -> np.ndarray:
+        """For each edge the number of the entry of `edges` that it belongs to, counted from 1; 0 for none, or for `all` alone."""
+        found = np.zeros(len(lattice.edges), dtype=int)
+        names = list(self.own_edges)
+        for number, name in enumerate(names, start=1):
+            if name not in members:
+                raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("edges", name))
+            inside = np.isin(lattice.edges, members[name]).all(axis=1)
+            if not inside.any():
+                hint = "both nodes of an edge are to be in the set; see them with pliant show MODEL --mesh picture.png"
+                raise FileProblem(f"no edge has both ends in the set '{name}'", hint, ("edges", name))
+            twice = np.flatnonzero(inside & (found > 0))
+            if name != ALL and len(twice):
+                a, b = (int(i) + 1 for i in lattice.edges[twice[0]])
+                message = f"the edge from node {a} to node {b} is in '{names[found[twice[0]] - 1]}' and in '{name}'"
+                raise FileProblem(message, "leave it out of one of them", ("edges", name))
+            found[inside & (name != ALL)] = number
+        return found
+
+    @property
+    @abstractmethod
+    def own_edges(self) -> Mapping[str, EdgesBase]:
+        """Values of edges by the name of their set of nodes."""
+
+    def edge_values(self, number: int) -> EdgesBase:
+        """The values of the edges of an entry of `edges`, counted from 1, over those of `all`; of the others for 0."""
+        common = self.own_edges.get(ALL, self.no_edges())
+        return common if number == 0 else list(self.own_edges.values())[number - 1].over(common)
+
+    @abstractmethod
+    def no_edges(self) -> EdgesBase:
+        """Values of edges that say nothing."""
 
     def _check_holders(self, members: Mapping[str, np.ndarray]) -> None:
         """No node is held by two frames; sets that are held go before the ends, which the parent holds otherwise."""
@@ -193,8 +228,9 @@ class PlacedMesh:
         base: node and placement of the drawing's own frame.
         local: 3 x n, nodes in the drawing's axes [m].
         rotation, world: the drawing's axes, and the nodes (3 x n) in the world at the start [m].
-        first, second, kind: nodes of each edge, and which of k kinds it is: edges of one kind are equal and parallel.
+        first, second, kind: nodes of each edge, and which of k kinds it is: edges of one kind are alike and parallel.
         vectors, lengths: 3 x k and 1 x k, edges of each kind in the drawing's axes [m].
+        sets: number of the entry of `edges` that each kind has its values from, or 0.
         edge_mass: 1 x k [kg], or None where nodes are given theirs.
         held: for nodes that are points of a frame: that frame's node, and the placement there.
         carrier: node that the free ones move with at the start: what holds the mesh where that is one body, the parent otherwise.
@@ -209,6 +245,7 @@ class PlacedMesh:
     kind: np.ndarray
     vectors: Any
     lengths: Any
+    sets: np.ndarray
     edge_mass: Any | None
     held: dict[int, tuple[int, Pose]]
     carrier: int
@@ -253,16 +290,16 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
             point = at[1] + at[0] @ (R_holder.T @ (world[:, int(i)] - p_holder))
             held[int(i)] = (holder, (turned, point))
     first, second = lattice.edges[:, 0], lattice.edges[:, 1]
-    _, examples, kind = np.unique(
-        np.round(lattice.shares[second] - lattice.shares[first], 12), axis=0, return_index=True, return_inverse=True
-    )
+    told_apart = np.column_stack([np.round(lattice.shares[second] - lattice.shares[first], 12), mesh._edge_sets])
+    _, examples, kind = np.unique(told_apart, axis=0, return_index=True, return_inverse=True)
     vectors = local[:, second[examples].tolist()] - local[:, first[examples].tolist()]
     lengths = ca.sqrt(ca.sum1(vectors * vectors))
     kind = kind.ravel()
     mass = _edge_mass(mesh, build, lengths, np.bincount(kind))
     holders = {holder for holder, _ in held.values()}
     carrier = holders.pop() if len(holders) == 1 else node
-    return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, mass, held, carrier)
+    sets = mesh._edge_sets[examples]
+    return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, sets, mass, held, carrier)
 
 
 def _edge_mass(mesh: MeshBase, build: Build, lengths: Any, counts: np.ndarray) -> Any | None:

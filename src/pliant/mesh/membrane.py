@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
+import numpy as np
+from pydantic import Field
 
+from pliant.formula.base import FrameForce
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.language import dimension as dim
 from pliant.language.base import Problem, positive
+from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
-from pliant.link.axial import ROPE, rope_force
-from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
+from pliant.link.axial import DRIVEN_ROPE, ROPE, driven_rope_force, rope_force
+from pliant.mesh.base import ALL, MeshBase, PlacedMesh, columns, section_properties
+from pliant.mesh.edges import EdgesBase, MembraneEdges
 from pliant.motion import TRANSLATION
 
 if TYPE_CHECKING:
@@ -34,6 +39,9 @@ class Membrane(MeshBase):
     """Strain over which a slack edge becomes taut [-]: its tension rises from zero as a parabola up to there."""
     tightness: Number = 1
     """Rest lengths as a share of the lengths in the drawing [-]; below 1 the membrane is stretched at the start."""
+    edges: dict[Name, MembraneEdges] = Field(default_factory=dict)
+    """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
+    values those of other sets replace one by one. A single edge is the set of its two nodes."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -54,8 +62,21 @@ outputs:
         """The edges have a stiffness, and numbers are in their ranges."""
         yield from super().problems(value)
         yield from positive(self, value, "stiffness", "tightness", "fading")
-        if self.stiffness is None and self.section is None:
+        if self.stiffness is None and self.section is None and self._common_stiffness is None:
             yield (), "the edges have no stiffness", "give `stiffness`, or `section` and `material`"
+
+    @property
+    def _common_stiffness(self) -> Scalar | None:
+        return self.edges[ALL].stiffness if ALL in self.edges else None
+
+    @property
+    def own_edges(self) -> Mapping[str, EdgesBase]:
+        """Values of edges by the name of their set of nodes."""
+        return self.edges
+
+    def no_edges(self) -> MembraneEdges:
+        """Values of edges that say nothing."""
+        return MembraneEdges()
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
         """Besides density, stiffness where it is not given."""
@@ -88,22 +109,47 @@ outputs:
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A rope per edge; between two points of one body there is none."""
-        stiffness = self._edge_stiffness(build) / placed.lengths
-        rest = build.value(self.tightness) * placed.lengths
-        table = ca.vertcat(stiffness, rest, build.value(self.fading) / 2 * placed.lengths)
-        kind, way, time = rope_force(), 1.0 if self.direction == "tension" else 0.0, build.value(self.damping_time)
+        way = 1.0 if self.direction == "tension" else 0.0
+        laws, kinds, signals = self._edge_laws(build, placed)
         points = {i: columns(ca.densify(pose[1]))[0] for i, (_, pose) in placed.held.items()}
         at_origin = [0.0, 0.0, 0.0]
-        for a, b, (k, length, width) in zip(
-            placed.first.tolist(), placed.second.tolist(), placed.kind_columns(table), strict=True
-        ):
-            nodes = (frames[a][0], frames[b][0])
-            if nodes[0] != nodes[1]:
-                first, second = points.get(a, at_origin), points.get(b, at_origin)
-                constants = ROPE.write(
-                    first=first, second=second, stiffness=k, rest=length, time=time, direction=way, width=width
-                )
-                build.system.frame_force(kind, nodes, constants, 0, name)
+        for a, b, k in zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True):
+            nodes, number = (frames[a][0], frames[b][0]), int(placed.sets[k])
+            if nodes[0] == nodes[1]:
+                continue
+            stiffness, rest, time, width, damping, power = laws[k]
+            values = {
+                "first": points.get(a, at_origin), "second": points.get(b, at_origin), "stiffness": stiffness, "rest": rest,
+                "time": time, "direction": way, "width": width,
+            }  # fmt: skip
+            if kinds[number] is rope_force():
+                constants = ROPE.write(**values)
+            else:
+                constants = DRIVEN_ROPE.write(**values, damping=damping, power=power)
+            build.system.frame_force(kinds[number], nodes, constants, signals[number], name)
+
+    def _edge_laws(
+        self, build: Build, placed: PlacedMesh
+    ) -> tuple[dict[int, list[Any]], dict[int, FrameForce], dict[int, int]]:
+        """Of each kind of edge: stiffness [N/m], rest length [m], time of damping [s], width of fading [m], coefficient and power
+        of the damper. Of each entry of `edges`: the kind of force, and its signal."""
+        laws: dict[int, list[Any]] = {}
+        kinds: dict[int, FrameForce] = {}
+        signals: dict[int, int] = {}
+        for number in map(int, np.unique(placed.sets)):
+            own = self.edge_values(number)
+            assert isinstance(own, MembraneEdges)
+            mine = np.flatnonzero(placed.sets == number).tolist()
+            length, one = placed.lengths[:, mine], ca.DM.ones(1, len(mine))
+            whole = self._edge_stiffness(build) if own.stiffness is None else build.value(own.stiffness)
+            time, damping, power = own.damping(build, length, self.damping_time)
+            rest, fading = own.rest_length(build, length, build.value(self.tightness)), build.value(self.fading) / 2
+            table = ca.vertcat(whole / length, rest * one, time * one, fading * length, damping * one, power * one)
+            laws |= dict(zip(mine, columns(table), strict=True))
+            plain = own.viscosity is None and not own.is_driven
+            kinds[number] = rope_force() if plain else driven_rope_force(with_input=own.is_driven)
+            signals[number] = build.add_signals([own.input]) if own.is_driven and own.input is not None else 0
+        return laws, kinds, signals
 
     def _edge_stiffness(self, build: Build) -> Any:
         if self.stiffness is not None:

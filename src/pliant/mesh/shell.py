@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
+from pydantic import Field
 
+from pliant.constraint.frames import CONSTANTS as CLOSING
+from pliant.constraint.frames import ROWS as SIX
+from pliant.constraint.frames import frame_constraint
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language import dimension as dim
 from pliant.language.base import Problem
+from pliant.language.names import Name
 from pliant.language.placement import Axis
-from pliant.language.scalar import Scalar
+from pliant.language.scalar import Quantity, Scalar
 from pliant.link.beam import BEAM, beam_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
+from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
+from pliant.rod.curve import constant_strain
+from pliant.rod.properties import RodProperties, Station
 from pliant.section.base import SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
+Inertia = Annotated[Scalar, Quantity(dim.INERTIA)]
 PARALLEL = 1e-6
 """An edge whose direction has a smaller sine to the normal counts as parallel to it."""
 
@@ -35,6 +46,12 @@ class Shell(MeshBase):
     type: Literal["shell"] = "shell"
     normal: Axis = "z"
     """Direction that the y axis of the edges' sections is nearest to, in the drawing's axes; for edges along it, x or y."""
+    node_inertia: tuple[Inertia, Inertia, Inertia] | None = None
+    """Rotary inertia of every node about its own x, y and z axes, those of the drawing at the start, beside that of the edges
+    [kg m^2]."""
+    edges: dict[Name, ShellEdges] = Field(default_factory=dict)
+    """Values of edges that differ, by the name of a set of nodes: of the edges with both ends in it. `all` are all edges, whose
+    values those of other sets replace one by one. A single edge is the set of its two nodes."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -58,6 +75,29 @@ meshes:
         yield from super().problems(value)
         if self.section is None and self.material is None:
             yield (), "the edges have no section", "give `section` and `material`"
+        for name, own in self.edges.items():
+            if own.model is not None and self.node_mass is not None:
+                message = "edges that are rods carry their mass along them, not at nodes"
+                yield ("edges", name, "model"), message, "give `mass` or a density in place of `node_mass`"
+        if self.node_inertia is not None:
+            given = [value(x) for x in self.node_inertia]
+            if min(given) < 0 or 2 * max(given) > sum(given) * (1 + 1e-9):
+                message = f"no body has the inertias {', '.join(f'{x:g}' for x in given)}"
+                yield ("node_inertia",), message, "none is below zero, and none above the sum of the two others"
+
+    @property
+    def own_edges(self) -> Mapping[str, EdgesBase]:
+        """Values of edges by the name of their set of nodes."""
+        return self.edges
+
+    def no_edges(self) -> ShellEdges:
+        """Values of edges that say nothing."""
+        return ShellEdges()
+
+    def _edges_of(self, number: int) -> ShellEdges:
+        own = self.edge_values(number)
+        assert isinstance(own, ShellEdges)
+        return own
 
     def material_needs(self) -> tuple[tuple[str, ...], ...]:
         """Besides density, both moduli."""
@@ -90,7 +130,8 @@ meshes:
             shares = placed.node_sum(placed.lengths / 2, placed.lengths / 2)
             # half edges of one density first; every node's are then scaled to its mass
             scale, edge_mass = build.value(self.node_mass) / shares, placed.lengths
-        half = edge_mass / 2
+        beams = np.array([self._edges_of(int(number)).model is None for number in placed.sets], dtype=float)
+        half = edge_mass / 2 * ca.DM(beams).T  # rods carry their own mass
         gyration = [r / section.mass for r in section.rotary]
         parts = []
         for sign in (1, -1):
@@ -107,41 +148,109 @@ meshes:
             ]
             parts.append(ca.vertcat(half, *[first * z[k, :] for k in range(3)], *second))
         total = placed.node_sum(*parts)
-        return columns(total if scale is None else total * ca.repmat(scale, 10, 1))
+        total = total if scale is None else total * ca.repmat(scale, 10, 1)
+        if self.node_inertia is not None:
+            own = ca.vertcat(ca.DM.zeros(4), *[build.value(x) for x in self.node_inertia], ca.DM.zeros(3))
+            total = total + ca.repmat(own, 1, placed.count)
+        return columns(total)
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A beam per edge; between two points of one body there is none."""
         properties = section_properties(self, build)
         turn = principal_turn(properties)
-        stiffness = beam_stiffness(turned(properties, turn), placed.lengths)
-        damping = build.value(self.damping_time) * stiffness
         x, y, z = self._axes(build, placed)
         cosine, sine = ca.cos(turn), ca.sin(turn)
-        axes = ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z)
-        geometry, elastic = (
-            placed.kind_columns(axes),
-            placed.kind_columns(ca.vertcat(placed.lengths, stiffness, damping)),
-        )
-        kind = beam_force(map="midpoint", with_input=False)
-        powers, both_ways, origin = [1.0] * 6, [0.0] * 6, [0.0, 0.0, 0.0]
-        for a, b, section, values in zip(placed.first.tolist(), placed.second.tolist(), geometry, elastic, strict=True):
+        geometry = placed.kind_columns(ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z))
+        laws, signals = self._edge_laws(build, placed, beam_stiffness(turned(properties, turn), placed.lengths))
+        plain, both_ways, origin = placed.kind_columns(ca.vertcat(x, y, z)), [0.0] * 6, [0.0, 0.0, 0.0]
+        for edge, (a, b, k) in enumerate(
+            zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
+        ):
             (node_a, pose_a), (node_b, pose_b) = frames[a], frames[b]
+            number = int(placed.sets[k])
             if node_a == node_b:
                 continue
+            rod = self._edges_of(number).model is not None
+            section = plain[edge] if rod else geometry[edge]
             ends = [
                 _section_pose(pose, section) if i in placed.held else [*section, *origin]
                 for i, pose in ((a, pose_a), (b, pose_b))
             ]
+            if rod:
+                self._add_rod(
+                    build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals.get(number)
+                )
+                continue
+            values = laws[k]
             constants = BEAM.write(
                 first=ends[0],
                 second=ends[1],
                 rest=[0.0, 0.0, values[0], 0.0, 0.0, 0.0],
                 stiffness=values[1:7],
                 damping=values[7:13],
-                power=powers,
+                power=[1.0, 1.0, values[13], 1.0, 1.0, 1.0],
                 direction=both_ways,
             )
-            build.system.frame_force(kind, (node_a, node_b), constants, 0, name)
+            kind = beam_force(map="midpoint", with_input=number in signals)
+            build.system.frame_force(kind, (node_a, node_b), constants, signals.get(number, 0), name)
+
+    def _edge_laws(
+        self, build: Build, placed: PlacedMesh, stiffness: Any
+    ) -> tuple[dict[int, list[Any]], dict[int, int]]:
+        """Of each kind of edge: rest length [m], six stiffnesses and dampings, power along it. Of driven entries of `edges`: where
+        their six signals begin."""
+        laws: dict[int, list[Any]] = {}
+        signals: dict[int, int] = {}
+        for number in map(int, np.unique(placed.sets)):
+            own = self._edges_of(number)
+            mine = np.flatnonzero(placed.sets == number).tolist()
+            length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
+            time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
+            along, damping, power = own.damping(build, length, self.damping_time)
+            dampings = ca.vertcat(time * k[:2, :], along * k[2, :] + damping * one, time * k[3:, :])
+            table = ca.vertcat(own.rest_length(build, length, 1.0) * one, k, dampings, power * one)
+            laws |= dict(zip(mine, columns(table), strict=True))
+            if own.is_driven and own.input is not None:
+                signals[number] = build.add_signal_expressions([0, 0, -build.signal_expression(own.input), 0, 0, 0])
+        return laws, signals
+
+    def _add_rod(
+        self,
+        build: Build,
+        name: str,
+        placed: PlacedMesh,
+        k: int,
+        ends: Sequence[tuple[int, list[Any]]],
+        driven: int | None,
+    ) -> None:
+        """A rod from the first end to the second, where a constraint closes it."""
+        own, length = self._edges_of(int(placed.sets[k])), placed.lengths[k]
+        assert own.model is not None
+        assert placed.edge_mass is not None, "checked when the model was read"
+        section = section_properties(self, build)
+        density = placed.edge_mass[k] / length / section.mass
+        section = replace(section, mass=density * section.mass, rotary=tuple(density * x for x in section.rotary))
+        rest = own.rest_length(build, length, 1.0)
+        relaxed = own.rest is None and own.tightness is None
+        time = build.value(self.damping_time if own.damping_time is None else own.damping_time)
+        along, _, power = own.damping(build, 1.0, self.damping_time)
+        viscosity = 0.0 if own.viscosity is None else build.value(own.viscosity)
+        stretch_damping = viscosity + (along - time) * section.stiffness[2]
+        (node, first), (other, second) = ends
+        rod = RodProperties(
+            name=name, node=node, placement=_pose(first), length=rest,
+            curve=constant_strain((0, 0, 0 if relaxed else length / rest - 1, 0, 0, 0), build.nominal), stress_free=relaxed,
+            rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
+            dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
+            stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", attachments={},
+            actuation=driven, nominal=build.nominal, stiffness_damping=time,
+        )  # fmt: skip
+        own.model.apply(build, rod)
+        tip, pose = build.frame(f"{name}.tip")
+        constants = CLOSING.write(
+            first=build.pose_entries(pose), second=second, axes=build.entries(pose[0]), offset=[0.0, 0.0, 0.0]
+        )
+        build.constraint(frame_constraint(SIX, prescribed=False), [tip, other, tip], constants, (), 0, name)
 
     def _axes(self, build: Build, placed: PlacedMesh) -> tuple[Any, Any, Any]:
         """Axes x, y, z of every edge's section in the drawing's axes, 3 x m each; z runs along the edge."""
@@ -194,6 +303,11 @@ def beam_stiffness(section: SectionProperties, length: Any) -> Any:
         bend_y / length,
         twist / length,
     )
+
+
+def _pose(numbers: list[Any]) -> Pose:
+    """A placement from its twelve numbers."""
+    return ca.reshape(ca.vertcat(*numbers[:9]), 3, 3), ca.vertcat(*numbers[9:])
 
 
 def _section_pose(pose: Pose, axes: list[Any]) -> list[Any]:

@@ -202,10 +202,11 @@ class Build:
         constants: Sequence[Any],
         signals: Sequence[Scalar],
         source: str,
+        friction: Sequence[Any] = (),
     ) -> None:
-        """Add a line through (node, place on it) pairs, with its signals."""
+        """Add a line through (node, place on it) pairs, with its signals and the constants of its friction."""
         at = self.add_signals(signals)
-        self.routes[source] = self.system.route(kind, points, constants, at, source)
+        self.routes[source] = self.system.route(kind, points, constants, at, source, friction)
 
     def constraint(
         self,

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import casadi as ca
 import numpy as np
 
+from pliant.constraint.frames import ROWS
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
 from pliant.language.words import suggestion
@@ -193,8 +194,9 @@ class Model:
         """One name per constraint row: `constraint.component`, or the tied coordinate's name."""
         names = [""] * self.system.rows
         for c in self.system.constraints:
-            spec = self.spec.constraints[c.name]
-            for k, row in enumerate(spec.rows):
+            # an edge of a mesh that is a rod is closed in all components
+            rows = self.spec.constraints[c.name].rows if c.name in self.spec.constraints else ROWS
+            for k, row in enumerate(rows):
                 names[c.row + k] = f"{c.name}.{row}"
         for line in self.system.linear_constraints:
             names[line.row] = line.name

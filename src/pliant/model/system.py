@@ -92,18 +92,30 @@ class InertiaInstance:
 
 @dataclass(frozen=True)
 class RouteInstance:
-    """A line through points fixed to `nodes`; `constants` begin with the points' places there (3 each)."""
+    """A line through points fixed to `nodes`; `constants` begin with the points' places there (3 each) and, where it has friction,
+    end with the constants of that."""
 
     kind: RouteForce
     nodes: tuple[int, ...]
     constants: int
     signals: int
     source: str
+    has_friction: bool = False
 
     @property
     def law_constants(self) -> int:
         """Where the constants of its law start."""
         return self.constants + 3 * len(self.nodes)
+
+    @property
+    def friction_constants(self) -> int:
+        """Where the constants of its friction start."""
+        return self.law_constants + self.kind.constants
+
+    @property
+    def coupled(self) -> bool:
+        """Whether a tension depends on positions or rates: it then couples all coordinates that change the length."""
+        return self.kind.coupled or self.has_friction
 
 
 @dataclass(frozen=True)
@@ -335,12 +347,14 @@ class SystemBuilder:
         return len(self._applied) - 1
 
     def route(
-        self, kind: RouteForce, points: Sequence[tuple[int, Any]], constants: Sequence[Any], signals: int, source: str
-    ) -> int:
-        """Add a line through (node, place on it) pairs; returns its index."""
+        self, kind: RouteForce, points: Sequence[tuple[int, Any]], constants: Sequence[Any], signals: int, source: str,
+        friction: Sequence[Any] = (),
+    ) -> int:  # fmt: skip
+        """Add a line through (node, place on it) pairs, with the constants of its friction if it has any; returns its index."""
         places = [entry for _, place in points for entry in _entries(place)]
         nodes = tuple(node for node, _ in points)
-        self._routed.append(RouteInstance(kind, nodes, self.constants([*places, *constants]), signals, source))
+        at = self.constants([*places, *constants, *friction])
+        self._routed.append(RouteInstance(kind, nodes, at, signals, source, bool(friction)))
         return len(self._routed) - 1
 
     def coordinate_force(

@@ -58,8 +58,8 @@ class Symbols(Protocol):
     def coordinate_force(self, force: CoordinateForceInstance, q: Any, v: Any) -> Any:
         """A force on coordinates."""
 
-    def line(self, tendon: str) -> tuple[Any, Any, Any]:
-        """Length [m], its rate [m/s] and tension [N] of a routed line."""
+    def line(self, tendon: str) -> tuple[Any, Any, Any, Any]:
+        """Length [m], its rate [m/s] and the tensions at its first and its last point [N] of a routed line."""
 
     def arc(self, rod: str, section: int) -> tuple[Any, Any]:
         """Bending (2) [rad] and length [m] of an arc of a rod, counted from 1."""

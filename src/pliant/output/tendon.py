@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
-UNITS = {"length": "m", "rate": "m/s", "tension": "N"}
+UNITS = {"length": "m", "rate": "m/s", "tension": "N", "end_tension": "N"}
 
 
 class TendonOutput(SymbolicOutput):
@@ -20,8 +20,9 @@ class TendonOutput(SymbolicOutput):
 
     tendon: TendonName
     """The tendon."""
-    quantity: Literal["length", "rate", "tension"] = "tension"
-    """What is recorded: its length, the rate of it, or the tension that acts [m, m/s, N]."""
+    quantity: Literal["length", "rate", "tension", "end_tension"] = "tension"
+    """What is recorded: its length, the rate of it, the tension at its first point, or that at its last one, which friction makes
+    another [m, m/s, N]."""
     description: str = ""
     """What a reader should know about it."""
 

@@ -70,7 +70,7 @@ def _turn_limits(model: Model, bound: Binding, states: _States) -> Iterator[str]
         mine = [k for k, limit in enumerate(model.turn_limits) if limit.rod == rod]
         worst = max(mine, key=lambda k: largest[k] / allowed[k])
         if largest[worst] >= NEAR * allowed[worst]:
-            kind = model.spec.rods[rod].model.kind
+            kind = model.spec.rods[rod].model.kind if rod in model.spec.rods else "of the mesh's edge"
             angle, most = np.degrees(largest[worst]), np.degrees(allowed[worst])
             yield (
                 f"the rod '{rod}' turns by {angle:.3g} deg where the states of its model '{kind}' can follow up to "
@@ -102,7 +102,9 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
     value = parameter_values(model, bound)
     start = np.asarray(model.initial(bound.parameters)[0]).ravel()
     for name, stations in model.rod_stations.items():
-        rod = model.spec.rods[name]
+        rod = model.spec.rods.get(name)
+        if rod is None:  # the edge of a mesh
+            continue
         if rod.law != "linear" or rod.model.is_linear or len(stations) < 2:
             continue
         half_x, half_y = _half_sizes(model, rod.section, value)
@@ -164,6 +166,20 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
                 f"the ends of the link '{name}' turn by {np.degrees(largest):.3g} deg against each other; beyond 180 deg its "
                 "deformation jumps. Add stiffness against turning, or measure displacements in the first frame (`map: first`)"
             )
+
+
+def friction_remarks(model: Model, *, linear: bool = False) -> list[str]:
+    """What friction of tendons is at rest, where the model leaves it open: a sentence on poses, or on small motions."""
+    names = [name for name, x in model.spec.tendons.items() if x.has_friction and x.at_rest == "none"]
+    if not names:
+        return []
+    which = f"the tendon{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
+    if linear:
+        return [f"friction of {which} acts on small motions as a viscous damper that forms within `slip_speed`"]
+    return [
+        f"friction of {which} may have any value at rest; this is without any. `at_rest: pulled` (`released`) gives the pose to "
+        "which the line was pulled (let out)"
+    ]
 
 
 def negative_tension_warnings(model: Model, lowest: np.ndarray) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
 from pliant.formula.route import RouteForce
-from pliant.language.base import Part, Problem, fault
-from pliant.language.scalar import Count, Scalar
+from pliant.language.base import Part, Problem, fault, positive
+from pliant.language.scalar import Count, Number, Scalar, Speed
 from pliant.tendon.through import Stretch, Through
 
 if TYPE_CHECKING:
@@ -19,18 +19,33 @@ if TYPE_CHECKING:
 
 TENSION_KEYS = ("tension",)
 LENGTH_KEYS = ("stiffness", "axial_stiffness", "rest", "shortening", "damper", "smoothing")
+FORMED = 4.0
+"""Sliding speed at which friction has formed, over the slip speed: tanh(4) is 0.9993."""
 
 
 class TendonBase(Part):
-    """Common part of the tendons: a line that is straight between its points and slides through them without friction.
+    """Common part of the tendons: a line that is straight between its points and slides through them, with friction or without.
 
     Both of its ends are fixed to its first and last point; what moves or pulls the line does so along it, as a winch in
     the first point would.
+
+    With `friction` the tension falls over every point between the ends, in the direction in which the line slides there, by the
+    factor `exp(-friction * turn)`, the turn being the angle between the spans before and after it [rad] (the capstan equation). A
+    given tension is that at the first point; the law of an elastic tendon gives the mean along the line.
     """
 
     through: tuple[Through, ...]
     """The points it passes, in order, two or more: frames (`hand`, `{frame: hand, position: [0, 0, 1 cm]}`) and
     stretches along rods (`{rod: arm, offset: [8 mm, 0]}`)."""
+    friction: Number = 0
+    """Coefficient of friction at every point between its ends [-]."""
+    slip_speed: Speed = "1 mm/s"
+    """Sliding speed at which friction has reached 76 % of its full value [m/s]; it goes as `tanh(speed/slip_speed)`. A line at rest
+    creeps slower than this: there is no sticking."""
+    at_rest: Literal["none", "pulled", "released"] = "none"
+    """What friction is at rest, where it may have any value up to the full one: none, that of a line which was just pulled in at
+    the first point, or of one that was let out. Poses at rest and linear systems follow it. In motions the line counts as pulled
+    (let out) until it slides the other way by four times the slip speed."""
     count: Count | None = None
     """Number of instances, where the tendon is repeated; its values and references may use `i` (1, 2, ...) and
     `count`."""
@@ -54,6 +69,19 @@ class TendonBase(Part):
         for index, (first, second) in enumerate(pairwise(self.through), start=1):
             if first == second:
                 yield ("through", index), "the tendon passes the same place twice in a row", "remove one of them"
+        if value(self.friction) < 0:
+            yield ("friction",), f"friction must not be below zero, but it is {value(self.friction):g}", ""
+        yield from positive(self, value, "slip_speed")
+        if self.at_rest != "none" and not self.has_friction:
+            yield ("at_rest",), "a line without friction has none at rest", "give `friction`, or remove `at_rest`"
+        if self.has_friction and sum(item.count() for item in self.through) == 2:
+            message = "a line of two points touches nothing between them that it could rub on"
+            yield ("friction",), message, "remove `friction`, or lead the line through more points"
+
+    @property
+    def has_friction(self) -> bool:
+        """Whether it rubs on the points between its ends."""
+        return self.friction != 0
 
     def reserve(self, build: Build) -> None:
         """Ask rods for the frames of the eyelets on them; before the rods are added to the system."""
@@ -69,7 +97,12 @@ class TendonBase(Part):
         self, build: Build, name: str, kind: RouteForce, constants: Sequence[Any], signals: Sequence[Scalar]
     ) -> None:
         """Add the line to the system with its law."""
-        build.route(kind, self.passes(build), constants, signals, name)
+        friction: list[Any] = []
+        if self.has_friction:
+            slip = build.value(self.slip_speed)
+            shift = {"none": 0.0, "pulled": FORMED, "released": -FORMED}[self.at_rest]
+            friction = [build.value(self.friction), slip, shift * slip]
+        build.route(kind, self.passes(build), constants, signals, name, friction)
 
     @abstractmethod
     def apply(self, build: Build, name: str) -> None:

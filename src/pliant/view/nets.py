@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.link.axial import ROPE, rope_force
+from pliant.link.axial import ROPE, driven_rope_force, rope_force
 from pliant.view.marks import MeshMark, Pose
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Net:
         self.nodes = np.array([entry.node for entry in entries])
         # placements are nine numbers of a rotation and three of a place
         self.places = np.array([entry.constants for entry in entries])[:, None] + np.arange(9, 12)
-        ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind is rope_force()]
+        kinds = (rope_force(), driven_rope_force(with_input=False), driven_rope_force(with_input=True))
+        ropes = [f.constants for f in model.system.frame_forces if f.source == name and f.kind in kinds]
         # between two points of one body there is no rope
         apart = np.flatnonzero(self.nodes[self.edges[:, 0]] != self.nodes[self.edges[:, 1]])
         self.roped: np.ndarray = apart if ropes else apart[:0]

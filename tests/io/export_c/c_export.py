@@ -85,7 +85,7 @@ joints:
           angle1: {initial: 0.1, spring: =stiffness, damper: 0.01}, angle2: {spring: =stiffness, damper: 0.01}}
 tendons:
   rope: {type: elastic, through: [{frame: world, position: [0, 0, 0.3]}, "link[3].tip", "link[9]"], stiffness: 50, damper: 1,
-         shortening: =10 cm * sin(3*t)}
+         shortening: =10 cm * sin(3*t), friction: 0.2, slip_speed: 5 cm/s}
   wire: {type: tension, through: ["link[2]", "link[5].tip", "link[8].tip"], tension: 0.5}
 constraints:
   anchor: {between: ["link[12].tip", world], components: [y], expressed_in: world}

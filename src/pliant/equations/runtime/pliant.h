@@ -22,7 +22,8 @@
 
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
-  PL_ROUTE_POINT = 10, /* numbers kept for each point of a routed line */
+  PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
+  PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
@@ -88,7 +89,8 @@ typedef struct pl_work {
   double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
-  double *route_point, *route_sum, *route_gradient; /* routed lines; see route.c */
+  double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */
+  double *friction, *friction_gradient, *friction_change;           /* and route_friction.c */
   pl_temporary temporary;
   void *memory;             /* the block that holds all arrays */
   size_t bytes;             /* of that block */

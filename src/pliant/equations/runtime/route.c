@@ -1,4 +1,5 @@
-/* Lines through points fixed to nodes, straight in between, with one tension T(length, rate) along them.
+/* Lines through points fixed to nodes, straight in between, with one tension T(length, rate) along them; with friction at the points
+ * see route_friction.c.
  *
  * A span from point x to point y, of length L along u, works with the wrenches -u at x and u at y on its length. It changes
  * with the increments of the two nodes that carry its ends only by their difference: what moves both leaves it as it is.
@@ -12,47 +13,37 @@
 #include <math.h>
 #include <string.h>
 
-#include "pliant.h"
-#include "spatial.h"
-
-/* Places of a point in w->route_point: position, velocity, direction and length of the span that begins there. */
-enum { POSITION = 0, VELOCITY = 3, DIRECTION = 6, SPAN = 9 };
-_Static_assert(SPAN + 1 == PL_ROUTE_POINT, "ten numbers per point");
+#include "route.h"
 
 static const double SMALLEST_SQUARE = 1e-24; /* as in formula/route.py */
 
-typedef struct law {
-  double length, rate, tension, scalars[3];
-  double by_length, by_rate, *by_signal, *by_signal_rate;
-} law;
-
-static double *point_at(const pl_work *w, int n) { return w->route_point + PL_ROUTE_POINT * n; }
-
 /* Positions, velocities and spans of line i; its length and rate. */
-static void measure(pl_work *w, int i, law *l) {
+static void measure(pl_work *w, int i, pl_route_law *l) {
   const pl_tables *T = w->T;
   const int begin = T->route_begin[i], end = T->route_begin[i + 1];
   l->length = l->rate = 0;
   for (int n = begin; n < end; ++n) {
     const int g = T->route_nodes[n];
     const double *V = w->V + 6 * g;
-    double *x = point_at(w, n), *v = x + VELOCITY;
+    double *x = route_point(w, n), *v = x + VELOCITY;
     rotate3(w->R + 9 * g, w->theta + T->route_theta[i] + 3 * (n - begin), x);
     for (int k = 0; k < 3; ++k) x[k] += w->p[3 * g + k];
     cross3(V + 3, x, v);
     for (int k = 0; k < 3; ++k) v[k] += V[k];
   }
   for (int n = begin; n < end - 1; ++n) {
-    double *x = point_at(w, n), *u = x + DIRECTION, square = SMALLEST_SQUARE;
-    const double *y = point_at(w, n + 1);
+    double *x = route_point(w, n), *u = x + DIRECTION, square = SMALLEST_SQUARE;
+    const double *y = route_point(w, n + 1);
     for (int k = 0; k < 3; ++k) u[k] = y[k] - x[k], square += u[k] * u[k];
     x[SPAN] = sqrt(square);
     l->length += x[SPAN];
-    for (int k = 0; k < 3; ++k) u[k] /= x[SPAN], l->rate += u[k] * (y[VELOCITY + k] - x[VELOCITY + k]);
+    x[SPAN_RATE] = 0;
+    for (int k = 0; k < 3; ++k) u[k] /= x[SPAN], x[SPAN_RATE] += u[k] * (y[VELOCITY + k] - x[VELOCITY + k]);
+    l->rate += x[SPAN_RATE];
   }
 }
 
-static void answer(pl_work *w, int i, law *l, int derivatives) {
+static void answer(pl_work *w, int i, pl_route_law *l, int derivatives) {
   const pl_tables *T = w->T;
   l->by_signal = w->temporary.tension_by_signal, l->by_signal_rate = w->temporary.tension_by_signal_rate;
   const double *arg[5] = {&l->length, &l->rate, w->theta + T->route_law[i], w->signal + T->route_signal[i],
@@ -63,24 +54,25 @@ static void answer(pl_work *w, int i, law *l, int derivatives) {
   if (derivatives) pl_call(T->route_tangent + T->route_kind[i], arg, tangent, w);
 }
 
-/* Adds a force at a point to a wrench. */
-static inline void add_force(const double *x, const double *f, double scale, double *wrench) {
-  double moment[3];
-  cross3(x, f, moment);
-  for (int k = 0; k < 3; ++k) wrench[k] += scale * f[k], wrench[3 + k] += scale * moment[k];
+/* Tensions of the spans in w->route_tension, where nothing else spreads them. */
+static void one_tension(pl_work *w, int i, const pl_route_law *l) {
+  for (int n = w->T->route_begin[i]; n < w->T->route_begin[i + 1] - 1; ++n)
+    w->route_tension[n - w->T->route_begin[i]] = l->tension;
 }
 
 void pl_route_forces(pl_work *w) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
     if (!w->route_active[i]) continue;
-    law l;
+    pl_route_law l;
     measure(w, i, &l);
     answer(w, i, &l, 0);
+    if (T->route_friction[i] >= 0) pl_friction_forces(w, i, &l);
+    else one_tension(w, i, &l);
     for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) {
-      const double *x = point_at(w, n), *y = point_at(w, n + 1);
-      add_force(x, x + DIRECTION, l.tension, w->wrench + 6 * T->route_nodes[n]);
-      add_force(y, x + DIRECTION, -l.tension, w->wrench + 6 * T->route_nodes[n + 1]);
+      const double *x = route_point(w, n), *y = route_point(w, n + 1), tension = w->route_tension[n - T->route_begin[i]];
+      add_force(x, x + DIRECTION, tension, w->wrench + 6 * T->route_nodes[n]);
+      add_force(y, x + DIRECTION, -tension, w->wrench + 6 * T->route_nodes[n + 1]);
     }
     w->energy += l.scalars[0], w->dissipation += l.scalars[1], w->supply += l.scalars[2];
   }
@@ -98,7 +90,7 @@ static inline void across(const double *span, const double *point, const double 
 /* K += T d(unit wrenches) of the span that begins at point n */
 static void span_tangent(pl_work *w, int n, double tension) {
   const pl_tables *T = w->T;
-  const double *x = point_at(w, n), *y = point_at(w, n + 1);
+  const double *x = route_point(w, n), *y = route_point(w, n + 1);
   for (int c = T->rcol_begin[n]; c < T->rcol_begin[n + 1]; ++c) {
     const int col = T->rcol_node[c], ec = T->node_elem[col], kc = T->elem_k[ec], stride = T->elem_stride[ec];
     double *X[3] = {w->temporary.span, w->temporary.span + 6 * kc, w->temporary.span + 12 * kc};
@@ -120,53 +112,72 @@ static void span_tangent(pl_work *w, int n, double tension) {
   }
 }
 
-/* g and z of line i in w->route_gradient, on the coordinates that change its length. Sums over nodes that move together
- * are carried inward; w->route_sum holds for each node the wrench of dl and that of the points' motion in d(rate). */
-static void gradients(pl_work *w, int i) {
+/* Sums over nodes that move together are carried inward; w->route_sum holds for each node the wrench of dl and that of the points'
+ * motion in d(rate). */
+void pl_route_clear(pl_work *w, int i) {
   const pl_tables *T = w->T;
-  double *g = w->route_gradient, *z = g + T->nv, *sums = w->route_sum;
-  memset(sums, 0, 12 * sizeof(double));
+  memset(w->route_sum, 0, 12 * sizeof(double));
   for (int n = T->rtouch_begin[i]; n < T->rtouch_begin[i + 1]; ++n)
-    memset(sums + 12 * T->rtouch_node[n], 0, 12 * sizeof(double));
-  for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) {
-    const double *x = point_at(w, n), *y = point_at(w, n + 1), *u = x + DIRECTION;
-    double *first = sums + 12 * T->route_slot[n], *second = sums + 12 * T->route_slot[n + 1];
-    double a[2][3];
-    for (int k = 0; k < 2; ++k) { /* P times the velocities of both ends */
-      const double *v = (k ? y : x) + VELOCITY, along = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
-      for (int m = 0; m < 3; ++m) a[k][m] = (v[m] - along * u[m]) / x[SPAN];
-    }
-    for (int sign = 1; sign >= -1; sign -= 2) {
-      double *sum = sign > 0 ? first : second;
-      add_force(sign > 0 ? x : y, u, -sign, sum);
-      add_force(y, a[0], sign, sum + 6), add_force(x, a[1], -sign, sum + 6);
-    }
+    memset(w->route_sum + 12 * T->rtouch_node[n], 0, 12 * sizeof(double));
+}
+
+void pl_route_add_span(pl_work *w, int n) {
+  const pl_tables *T = w->T;
+  const double *x = route_point(w, n), *y = route_point(w, n + 1), *u = x + DIRECTION;
+  double *first = w->route_sum + 12 * T->route_slot[n], *second = w->route_sum + 12 * T->route_slot[n + 1];
+  double a[2][3];
+  for (int k = 0; k < 2; ++k) { /* P times the velocities of both ends */
+    const double *v = (k ? y : x) + VELOCITY, along = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    for (int m = 0; m < 3; ++m) a[k][m] = (v[m] - along * u[m]) / x[SPAN];
   }
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    double *sum = sign > 0 ? first : second;
+    add_force(sign > 0 ? x : y, u, -sign, sum);
+    add_force(y, a[0], sign, sum + 6), add_force(x, a[1], -sign, sum + 6);
+  }
+}
+
+void pl_route_collect(pl_work *w, int i, double *g, double *z) {
+  const pl_tables *T = w->T;
   for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n) {
     const int e = T->relem[n];
-    memset(g + T->elem_v[e], 0, T->elem_k[e] * sizeof(double)), memset(z + T->elem_v[e], 0, T->elem_k[e] * sizeof(double));
+    memset(g + T->elem_v[e], 0, T->elem_k[e] * sizeof(double));
+    if (z) memset(z + T->elem_v[e], 0, T->elem_k[e] * sizeof(double));
   }
   for (int n = T->rtouch_begin[i]; n < T->rtouch_begin[i + 1]; ++n) {
     const int node = T->rtouch_node[n], e = T->node_elem[node];
-    const double *sum = sums + 12 * node, *S = w->S + T->node_s[node], *Vq = w->Vq + T->node_s[node];
-    double *base = sums + 12 * T->rtouch_base[n];
+    const double *sum = w->route_sum + 12 * node, *S = w->S + T->node_s[node], *Vq = w->Vq + T->node_s[node];
+    double *base = w->route_sum + 12 * T->rtouch_base[n];
     for (int k = 0; k < 12; ++k) base[k] += sum[k];
     for (int j = 0; j < T->elem_k[e]; ++j) {
       g[T->elem_v[e] + j] += dot6(S + 6 * j, sum);
-      z[T->elem_v[e] + j] += dot6(S + 6 * j, sum + 6) + dot6(Vq + 6 * j, sum);
+      if (z) z[T->elem_v[e] + j] += dot6(S + 6 * j, sum + 6) + dot6(Vq + 6 * j, sum);
     }
   }
+}
+
+/* g and z of line i in w->route_gradient, on the coordinates that change its length. */
+static void gradients(pl_work *w, int i) {
+  const pl_tables *T = w->T;
+  pl_route_clear(w, i);
+  for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) pl_route_add_span(w, n);
+  pl_route_collect(w, i, w->route_gradient, w->route_gradient + T->nv);
 }
 
 void pl_route_tangent(pl_work *w) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
     if (!w->route_active[i]) continue;
-    law l;
+    pl_route_law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
+    const int rubs = T->route_friction[i] >= 0;
+    if (rubs) pl_friction_tangent(w, i, &l);
+    else one_tension(w, i, &l);
     if (l.tension != 0)
-      for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n) span_tangent(w, n, l.tension);
+      for (int n = T->route_begin[i]; n < T->route_begin[i + 1] - 1; ++n)
+        span_tangent(w, n, w->route_tension[n - T->route_begin[i]]);
+    if (rubs) continue;
     if (T->rblock_begin[i] == T->rblock_begin[i + 1] || (l.by_length == 0 && l.by_rate == 0)) continue;
     gradients(w, i);
     const double *g = w->route_gradient, *z = g + T->nv;
@@ -191,9 +202,14 @@ void pl_route_input_tangent(pl_work *w, double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
     if (!T->route_signals[i] || !w->route_active[i]) continue;
-    law l;
+    pl_route_law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
+    if (T->route_friction[i] >= 0) {
+      for (int s = 0; s < T->route_signals[i]; ++s)
+        pl_friction_by_signal(w, i, &l, l.by_signal[s], 0, out + (size_t)T->nv * (T->route_signal[i] + s));
+      continue;
+    }
     gradients(w, i);
     for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n)
       for (int v = T->elem_v[T->relem[n]]; v < T->elem_v[T->relem[n]] + T->elem_k[T->relem[n]]; ++v)
@@ -207,12 +223,16 @@ void pl_route_time_tangent(pl_work *w, double *out) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
     if (!T->route_signals[i] || !w->route_active[i]) continue;
-    law l;
+    pl_route_law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
     double change = 0;
     for (int s = 0; s < T->route_signals[i]; ++s)
       change += l.by_signal_rate[s] * w->signal_acceleration[T->route_signal[i] + s];
+    if (T->route_friction[i] >= 0) {
+      pl_friction_by_signal(w, i, &l, change, w->signal_acceleration[T->route_signal[i]], out);
+      continue;
+    }
     if (change == 0) continue;
     gradients(w, i);
     for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n)

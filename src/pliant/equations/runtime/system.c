@@ -51,7 +51,9 @@ static void place(pl_work *w, pl_memory *m) {
   w->signal_acceleration = pl_doubles(m, signals);
   w->input = pl_doubles(m, inputs), w->input_rate = pl_doubles(m, inputs), w->input_acceleration = pl_doubles(m, inputs);
   w->route_point = pl_doubles(m, (size_t)PL_ROUTE_POINT * T->n_route_point), w->route_gradient = pl_doubles(m, 2 * nv);
-  w->route_sum = pl_doubles(m, 12 * nodes);
+  w->route_sum = pl_doubles(m, 12 * nodes), w->route_tension = pl_doubles(m, T->max_points);
+  w->friction = pl_doubles(m, (size_t)PL_FRICTION_POINT * T->max_friction);
+  w->friction_gradient = pl_doubles(m, 3 * nv * T->max_friction), w->friction_change = pl_doubles(m, 2 * T->max_friction);
   w->R = pl_doubles(m, 9 * nodes), w->p = pl_doubles(m, 3 * nodes);
   w->V = pl_doubles(m, 6 * nodes), w->A = pl_doubles(m, 6 * nodes);
   w->R0 = pl_doubles(m, 9 * nodes), w->p0 = pl_doubles(m, 3 * nodes), w->c = pl_doubles(m, 6 * nodes);

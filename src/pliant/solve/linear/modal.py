@@ -23,6 +23,7 @@ from pliant.solve.state import Start
 from pliant.solve.statics.eigenvalue_count import is_symmetric
 from pliant.solve.statics.equilibrium import about
 from pliant.solve.statics.stability import judge_large, stiffness_scaling
+from pliant.solve.validity import friction_remarks
 
 DENSE_UP_TO = 500
 """Rates up to which all modes are computed, and the lowest picked from them; larger robots are solved by iteration."""
@@ -165,7 +166,7 @@ def modes(
         whole("count", count, least=1, hint="or leave it out for all modes")
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     made, moving = steady_start(eqs, given, t)
-    notes = [*made.messages, *([moving] if moving else [])]
+    notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]
     found, state, stable, more = _solved(eqs, made.bound, t, made.q, made.v, count, undamped)
     notes += more
     order, kinds = _in_order(found)

@@ -21,6 +21,7 @@ from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, la
 from pliant.solve.options import LinearizeOptions
 from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
+from pliant.solve.validity import friction_remarks
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def linearize(
     bound, q, v = made.bound, made.q, made.v
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
-    notes = list(made.messages)
+    notes = [*made.messages, *friction_remarks(eqs.model, linear=True)]
     if not np.any(v):
         resting, rest = at_rest(bound, t, q)
         said = imbalance(eqs, resting, forces=largest_force(bound, t, q)) if residual >= 1e-6 else ""

@@ -25,6 +25,7 @@ from pliant.solve.statics.path_dataset import record_path
 from pliant.solve.statics.path_following import MAX_STEP, Branch, PathFollower
 from pliant.solve.statics.static_equations import robot_size
 from pliant.solve.status import Status
+from pliant.solve.validity import friction_remarks
 
 # Stages in which an imperfection is applied where it moves the start far.
 PUSH_STAGES = 10
@@ -140,7 +141,7 @@ def _first_place(
     state = given_state(eqs, "initial" if at_rest else start, t, where="start")
     made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)), state.given.at_rest())
     bound, q, multipliers = made.bound, made.q, state.multipliers
-    notes = list(made.messages)
+    notes = [*made.messages, *friction_remarks(eqs.model)]
     statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
     statics.push(push)
     fixed = Direction(np.zeros(bound.nv), np.zeros(bound.m), loading.scale)

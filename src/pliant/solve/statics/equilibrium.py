@@ -22,7 +22,7 @@ from pliant.solve.statics.relaxation import Relaxation, Rest
 from pliant.solve.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.solve.statics.static_equations import StaticEquations
 from pliant.solve.status import AnalysisFailed, Status, unless_failed
-from pliant.solve.validity import negative_tension_warnings, range_warnings
+from pliant.solve.validity import friction_remarks, negative_tension_warnings, range_warnings
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def equilibrium(
     warnings = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(time)[1])]
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
-    warnings += range_warnings(eqs.model, bound, rest.q[None])
+    warnings += [*range_warnings(eqs.model, bound, rest.q[None]), *friction_remarks(eqs.model)]
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     held = stable is False and held_by_damping(at)
     if held:

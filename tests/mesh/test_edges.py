@@ -1,0 +1,207 @@
+"""Edges of a mesh with values of their own: forces of single edges, rods in place of beams, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.language.faults import SpecError
+from pliant.spec import load_text
+
+LENGTH, EA, TIME = 0.2, 30.0, 2e-3
+
+LINE = "0\nSECTION\n2\nHEADER\n9\n$INSUNITS\n70\n6\n0\nENDSEC\n0\nSECTION\n2\nENTITIES\n" + "".join(
+    f"0\nLINE\n8\n0\n10\n{a}\n20\n0\n30\n0\n11\n{b}\n21\n0\n31\n0\n" for a, b in ((0.0, 0.2), (0.2, 0.4))
+) + "0\nENDSEC\n0\nEOF\n"  # fmt: skip
+"""Two edges in a row along x."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "line.dxf").write_text(LINE)
+    return tmp_path
+
+
+def chain(kind: str, edges: str, folder: Path, more: str = "") -> pliant.Equations:
+    """The line with its first node held; the edge from node 2 to node 3 is the set `tie`."""
+    stiff = f"shape: stiffness, stiffness: [1, 1, {EA}, 1e-3, 1e-3, 1e-3], mass_per_length: 1"
+    return pliant.derive(
+        load_text(
+            f"""
+pliant: 1
+world: {{gravity: [0, 0, 0]}}
+parameters: {{pull: {{value: 0.7 N, input: true}}, power: 1.5}}
+sections: {{strip: {{{stiff}, inertia_per_length: [1e-3, 1e-3, 2e-3]}}}}
+meshes:
+  net:
+    type: {kind}
+    drawing: {{file: line.dxf}}
+    ends: free
+    sets: {{root: {{nodes: 1}}, tie: {{nodes: [2, 3]}}, tip: {{nodes: 3}}}}
+    held: {{root: world}}
+    section: strip
+    damping_time: {TIME}
+    edges: {{{edges}}}
+    {more}
+""",
+            folder=folder,
+        )
+    )
+
+
+def tension(eqs: pliant.Equations, stretch: float, rate: float) -> float:
+    """Tension [N] of the edge from node 2 to node 3 where it is longer by a stretch [m] that grows by a rate [m/s]."""
+    q, v = eqs.initial_state()
+    q[list(eqs.coordinates).index("net.n3.x")] += stretch
+    at = list(eqs.rates).index("net.n3.x")
+    v[at] = rate
+    return float(eqs.inverse_dynamics(q, v, 0 * v)[at])
+
+
+@pytest.mark.parametrize("kind", ["membrane", "shell"])
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        ("", lambda e, r: EA / LENGTH * (e + TIME * r)),
+        ("tie: {damping_time: 10 ms}", lambda e, r: EA / LENGTH * (e + 10e-3 * r)),
+        ("tie: {viscosity: 0.4}", lambda e, r: EA / LENGTH * (e + TIME * r) + 0.4 * r / LENGTH),
+        (
+            "tie: {viscosity: 0.4, damping_power: =power}",
+            lambda e, r: EA / LENGTH * e + 0.4 * np.sign(r) * (abs(r) / LENGTH) ** 1.5,
+        ),
+        ("tie: {input: =pull}", lambda e, r: EA / LENGTH * (e + TIME * r) + 0.7),
+        ("tie: {rest: 19 cm}", lambda e, r: EA / LENGTH * (e + 0.01 + TIME * r)),
+        ("all: {tightness: 0.9, damping_time: 0 s}", lambda e, r: EA / LENGTH * (e + 0.02)),
+        ("all: {tightness: 0.9, damping_time: 0 s}, tie: {rest: 18.5 cm}", lambda e, r: EA / LENGTH * (e + 0.015)),
+    ],
+)
+def test_an_edge_pulls_by_its_own_values(kind, edges, expected, folder):
+    eqs = chain(kind, edges, folder, "fading: 1e-6" if kind == "membrane" else "")
+    for e, r in ((0.01, 0.3), (0.02, -0.2)):
+        assert tension(eqs, e, r) == pytest.approx(expected(e, r), rel=2e-5)
+
+
+def test_the_rest_of_the_mesh_keeps_its_values(folder):
+    """The first edge is not in the set: node 2 feels both, and the difference is the second one's alone."""
+    eqs = chain("membrane", "tie: {stiffness: 60 N}", folder, "fading: 1e-6")
+    q, v = eqs.initial_state()
+    names = list(eqs.coordinates)
+    q[names.index("net.n2.x")] += 0.01
+    q[names.index("net.n3.x")] += 0.02
+    force = eqs.inverse_dynamics(q, v, 0 * v)
+    at = [list(eqs.rates).index(f"net.n{k}.x") for k in (2, 3)]
+    assert force[at] == pytest.approx([(EA - 60) / LENGTH * 0.01, 60 / LENGTH * 0.01], rel=1e-4)
+
+
+def test_ropes_with_dampers_and_inputs_never_push(folder):
+    eqs = chain("membrane", "tie: {viscosity: 5, input: =pull}", folder)
+    assert tension(eqs, 0.01, -3.0) == 0.0
+    assert tension(eqs, -0.01, 3.0) == 0.0
+    assert tension(eqs, 0.01, 0.0) == pytest.approx(EA / LENGTH * 0.01 + 0.7, rel=1e-2)
+
+
+def test_energy_of_driven_edges_is_balanced(folder):
+    eqs = chain(
+        "membrane", "tie: {viscosity: 0.05, damping_power: 1.5, input: =pull*sin(20*t)}", folder, "direction: both"
+    )
+    run = pliant.simulate(eqs, 0.5, rtol=1e-7, save_every=0.01)
+    energy = run.energy
+    open_ = energy["total"] - energy["total"][0] + energy["dissipated"] - energy["supplied"]
+    assert energy["dissipated"][-1] > 1e-3
+    assert np.abs(open_).max() < 1e-3 * energy["dissipated"][-1]
+
+
+def test_nodes_have_inertia_of_their_own(folder):
+    plain, heavy = (chain("shell", "", folder, more) for more in ("", "node_inertia: [1e-3, 2e-3, 2.5e-3]"))
+    q, _ = plain.initial_state()
+    added = (heavy.mass_matrix(q) - plain.mass_matrix(q)).toarray()
+    expected = np.zeros_like(added)
+    for k in (2, 3):
+        for axis, value in zip("xyz", (1e-3, 2e-3, 2.5e-3), strict=True):
+            at = list(plain.rates).index(f"net.n{k}.orientation.w{axis}")
+            expected[at, at] = value
+    np.testing.assert_allclose(added, expected, atol=1e-12)
+
+
+STRIP = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+sections: {strip: {shape: rectangle, width: 1 cm, height: 2 mm}}
+materials: {steel: {density: 7800 kg/m^3, youngs_modulus: 200 GPa, poissons_ratio: 0.3}}
+parameters: {load: {value: 0 N, input: true}}
+meshes:
+  strip:
+    type: shell
+    drawing: {file: line.dxf}
+    ends: free
+    sets: {root: {nodes: 1}, tip: {nodes: 3}}
+    held: {root: world}
+    section: strip
+    material: steel
+    EDGES
+loads: {push: {frame: strip.tip, force: [0, 0, =load]}}
+"""
+
+
+@pytest.mark.parametrize("model", ["{kind: polynomial, order: 3}", "{kind: pcs, elements: 4}"])
+def test_rods_as_edges_bend_as_rods_do(model, folder):
+    """Clamped at one end: deflection by a force, and the lowest frequency, against Euler and Bernoulli."""
+    E, second, line, length = 200e9, 1e-2 * (2e-3) ** 3 / 12, 7800 * 2e-5, 0.4
+    exact = 1.8751040687**2 / (2 * np.pi) * np.sqrt(E * second / (line * length**4))
+    found = {}
+    for edges in ("", f"edges: {{all: {{model: {model}}}}}"):
+        eqs = pliant.derive(load_text(STRIP.replace("EDGES", edges), folder=folder))
+        rest = pliant.equilibrium(eqs, inputs={"load": 0.5})
+        assert rest.frames["strip.tip"].position[2] == pytest.approx(0.5 * length**3 / (3 * E * second), rel=2e-2)
+        found[bool(edges)] = pliant.modes(eqs, at=pliant.equilibrium(eqs), count=1).frequencies[0]
+    tip, node = rest.frames["strip.e2.tip"], rest.frames["strip.tip"]
+    np.testing.assert_allclose(tip.position, node.position, atol=1e-9)
+    # lumped at three nodes the beams are off by nearly a percent; rods carry their mass along them
+    assert abs(found[False] / exact - 1) > 0.007
+    assert found[True] == pytest.approx(exact, rel=4e-3)
+
+
+def test_rods_as_edges_take_the_values_of_their_set(folder):
+    """A stretched rod pulls as a stretched beam does."""
+    for edges in ("tie: {MODELtightness: 0.99}", "tie: {MODELinput: 2 kN}"):
+        text = STRIP.replace("sets: {", "sets: {tie: {nodes: [2, 3]}, ")
+        places = []
+        for model in ("", "model: {kind: polynomial, order: 1}, "):
+            eqs = pliant.derive(
+                load_text(text.replace("EDGES", f"edges: {{{edges.replace('MODEL', model)}}}"), folder=folder)
+            )
+            places.append(pliant.equilibrium(eqs).frames["strip.tip"].position)
+        assert places[0][0] < 0.4 - 1e-6
+        np.testing.assert_allclose(places[0], places[1], atol=1e-9)
+
+
+def test_rods_as_edges_are_damped_along_them(folder):
+    """Viscosity is a share of EA: where a mode stretches the rods, its damping ratio is half that time by its angular frequency."""
+    eqs = chain("shell", "all: {model: {kind: polynomial, order: 2}, damping_time: 0 s, viscosity: 0.03}", folder)
+    modes = pliant.modes(eqs, at="initial")
+    values = modes.eigenvalues[np.abs(modes.eigenvalues) > 1.0]
+    stretched = values[values.real < -1e-6 * np.abs(values)]
+    assert len(stretched) >= 2
+    np.testing.assert_allclose(-stretched.real / np.abs(stretched) ** 2, 0.5 * 0.03 / EA, rtol=1e-6)
+    first = np.abs(stretched).min()
+    assert first == pytest.approx(np.pi / 2 * np.sqrt(EA) / 0.4, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "edges", "words"),
+    [
+        ("membrane", "hem: {input: =pull}", "there is no set 'hem'"),
+        ("membrane", "tip: {input: =pull}", "no edge has both ends in the set 'tip'"),
+        ("membrane", "tie: {rest: 1 cm, tightness: 0.9}", "say the same thing twice"),
+        ("membrane", "tie: {viscosity: -1}", "viscosity must not be below zero"),
+        ("membrane", "tie: {rest: 0 m}", "rest"),
+        ("membrane", "tie: {model: {kind: pcs}}", "unknown key 'model'"),
+        ("shell", "tie: {viscosity: 3 N}", "viscosity"),
+    ],
+)
+def test_values_of_edges_that_cannot_be_are_refused(kind, edges, words, folder):
+    with pytest.raises(SpecError, match=words):
+        chain(kind, edges, folder)
