@@ -78,6 +78,7 @@ from pliant.output import (
     EnergyOutput,
     FrameOutput,
     LinkOutput,
+    ReactionOutput,
     RodOutput,
     TendonOutput,
 )

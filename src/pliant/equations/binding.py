@@ -366,6 +366,18 @@ class Binding:
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)
 
+    def carried(self, time: Any, q: Any, v: Any, a: Any, multipliers: Any, nodes: Sequence[int]) -> np.ndarray:
+        """World wrenches (force, moment about the world's origin) that nodes hand on to what holds them, in states of a motion:
+        of everything that is fixed to them or hangs on them, as what holds a node exerts it on the node. n x nodes x 6."""
+        given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]
+        out, wanted = np.zeros((len(given[0]), len(nodes), 6)), np.array(nodes, dtype=np.int32)
+        w = self.program.workspace(self)
+        addresses = (x.ctypes.data for x in given)
+        w.library.pl_batch_carried(
+            w.address, len(out), *addresses, len(nodes), wanted.ctypes.data, out.ctypes.data
+        )
+        return out
+
     # -- matrices ------------------------------------------------------------------------------------------------------
 
     def _matrix(self, values: np.ndarray) -> sp.csc_matrix:

@@ -9,6 +9,7 @@ from pliant.output.coordinate import CoordinateOutput
 from pliant.output.energy import EnergyOutput
 from pliant.output.frame import FrameOutput
 from pliant.output.link import LinkOutput
+from pliant.output.reaction import ReactionOutput
 from pliant.output.rod import RodOutput
 from pliant.output.tendon import TendonOutput
 
@@ -20,7 +21,8 @@ Output: TypeAlias = Annotated[
     | RodOutput
     | ContactOutput
     | ConstraintOutput
-    | EnergyOutput,
+    | EnergyOutput
+    | ReactionOutput,
     ByKey("output"),
 ]
 

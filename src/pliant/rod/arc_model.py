@@ -26,6 +26,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -91,6 +92,11 @@ class ArcModel(RodModelBase):
             hint = "set those rest strains to zero, or choose another rod model"
             yield ("rest",), "circular arcs neither shear nor twist, so they cannot rest sheared or twisted", hint
 
+    def unknown_forces(self) -> dict[int, str]:
+        """Arcs carry shear and torsion, and pulls where they cannot stretch, without a strain that would tell how much."""
+        unknown = dict.fromkeys((0, 1), "do not shear") | {5: "do not twist"}
+        return unknown if self.extensible else {**unknown, 2: "do not stretch"}
+
     def arcs(self) -> int:
         """Every section is an arc."""
         return self.sections
@@ -135,14 +141,18 @@ class ArcModel(RodModelBase):
     def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
         actuated, size = rod.actuation is not None, arc.kind.size
         if self.stiffness is not None or self.damping is not None:
-            force = direct_force(arc.kind, actuated=actuated)
+            force, state = direct_force(arc.kind, actuated=actuated), direct_state(arc.kind)
             constants = [*arc.constants, *arc.unstressed]
             for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
                 constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
         else:
             force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), actuated=actuated)
+            state = arc_state(arc.kind, rod.law)
             constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
-        build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+        index = build.system.coordinate_force(
+            force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
+        )
+        note_sample(build, rod, x, index, state, order=2)
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,12 @@ def _strain_map(coordinates: ArcCoordinates, c: Any) -> Any:
     return ca.vertcat(ca.SX(2, coordinates.size), A[2, :], A[0:2, :], ca.SX(1, coordinates.size))
 
 
+def _strain(coordinates: ArcCoordinates, q: Any, c: Any) -> Any:
+    strain, at = ca.densify(_strain_map(coordinates, c) @ q), ARC.read(c)
+    strain[2] += at.offset / at.undeformed - 1
+    return strain
+
+
 LAW = ARC + CONSTANTS
 """Constants of `arc_force`: those of the coordinates, those of the section law."""
 
@@ -175,8 +191,7 @@ def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, actuated:
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         by_q, at = _strain_map(coordinates, c), LAW.read(c)
-        strain = ca.densify(by_q @ q)
-        strain[2] += at.offset / at.undeformed - 1
+        strain = _strain(coordinates, q, c)
         answer = section_effect(strain, by_q @ v, at, signal, law, viscous=viscous)
         return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
 
@@ -185,10 +200,42 @@ def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, actuated:
 
 
 @cache
+def arc_state(coordinates: ArcCoordinates, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of an arc."""
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        rate = _strain_map(coordinates, c) @ v
+        return section_state(_strain(coordinates, q, c), rate, LAW.read(c), signal, law)
+
+    return state
+
+
+@cache
+def direct_state(coordinates: ArcCoordinates) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """The same of an arc with springs and dampers on its coordinates: forces that do the same work on the strains."""
+    fields = _direct_fields(coordinates.size)
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        at, by_q = fields.read(c), ca.densify(_strain_map(coordinates, c))
+        rows = [2, 3, 4] if coordinates.extensible else [3, 4]
+        answer = at.stiffness * (q - at.rest) + at.damping * v
+        material = ca.SX.zeros(6)
+        material[rows] = ca.solve(by_q[rows, :].T, answer) / at.undeformed
+        return SectionState(_strain(coordinates, q, c), material, signal if signal.numel() else ca.SX.zeros(6))
+
+    return state
+
+
+def _direct_fields(size: int) -> Fields:
+    """Constants of `direct_force`."""
+    return ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
+
+
+@cache
 def direct_force(coordinates: ArcCoordinates, *, actuated: bool) -> CoordinateForce:
     """Springs and dampers on the coordinates themselves, and actuation along the strains."""
     size = coordinates.size
-    fields = ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
+    fields = _direct_fields(size)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at = fields.read(c)

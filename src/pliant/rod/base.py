@@ -37,6 +37,11 @@ class RodModelBase(Part):
         """Number of circular arcs that the rod is made of; 0 for models without."""
         return 0
 
+    def unknown_forces(self) -> dict[int, str]:
+        """Which of the six forces and moments of a section the model does not know, as it does without the strain that they
+        belong to, each with the reason in words that follow "rods of this model"."""
+        return {}
+
     @abstractmethod
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the rod to the system: elements, masses, section forces, and all of its frames by name."""

@@ -6,7 +6,7 @@ relative pose of neighbours, equation (2) of the reference or better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -15,7 +15,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.relative import ENDS, relative_deformation, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.rod.absolute import free_sections, mesh, name_frames
@@ -23,6 +23,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -62,7 +63,9 @@ rods:
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
-            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            index = build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            state = element_state(self.map, rod.law)
+            note_sample(build, rod, stations.fraction(k, 0.5), index, state, order=2, on_frames=True)
         build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
 
@@ -86,13 +89,28 @@ def element_force(map: Map, law: Law, *, actuated: bool) -> FrameForce:
     """Section law on the strains of an element between two sections."""
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return ca.vertcat(*_deformation(p, alpha, map)) / ELEMENT.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
+        return _strain(p, alpha, c, map)
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
         return section_effect(strain, rate, ELEMENT.read(c), signal, law)
 
     name = f"rod_{map}_{law}" + ("_actuated" if actuated else "")
     return relative_force(name, constants=ELEMENT.size, signals=6 if actuated else 0, deformation=strain, law=answer)
+
+
+@cache
+def element_state(map: Map, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of an element."""
+
+    def state(poses: Any, twists: Any, c: Any, signal: Any) -> SectionState:
+        strain, rate, _ = relative_deformation(poses, twists, c, lambda p, alpha, c: _strain(p, alpha, c, map))
+        return section_state(strain, rate, ELEMENT.read(c), signal, law)
+
+    return state
+
+
+def _strain(p: Any, alpha: Any, c: Any, map: Map) -> Any:
+    return ca.vertcat(*_deformation(p, alpha, map)) / ELEMENT.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

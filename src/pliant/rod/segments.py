@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from pliant.formula.base import CoordinateForce, Effect
 from pliant.motion.base import Vector
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import CONSTANTS, Law, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -24,12 +25,25 @@ def name_strains(build: Build, rod: RodProperties, element: Element, number: int
 
 
 def add_section_force(
-    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any]
-) -> None:
-    """Section law of a segment of that length [m] around fraction x of the rod, on its six strains."""
+    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any], *,
+    state: Callable[[Law], Callable[[Any, Any, Any, Any], SectionState]] | None = None,
+) -> None:  # fmt: skip
+    """Section law of a segment of that length [m] around fraction x of the rod, on its six strains; state: that of its middle
+    section where the strains are not in the axes of that."""
     force = section_force(rod.law, actuated=rod.actuation is not None)
     constants = rod.law_constants(length, x, started)
-    build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+    index = build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+    note_sample(build, rod, x, index, (state or segment_state)(rod.law), order=2)
+
+
+@cache
+def segment_state(law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of a segment, from its strains as coordinates."""
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        return section_state(q, v, CONSTANTS.read(c), signal, law)
+
+    return state
 
 
 @cache
