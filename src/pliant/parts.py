@@ -76,6 +76,7 @@ from pliant.output import (
     ContactOutput,
     CoordinateOutput,
     EnergyOutput,
+    ExpressionOutput,
     FrameOutput,
     LinkOutput,
     ReactionOutput,

@@ -7,6 +7,7 @@ from pliant.output.constraint import ConstraintOutput
 from pliant.output.contact import ContactOutput
 from pliant.output.coordinate import CoordinateOutput
 from pliant.output.energy import EnergyOutput
+from pliant.output.expression import ExpressionOutput
 from pliant.output.frame import FrameOutput
 from pliant.output.link import LinkOutput
 from pliant.output.reaction import ReactionOutput
@@ -22,7 +23,8 @@ Output: TypeAlias = Annotated[
     | ContactOutput
     | ConstraintOutput
     | EnergyOutput
-    | ReactionOutput,
+    | ReactionOutput
+    | ExpressionOutput,
     ByKey("output"),
 ]
 
@@ -43,4 +45,6 @@ outputs:
   swing: {coordinate: hinge, quantity: rate}
   pull: {link: rope, quantity: force}
   energy: {energy: total}
+  support: {reaction: hinge, component: norm}
+  share: {expression: =pull/support}
 """

@@ -19,6 +19,7 @@ from pliant.language.words import KeyPath, suggestion
 from pliant.spec.controls import control_problems
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
+from pliant.spec.output_expressions import expression_problems
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
 
@@ -38,6 +39,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _coordinates(checked)
     yield from _inputs(checked)
     yield from _outputs(checked)
+    yield from expression_problems(checked)
     yield from _same_ends(checked)
     yield from _contact_sets(checked)
     yield from control_problems(checked)
