@@ -77,8 +77,10 @@ from pliant.output import (
     ContactOutput,
     CoordinateOutput,
     EnergyOutput,
+    ExpressionOutput,
     FrameOutput,
     LinkOutput,
+    ReactionOutput,
     RodOutput,
     TendonOutput,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from pliant.formula.base import AttachedVector, FrameConstraint
 from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
 from pliant.language.base import KeyPath, OneOrList, Part, fault
 from pliant.language.dimension import ACCELERATION, ANGULAR_ACCELERATION, LENGTH, NUMBER, RATE, SPEED, Dimension
 from pliant.language.names import FrameName
@@ -131,6 +132,11 @@ constraints:
         kind = frame_constraint(self.rows, prescribed=given is not None)
         signals = self.prescribed(given) if given is not None else ()
         build.constraint(kind, [node_a, node_b, node_c], constants, signals, order, name)
+
+    def held_at(self, poses: Sequence[Pose], c: Any) -> tuple[Any, Any]:
+        """World place of the second frame's origin, and the axes that the components are taken along."""
+        at = CONSTANTS.read(c)
+        return se3.compose(poses[1], at.second)[1], poses[2][0] @ at.axes
 
 
 CONSTANTS = Fields("first:pose", "second:pose", "axes:matrix", "offset:3")

@@ -358,7 +358,11 @@ class Binding:
         derivatives of coordinates: the connection without torsion has half their bracket besides.
         """
         v, rest = np.asarray(v, dtype=float), np.zeros(self.nv)
-        groups: tuple[Sequence[Any], ...] = (self.system.coordinate_forces, self.system.frame_forces, self.system.routes)
+        groups: tuple[Sequence[Any], ...] = (
+            self.system.coordinate_forces,
+            self.system.frame_forces,
+            self.system.routes,
+        )
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
         # of both signs: what prescribed motions add is linear in v, or free of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
@@ -388,6 +392,16 @@ class Binding:
         w.library.pl_batch(w.address, count, *(x.ctypes.data for x in (*given, *found)))
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)
+
+    def carried(self, time: Any, q: Any, v: Any, a: Any, multipliers: Any, nodes: Sequence[int]) -> np.ndarray:
+        """World wrenches (force, moment about the world's origin) that nodes hand on to what holds them, in states of a motion:
+        of everything that is fixed to them or hangs on them, as what holds a node exerts it on the node. n x nodes x 6."""
+        given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]
+        out, wanted = np.zeros((len(given[0]), len(nodes), 6)), np.array(nodes, dtype=np.int32)
+        w = self.program.workspace(self)
+        addresses = (x.ctypes.data for x in given)
+        w.library.pl_batch_carried(w.address, len(out), *addresses, len(nodes), wanted.ctypes.data, out.ctypes.data)
+        return out
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 

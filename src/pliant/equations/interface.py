@@ -33,6 +33,7 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_input_tangent": (None, [_P, _P, _P, _P]),
     "pl_increment": (None, [_P, _P, _P, _P]),
     "pl_batch": (None, [_P, _I, *[_P] * 10]),
+    "pl_batch_carried": (None, [_P, _I, *[_P] * 5, _I, _P, _P]),
     "pl_run_new": (_P, [_P, _I]),
     "pl_run_free": (None, [_P]),
     "pl_run_start": (_I, [_P]),

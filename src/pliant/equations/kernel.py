@@ -80,11 +80,12 @@ def motion_kernels(motion: Motion) -> Kernels:
 
 def has_constant_subspace(motion: Motion) -> bool:
     """Whether the twist per unit rate never changes in the base, so that its derivatives can be skipped."""
-    function = motion_kernels(motion).functions[0]
+    if not motion.q_size:
+        return True
     q = ca.SX.sym("q", motion.q_size)
     theta = ca.SX.sym("c", motion.constants)
     s = ca.SX(motion.twist_per_rate(q, theta))
-    return function.size1_in(0) > 0 and not ca.depends_on(s, q)
+    return not ca.depends_on(s, q)
 
 
 def _time_derivative(expression: Any, x: Any, rate: Any) -> Any:

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.equations.symbolic import Tree, build_tree, route_state, stack_poses
+from pliant.equations.symbolic import (
+    Tree,
+    build_tree,
+    carried_function,
+    constraint_wrench,
+    mass_energies,
+    route_state,
+    stack_poses,
+)
 from pliant.geometry import se3
 from pliant.model.model import Model
-from pliant.model.system import PLACEMENT_SIZE, CoordinateForceInstance, FrameForceInstance
-from pliant.output.base import FrameSymbols, NumericOutput, SymbolicOutput
+from pliant.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
+from pliant.output.base import FrameSymbols
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
+    from pliant.rod.stations import SectionState, StrainSample
 
 
 def output_names(model: Model) -> tuple[str, ...]:
     """Names of the outputs in order."""
     return tuple(model.spec.outputs)
-
-
-def symbolic_outputs(model: Model) -> dict[str, SymbolicOutput]:
-    """The outputs that are functions of the state, in the order of `output_function`."""
-    return {name: spec for name, spec in model.spec.outputs.items() if isinstance(spec, SymbolicOutput)}
 
 
 def output_units(model: Model) -> dict[str, str]:
@@ -50,31 +54,57 @@ def evaluate_outputs(
     if not model.spec.outputs:
         return {}
     signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
-    parts = output_function(model).call([q, v, a, multipliers, bound.constants, signals, rates])
-    values = {name: np.asarray(part).ravel() for name, part in zip(symbolic_outputs(model), parts, strict=True)}
-    if len(values) < len(model.spec.outputs):
-        kinetic, potential = bound.energies(t, q, v)[:2]
-        values = with_numeric(model, values, kinetic, potential, dissipated)
-    return {name: float(np.ravel(x)[0]) if np.size(x) == 1 else x.tolist() for name, x in values.items()}
+    carried, energies = np.zeros(0), np.zeros(3)
+    if nodes := carrying_nodes(model):
+        carried = bound.carried([t], q, v, a, multipliers, nodes).ravel()
+    if energy_outputs(model):
+        energies = np.array([*bound.energies(t, q, v)[:2], dissipated])
+    parts = output_function(model).call([q, v, a, multipliers, bound.constants, signals, rates, carried, energies])
+    values = {name: np.asarray(part).ravel() for name, part in zip(output_names(model), parts, strict=True)}
+    return {name: float(x[0]) if x.size == 1 else x.tolist() for name, x in values.items()}
 
 
-def with_numeric(
-    model: Model, symbolic: dict[str, Any], kinetic: Any, potential: Any, dissipated: Any
-) -> dict[str, Any]:
-    """All outputs in the order of the model: those given, and those that follow from energies [J]."""
-    return {
-        name: spec.value(kinetic, potential, dissipated) if isinstance(spec, NumericOutput) else symbolic[name]
-        for name, spec in model.spec.outputs.items()
-    }
+def carrying_nodes(model: Model) -> tuple[int, ...]:
+    """The nodes whose carried wrenches the outputs need, in the order of `output_function`."""
+    found = {node for spec in model.spec.outputs.values() for node in spec.carrying(model)}
+    return tuple(sorted(found))
+
+
+def energy_outputs(model: Model) -> frozenset[str]:
+    """Outputs that depend on the energies of the whole robot, which have no derivatives here."""
+    return model.once("energy_outputs", lambda: _energy_outputs(model))
+
+
+def _energy_outputs(model: Model) -> frozenset[str]:
+    function = output_function(model)
+    return frozenset(
+        name for i, name in enumerate(output_names(model)) if function.jac_sparsity(i, ENERGIES_AT).nnz() > 0
+    )
+
+
+def output_axes(model: Model, bound: Binding) -> dict[str, np.ndarray]:
+    """Arc lengths [m] of the outputs that are profiles along a rod, by name."""
+    found = {name: spec.arc_lengths(model.prepared[name], bound.constants) for name, spec in model.spec.outputs.items()}
+    return {name: np.asarray(at, dtype=float) for name, at in found.items() if at is not None}
+
+
+ENERGIES_AT = 8
+"""Where the energies stand among the inputs of `output_function`."""
 
 
 def output_function(model: Model) -> ca.Function:
-    """`(q, v, a, multipliers, constants, signals, signal rates) ->` one vector per symbolic output."""
+    """`(q, v, a, multipliers, constants, signals, signal rates, carried wrenches, energies) ->` one vector per output.
+
+    Carried wrenches are those of `carrying_nodes`, energies the robot's kinetic, potential and dissipated one.
+    """
     return model.once("output_function", lambda: _output_function(model))
 
 
 def output_jacobians(model: Model) -> ca.Function:
-    """Derivatives of all outputs in a row, by q, v, a, multipliers and signals, with the inputs of `output_function`."""
+    """Derivatives of all outputs in a row, by q, v, a, multipliers and signals, with the first seven inputs of `output_function`.
+
+    What the carried wrenches depend on is counted; those by energies are left out (`energy_outputs`).
+    """
     return model.once("output_jacobians", lambda: _output_jacobians(model))
 
 
@@ -84,18 +114,22 @@ def _output_function(model: Model) -> ca.Function:
     q, v, a = (X.sym(n, k) for n, k in (("q", system.q_size), ("v", system.v_size), ("a", system.v_size)))
     multipliers, theta = X.sym("multipliers", system.rows), X.sym("constants", len(system.constants.numbers))
     signals, rates = X.sym("signals", system.signal_count), X.sym("signal_rates", system.signal_count)
-    specs = symbolic_outputs(model).values()
-    nodes = {above for spec in specs for node in spec.nodes(model) for above in system.path(node)}
+    carrying = carrying_nodes(model)
+    carried, energies = X.sym("carried", 6 * len(carrying)), X.sym("energies", 3)
+    specs = model.spec.outputs
+    nodes = {above for spec in specs.values() for node in spec.nodes(model) for above in system.path(node)}
     tree = build_tree(system, X, q, v, a, theta, X(ca.DM.zeros(6)), nodes)
-    state = StateSymbols(model, tree, q, v, a, multipliers, theta, signals, rates)
-    outputs = [ca.densify(X(spec.value(state))) for spec in specs]
-    return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates], outputs)
+    wrenches = {node: carried[6 * k : 6 * k + 6] for k, node in enumerate(carrying)}
+    state = StateSymbols(model, tree, q, v, a, multipliers, theta, signals, rates, wrenches, energies)
+    outputs = [ca.densify(X(state.output(name))) for name in specs]
+    return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates, carried, energies], outputs)
 
 
 def _output_jacobians(model: Model) -> ca.Function:
-    function = output_function(model)
-    x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
-    stacked = ca.vertcat(*[ca.vec(part) for part in function.call(x)])
+    function, nodes = output_function(model), carrying_nodes(model)
+    x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(ENERGIES_AT - 1)]
+    carried = carried_function(model.system, nodes)(*x) if nodes else ca.MX(0, 1)
+    stacked = ca.vertcat(*[ca.vec(part) for part in function.call([*x, carried, ca.MX(ca.DM.zeros(3))])])
     by = (x[0], x[1], x[2], x[3], x[5])
     return ca.Function("output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in by])
 
@@ -113,6 +147,63 @@ class StateSymbols:
     theta: Any
     signals: Any
     signal_rates: Any
+    wrenches: Mapping[int, Any]
+    energies: Any
+    prepared: Any = None
+    found: dict[str, Any] = field(default_factory=dict)
+
+    def output(self, name: str) -> Any:
+        """The value of another output."""
+        if name not in self.found:
+            here = replace(self, prepared=self.model.prepared[name])
+            self.found[name] = self.model.spec.outputs[name].value(here)
+        return self.found[name]
+
+    def carried(self, node: int) -> Any:
+        """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
+        return self.wrenches[node]
+
+    def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
+        """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the axes
+        of the constraint."""
+        held = next(c for c in self.model.system.constraints if c.name == constraint)
+        point, axes = self.model.spec.constraints[constraint].held_at(self.poses(held.nodes), self.constants(held))
+        return constraint_wrench(held, self.tree, self.theta, self.multipliers), point, axes
+
+    def numbers(self, at: int, count: int) -> Any:
+        """Constants of the model by index."""
+        return self.theta[at : at + count]
+
+    def signal(self, index: int) -> Any:
+        """A signal by index."""
+        return self.signals[index]
+
+    def section(self, sample: StrainSample) -> SectionState:
+        """A section of a rod where its model knows its strains."""
+        system = self.model.system
+        if sample.on_frames:
+            force = system.frame_forces[sample.force]
+            twists = [self.tree.twists[n] for n in force.nodes]
+            return sample.state(self.poses(force.nodes), twists, self.constants(force), self._driven(force))
+        on = system.coordinate_forces[sample.force]
+        q_size = sum(part.q_size for part in on.kind.parts)
+        q, v = self.q[on.q_at : on.q_at + q_size], self.v[on.v_at : on.v_at + on.size]
+        return sample.state(q, v, self.constants(on), self._driven(on))
+
+    def part_energies(self, collection: str, name: str) -> tuple[Any, Any, Any]:
+        """Kinetic, gravity and elastic energy of a part that was tracked [J]."""
+        system, part = self.model.system, self.model.tracked[collection, name]
+        kinetic, gravity = mass_energies(system, part, self.q, self.v, self.a, self.theta, self.tree)
+        elastic: Any = ca.SX(0)
+        for on in (system.coordinate_forces[k] for k in part.coordinate_forces):
+            q_size = sum(given.q_size for given in on.kind.parts)
+            q, v = self.q[on.q_at : on.q_at + q_size], self.v[on.v_at : on.v_at + on.size]
+            elastic += coordinate_force_kernels(on.kind).functions[0](q, v, self.constants(on), self._driven(on))[1][0]
+        for force in (system.frame_forces[k] for k in part.frame_forces):
+            elastic += self._frame_force(force)[1][0]
+        for route in (system.routes[k] for k in part.routes):
+            elastic += route_state(route, self.tree, self.theta, self.signals, self.signal_rates).scalars[0]
+        return kinetic, gravity, elastic
 
     def frame(self, name: str) -> FrameSymbols:
         """The motion of a frame."""
@@ -130,16 +221,17 @@ class StateSymbols:
         """Twists of nodes, one under the other."""
         return ca.vertcat(*[self.tree.twists[n] for n in nodes])
 
-    def constants(self, force: FrameForceInstance | CoordinateForceInstance) -> Any:
-        """The constants of a force."""
+    def constants(self, force: FrameForceInstance | CoordinateForceInstance | ConstraintInstance) -> Any:
+        """The constants of a force or constraint."""
         return self.theta[force.constants : force.constants + force.kind.constants]
 
     def wrench(self, force: FrameForceInstance) -> Any:
         """Wrenches of a force on its nodes, one under the other."""
+        return self._frame_force(force)[0]
+
+    def _frame_force(self, force: FrameForceInstance) -> Any:
         poses, twists = stack_poses(self.poses(force.nodes)), self.twists(force.nodes)
-        return frame_force_kernels(force.kind).functions[0](poses, twists, self.constants(force), self._driven(force))[
-            0
-        ]
+        return frame_force_kernels(force.kind).functions[0](poses, twists, self.constants(force), self._driven(force))
 
     def coordinate_force(self, force: CoordinateForceInstance, q: Any, v: Any) -> Any:
         """A force on coordinates."""

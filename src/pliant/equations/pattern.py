@@ -100,7 +100,9 @@ class BlockPositions:
                 self._begins[element.v_at] = index
 
     def block(self, row_element: int, column_element: int) -> tuple[int, int]:
-        """(first position, stride between columns) of a block."""
+        """(first position, stride between columns) of a block; of one without entries any."""
+        if not (self._system.elements[row_element].v_size and self._system.elements[column_element].v_size):
+            return 0, 0
         column = self._system.elements[column_element].v_at
         start, end = self.pattern.indptr[column], self.pattern.indptr[column + 1]
         if column_element not in self._cache:

@@ -6,7 +6,8 @@ or MX (kernel calls stay calls, for large ones).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -22,7 +23,7 @@ from pliant.equations.kernel import (
 from pliant.formula.route import FRICTION, measure, slide
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, RouteInstance, System
+from pliant.model.system import MASS_SIZE, PLACEMENT_SIZE, ConstraintInstance, RouteInstance, System, Tracked
 from pliant.motion.base import Motion
 
 # Above this many nodes the inlined graph is larger than it is worth.
@@ -212,19 +213,72 @@ def _inertia(system: System, theta: Any, tree: Tree, wrenches: list[Any], gravit
     kinetic: Any = 0
     weight: Any = 0
     for node, at in system.masses.items():
-        c = theta[at : at + MASS_SIZE]
-        R, p = tree.poses[node]
-        inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
-        mass, arm = c[0], R @ c[1:4]
-        first = arm + mass * p
-        cross = so3.hat(p) @ so3.hat(arm)
-        about = R @ inertia @ R.T - cross - cross.T - mass * so3.hat(p) @ so3.hat(p)
-        spatial = ca.vertcat(ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about))
+        spatial, first = _spatial_inertia(theta[at : at + MASS_SIZE], tree.poses[node])
         momentum = spatial @ tree.twists[node]
         kinetic += 0.5 * ca.dot(tree.twists[node], momentum)
         weight -= ca.dot(gravity[0:3], first)
         wrenches[node] += spatial @ tree.accelerations[node] + se3.cross_wrench(tree.twists[node], momentum)
     return kinetic, weight
+
+
+def _spatial_inertia(c: Any, pose: Pose) -> tuple[Any, Any]:
+    """Inertia of a rigid mass by world twists, 6 x 6, and its first moment about the world's origin, from its ten numbers."""
+    R, p = pose
+    inertia = ca.vertcat(ca.horzcat(c[4], c[7], c[8]), ca.horzcat(c[7], c[5], c[9]), ca.horzcat(c[8], c[9], c[6]))
+    mass, arm = c[0], R @ c[1:4]
+    first = arm + mass * p
+    cross = so3.hat(p) @ so3.hat(arm)
+    about = R @ inertia @ R.T - cross - cross.T - mass * so3.hat(p) @ so3.hat(p)
+    return ca.vertcat(ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about)), first
+
+
+def mass_energies(system: System, part: Tracked, q: Any, v: Any, a: Any, theta: Any, tree: Tree) -> tuple[Any, Any]:
+    """Kinetic and gravity energy [J] of the masses of a part."""
+    gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
+    own = replace(system, inertias=tuple(system.inertias[k] for k in part.inertias))
+    ignored: list[Any] = [ca.SX.zeros(6) for _ in system.nodes]
+    kinetic, weight = _distributed(own, q, v, a, theta, tree, ignored, [ca.SX(0)] * system.v_size, gravity)
+    for node, at in part.masses:
+        spatial, first = _spatial_inertia(theta[at : at + MASS_SIZE], tree.poses[node])
+        kinetic += 0.5 * ca.dot(tree.twists[node], spatial @ tree.twists[node])
+        weight -= ca.dot(gravity[0:3], first)
+    return kinetic, weight
+
+
+def carried_function(system: System, nodes: Sequence[int]) -> ca.Function:
+    """`(q, v, a, multipliers, constants, signals, signal rates) ->` the wrenches that nodes hand on to what holds them (6 each), as
+    the runtime's `pl_carried` computes them: for their exact derivatives."""
+    X = ca.SX if len(system.nodes) <= INLINE_UP_TO else ca.MX
+    q, v, a = X.sym("q", system.q_size), X.sym("v", system.v_size), X.sym("a", system.v_size)
+    multipliers, theta = X.sym("multipliers", system.rows), X.sym("constants", len(system.constants.numbers))
+    s, sd = X.sym("signals", system.signal_count), X.sym("signal_rates", system.signal_count)
+    gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
+    tree = build_tree(system, X, q, v, a, theta, gravity)
+    residual, _, _, _, wrenches = _forces(system, X, q, v, theta, s, sd, tree)
+    _inertia(system, theta, tree, wrenches, gravity)
+    _distributed(system, q, v, a, theta, tree, wrenches, residual, gravity)
+    for c in system.constraints:
+        G = _constraint_kernel(c, tree, theta)[1]
+        for k, node in enumerate(c.nodes):
+            wrenches[node] -= G[:, 6 * k : 6 * k + 6].T @ multipliers[c.row : c.row + c.kind.size]
+    for element in reversed(system.elements):
+        for node in element.nodes:
+            wrenches[element.base] = wrenches[element.base] + wrenches[node]
+    carried = ca.vertcat(*[wrenches[node] for node in nodes])
+    return ca.Function("carried", [q, v, a, multipliers, theta, s, sd], [ca.densify(carried)])
+
+
+def constraint_wrench(c: ConstraintInstance, tree: Tree, theta: Any, multipliers: Any) -> Any:
+    """World wrench of a constraint on its second frame (6)."""
+    G = _constraint_kernel(c, tree, theta)[1]
+    # the axes that displacements are taken along may belong to the same node
+    slots = [k for k, node in enumerate(c.nodes) if k == 1 or (k == 2 and node == c.nodes[1])]
+    return sum(G[:, 6 * k : 6 * k + 6].T @ multipliers[c.row : c.row + c.kind.size] for k in slots)
+
+
+def _constraint_kernel(c: ConstraintInstance, tree: Tree, theta: Any) -> Any:
+    poses, twists = stack_poses([tree.poses[n] for n in c.nodes]), ca.vertcat(*[tree.twists[n] for n in c.nodes])
+    return constraint_kernels(c.kind).functions[0](poses, twists, theta[c.constants : c.constants + c.kind.constants])
 
 
 def _distributed(
@@ -299,9 +353,7 @@ def _constraints(
     accelerations: list[Any] = [X(0)] * system.rows
     for c in system.constraints:
         twists = ca.vertcat(*[tree.twists[n] for n in c.nodes])
-        e, G, gamma = constraint_kernels(c.kind).functions[0](
-            stack_poses([tree.poses[n] for n in c.nodes]), twists, theta[c.constants : c.constants + c.kind.constants]
-        )
+        e, G, gamma = _constraint_kernel(c, tree, theta)
         rate = G @ twists
         acceleration = G @ ca.vertcat(*[tree.accelerations[n] + gravity for n in c.nodes]) + gamma
         for k in range(c.kind.size):

@@ -256,6 +256,8 @@ def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPo
         integers["path_begin"].append(len(integers["path_node"]))
         for node in system.path(element.base):
             above = system.element_of(node)
+            if not system.elements[above].v_size:
+                continue  # nothing moves there
             integers["path_node"].append(node)
             integers["path_lower"].append(positions.block(index, above)[0])
             integers["path_upper"].append(positions.block(above, index)[0])

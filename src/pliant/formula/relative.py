@@ -70,6 +70,26 @@ def relative_force(name: str, *, constants: int, signals: int, deformation: Defo
     return FrameForce(name, 2, constants, signals, effect, tangent)
 
 
+def relative_deformation(
+    poses: Sequence[Pose], twists: Sequence[Any], c: Any, deformation: Deformation
+) -> tuple[Any, Any, Any]:
+    """The deformation between two frames, its rate in a state, and E, as `relative_force` sees them."""
+    ends = ENDS.read(c)
+    first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
+    R, p = se3.compose(se3.inverse(first), second)
+    relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])
+    u = ca.SX.sym("u", 6)
+    e = ca.SX(deformation(u[0:3], u[3:6], c))
+    E = ca.jacobian(e, u) @ _increments(u)
+    e, E = ca.substitute([e, E], [u], [ca.densify(ca.SX(ca.vertcat(p, so3.log(R))))])
+    return e, E @ relative, E
+
+
+def _increments(u: Any) -> Any:
+    """U of the module's text."""
+    return ca.blockcat([[ca.SX.eye(3), -so3.hat(u[0:3])], [ca.SX(3, 3), so3.inverse_left_jacobian(u[3:6])]])
+
+
 def _local_functions(
     constants: int, signals: int, deformation: Deformation, law: Law
 ) -> tuple[ca.Function, ca.Function]:
@@ -77,7 +97,7 @@ def _local_functions(
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
     p, alpha = u[0:3], u[3:6]
-    U = ca.blockcat([[ca.SX.eye(3), -so3.hat(p)], [ca.SX(3, 3), so3.inverse_left_jacobian(alpha)]])
+    U = _increments(u)
     e = deformation(p, alpha, c)
     E = ca.jacobian(e, u) @ U
     answer = law(e, E @ twist, c, signal)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse.linalg as spla
 
 from pliant.equations.equations import Equations, Values
-from pliant.equations.outputs import output_function, symbolic_outputs
+from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
@@ -46,7 +46,7 @@ def why_not(eqs: Equations, output: str) -> str:
         return "the model has constraints"
     if eqs.model.spec.start != INITIAL:
         return "the model starts at rest, and where that is depends on the parameters"
-    spec = symbolic_outputs(eqs.model).get(output)
+    spec = eqs.model.spec.outputs.get(output)
     if spec is None or not spec.is_of_positions_and_velocities:
         return (
             f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
@@ -173,7 +173,7 @@ class _Tangent:
         """Derivatives of an output, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
         model, bound = self.eqs.model, self.eqs.binding
         function, count = output_function(model), len(time)
-        index = list(symbolic_outputs(model)).index(name)
+        index = output_names(model).index(name)
         # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
         inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
         inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(bound.constants[:, None], (1, count))

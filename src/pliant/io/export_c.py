@@ -23,6 +23,7 @@ from pliant.control.feedback import StateFeedback
 from pliant.equations.compiling import runtime_files
 from pliant.equations.equations import Equations
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
+from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
@@ -36,6 +37,8 @@ from pliant.solve.state import assemble
 from pliant.solve.statics.equilibrium import state_at
 
 RUNTIME = "runtime"
+DISSIPATED = 2
+"""Which of the energies of `output_function` is counted along a motion."""
 UNUSED = ("virtual_machine.c", "batch.c")
 """Files of the runtime that exported code does without."""
 STATUSES = (
@@ -105,6 +108,7 @@ def c_files(
         "symbolic": str(len(system.constants.symbolic_at)),
         "switches": str(model.switches.numel_out(0)),
         "followed": str(len(model.followed)),
+        "carrying": str(len(carrying_nodes(model))),
         "moved": str(len(_moved(model))),
         "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
@@ -196,6 +200,7 @@ def _enumerations(model: Model, prefix: str) -> str:
         "INPUTS": len(model.input_names),
         "FRAMES": len(model.frames),
         "CONSTRAINTS": model.system.rows,
+        "OUTPUTS": len(_output_parts(model)),
     }
     lines = ["/* How many there are of each. */", "enum {"]
     lines += [f"  {prefix}_{size} = {count}," for size, count in sizes.items()]
@@ -207,10 +212,39 @@ def _enumerations(model: Model, prefix: str) -> str:
         ("INPUT", model.input_names, "Inputs."),
         ("FRAME", tuple(model.frames), "Frames."),
         ("CONSTRAINT", model.constraint_names(), "Constraint rows."),
+        ("OUTPUT", _output_parts(model), "Outputs, vectors by their components."),
     ):
         if text := c_text.enumeration(f"{prefix}_{short}_", names, what):
             parts.append(text)
     return "\n".join(parts)
+
+
+def _exported_outputs(model: Model) -> list[int]:
+    """Indices of the outputs that follow from a state: energy that has been dissipated is counted along a motion."""
+    function = output_function(model)
+    return [
+        i for i in range(function.n_out()) if DISSIPATED not in function.jac_sparsity(i, ENERGIES_AT).get_triplet()[1]
+    ]
+
+
+def _output_parts(model: Model) -> tuple[str, ...]:
+    """Names of all numbers of the outputs: `pull`, or `place.x` of a vector."""
+    names: list[str] = []
+    for i in _exported_outputs(model) if model.spec.outputs else ():
+        name, size = output_names(model)[i], output_function(model).size1_out(i)
+        known = model.spec.outputs[name].components(model.spec)
+        labels = known if len(known) == size else tuple(str(k + 1) for k in range(size))
+        names += [name] if size == 1 else [f"{name}.{label}" for label in labels]
+    return tuple(names)
+
+
+def _outputs(model: Model) -> ca.Function:
+    """All outputs in one vector, with the inputs of `output_function`."""
+    function = output_function(model)
+    x = [ca.SX.sym(f"x{i}", *function.size_in(i)) for i in range(function.n_in())]
+    values = function.call(x) if function.n_out() else []
+    chosen = ca.vertcat(ca.SX(0, 1), *(values[i] for i in (_exported_outputs(model) if values else ())))
+    return ca.Function("evaluate_outputs", x, [ca.densify(chosen)], {"cse": True})
 
 
 def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
@@ -233,7 +267,7 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 
 def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
-    of_parameters = _functions_of_parameters(model)
+    of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
     kernels = [f for library in tables.libraries for f in library.functions]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
@@ -261,6 +295,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.names_list(f"const char *const {name}_input_names", model.input_names),
         c_text.names_list(f"const char *const {name}_frame_names", model.frames),
         c_text.names_list(f"const char *const {name}_constraint_names", model.constraint_names()),
+        c_text.names_list(f"const char *const {name}_output_names", _output_parts(model)),
         c_text.integers(f"const int {name}_symbolic_at", model.system.constants.symbolic_at),
         c_text.numbers(f"const double {name}_assembled_q", assembled_q),
         c_text.numbers(f"const double {name}_assembled_v", assembled_v),
@@ -272,6 +307,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_moved_series", range(len(plan.table) - len(_moved(model)), len(plan.table))),
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
+        c_text.integers(f"const int {name}_carrying", carrying_nodes(model)),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
         _binding(model, plan, tables, row_active, name),
         _tables(tables, counts, name, symbol),

@@ -107,3 +107,12 @@ ParameterName: TypeAlias = Annotated[str, Reference("parameter", _PLAIN, "write 
 """The name of a parameter of an attached model: `length`, or `inner/length` of one attached to that."""
 InputName: TypeAlias = Annotated[str, Reference("input", _PLAIN, "write the name of an input parameter")]
 OutputName: TypeAlias = Annotated[str, Reference("output", _PLAIN, "write the name of an output")]
+HeldName: TypeAlias = Annotated[
+    str, Reference("joint, rod or constraint", _INSTANCE, "write its name, such as hinge, arm or pin[2]")
+]
+PartName: TypeAlias = Annotated[
+    str,
+    Reference(
+        "body, joint, rod, mesh, link, tendon or contact", _INSTANCE, "write its name, such as arm, hinge or rope[2]"
+    ),
+]

@@ -113,6 +113,23 @@ def read_count(value: Any) -> int | str:
     raise fault("bad_count", message)
 
 
+class FormulaMarker:
+    """Annotation of an expression of outputs, parameters and the time."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "description": "an expression that begins with ="}
+
+    def _read(self, value: Any) -> str:
+        if not isinstance(value, str) or not value.lstrip().startswith("="):
+            hint = "such as =2*pull.x"
+            raise fault("not_a_value", f"expected an expression that begins with =, got {describe(value)}", hint=hint)
+        read_scalar(value)
+        return value
+
+
 class CountMarker:
     """Annotation of a number of instances."""
 
@@ -122,6 +139,9 @@ class CountMarker:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^="}]}
 
+
+Formula: TypeAlias = Annotated[str, FormulaMarker()]
+"""An expression of outputs, parameters and the time."""
 
 Count: TypeAlias = Annotated[int | str, CountMarker()]
 """How many instances of a repeated thing there are."""

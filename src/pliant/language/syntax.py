@@ -47,7 +47,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A parameter, `t`, `i`, `count`, `pi` or `e`."""
+    """A parameter, `t`, `i`, `count`, `pi` or `e`; an output or a component of one (`pull.x`) where outputs are meant."""
 
     name: str
 
@@ -86,7 +86,7 @@ COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 _TOKEN = re.compile(
     rf"""(?P<space>\s*)(?:
       (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-    | (?P<name>{WORD})
+    | (?P<name>{WORD}(?:\.(?:norm|r?[xyz]|w)\b)?)
     | `(?P<quoted>[^`]+)`
     | (?P<operator>\*\*|<=|>=|==|!=|[-+*/^<>(),])
     )""",
@@ -324,7 +324,7 @@ def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
     return node
 
 
-_WORD = re.compile(WORD)
+_WORD = re.compile(rf"{WORD}(?:\.(?:norm|r?[xyz]|w))?")
 _BINDING = {"+": 2, "-": 2, "*": 3, "/": 3, "^": 5, **dict.fromkeys(COMPARISONS, 1)}
 
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pliant.language.base import Part
 from pliant.language.names import NameMarker, Reference
-from pliant.language.scalar import CountMarker, Each, Quantity
+from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity
 from pliant.language.words import KeyPath
 
-Marker: TypeAlias = Quantity | CountMarker | Reference | NameMarker
+Marker: TypeAlias = Quantity | CountMarker | FormulaMarker | Reference | NameMarker
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _read(annotation: Any) -> Hint:
     """The hint of an annotation; the members of a union are joined, as they differ in form."""
     while get_origin(annotation) is Annotated:
         for extra in get_args(annotation)[1:]:
-            if isinstance(extra, (Quantity, CountMarker, Reference, NameMarker)):
+            if isinstance(extra, (Quantity, CountMarker, FormulaMarker, Reference, NameMarker)):
                 return Hint(extra)
         annotation = get_args(annotation)[0]
     arguments = get_args(annotation)

@@ -24,8 +24,10 @@ from pliant.link.beam import BEAM, beam_force
 from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
+from pliant.rod.actuation import STEADY
 from pliant.rod.curve import constant_strain
 from pliant.rod.properties import RodProperties, Station
+from pliant.rod.strains import ALL
 from pliant.section.base import SectionProperties
 
 if TYPE_CHECKING:
@@ -242,8 +244,8 @@ meshes:
             curve=constant_strain((0, 0, 0 if relaxed else length / rest - 1, 0, 0, 0), build.nominal), stress_free=relaxed,
             rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
             dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
-            stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", attachments={},
-            actuation=driven, nominal=build.nominal, stiffness_damping=time,
+            stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", law_numbers=(),
+            free=own.model.takes(ALL), attachments={}, actuation=driven, signals=0 if driven is None else STEADY, nominal=build.nominal, stiffness_damping=time,
         )  # fmt: skip
         own.model.apply(build, rod)
         tip, pose = build.frame(f"{name}.tip")

@@ -33,8 +33,10 @@ from pliant.model.signals import SignalTable
 from pliant.model.system import Element, System, SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.motion.base import Motion, Quaternion
+from pliant.motion.fixed import FIXED
 
 if TYPE_CHECKING:
+    from pliant.rod.stations import StrainSample
     from pliant.spec.robot import RobotSpec
 
 
@@ -64,6 +66,7 @@ class Build:
         self.rod_pieces: dict[str, list[RodPiece]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
+        self.strain_samples: dict[str, list[StrainSample]] = {}
         self._placements: dict[tuple[Any, ...], int] = {}
         self.carried: list[Carried] = []
         self.stated: set[str] = set()
@@ -72,6 +75,7 @@ class Build:
         self._moving: dict[str, Any] = {}
         self._frames: dict[str, tuple[int, Pose]] = {"world": (0, se3.identity())}
         self._reserved: dict[str, dict[str, Any]] = {}
+        self._cuts: set[tuple[str, str]] = set()
         self._quaternions: dict[tuple[float, ...], list[Any]] = {}
         self._initial_q: list[Any] = []
         self._initial_v: list[Any] = []
@@ -128,6 +132,16 @@ class Build:
     def reserved_frames(self, rod: str) -> dict[str, Any]:
         """Arc lengths [m] of the frames reserved on a rod, by name."""
         return self._reserved.get(rod, {})
+
+    def reserve_cut(self, collection: str, name: str) -> None:
+        """Ask that what holds a joint's child or a rod be counted by itself; before the joint or rod is added."""
+        self._cuts.add((collection, name))
+
+    def hold(self, collection: str, name: str, node: int, placement: Pose) -> tuple[int, Pose]:
+        """Where a part sits that is fixed to a node without coordinates: there, or on a node of its own if it was reserved."""
+        if (collection, name) not in self._cuts:
+            return node, placement
+        return self.element(node, [self.plan(FIXED, placement)]).nodes[0], se3.identity()
 
     def attachment(self, item: Attachment) -> tuple[int, Pose]:
         """Node and placement of a frame with an offset."""
@@ -376,6 +390,10 @@ class Build:
             if key not in self._placements:
                 self._placements[key] = self.system.constants(list(entries))
             self.stations.setdefault(rod, []).append(RodStation(node, self._placements[key], x))
+
+    def rod_strains(self, rod: str, sample: StrainSample) -> None:
+        """Note where the model of a rod knows its strains and what its section carries, for outputs."""
+        self.strain_samples.setdefault(rod, []).append(sample)
 
     def limit_turn(self, rod: str, first: tuple[int, Pose], second: tuple[int, Pose], angle: float, hint: str) -> None:
         """Note that a rod's section (a node) may turn by less than an angle [rad] against another one."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def add_body(build: Build, name: str, node: int, placement: Pose) -> None:
     """Put a body's mass and frames on a node."""
     body = build.robot.bodies[name]
+    build.system.owner = ("bodies", name)
     mass, center, inertia = mass_properties(body, build)
     if not (isinstance(mass, float) and mass == 0.0):
         build.system.mass(node, mass, center, inertia, placement)
@@ -31,6 +32,7 @@ def add_body(build: Build, name: str, node: int, placement: Pose) -> None:
 def add_joint(build: Build, name: str) -> None:
     """Add a joint's motions, the forces on its coordinates, and the body it carries."""
     joint = build.robot.joints[name]
+    build.system.owner = ("joints", name)
     node, at = build.frame(joint.parent)
     at = se3.compose(at, build.placement(joint))
     steps, after = joint.steps(build)
@@ -44,6 +46,8 @@ def add_joint(build: Build, name: str) -> None:
             q_at, v_at = _coordinate(build, spec, spec.name or (name if single else f"{name}.{label}"), q_at, v_at)
         at = se3.identity()
     at = se3.compose(at, after)
+    if not steps:
+        node, at = build.hold("joints", name, node, at)
     body, _, held = joint.child.partition(".")
     if held:
         # the joint holds the child by another of its frames: the body's own frame stands off from it

@@ -23,9 +23,10 @@ from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement
 from pliant.model.inputs import InputPlan, plan_inputs
 from pliant.model.joints import add_joint, tie_coordinates
 from pliant.model.signals import FollowedPosition
-from pliant.model.system import System
+from pliant.model.system import System, Tracked
 
 if TYPE_CHECKING:
+    from pliant.rod.stations import StrainSample
     from pliant.spec.robot import RobotSpec
 
 SI_HINT = "a value in SI units, without a unit"
@@ -68,6 +69,9 @@ class Model:
         stated: coordinates, and rates as `d(NAME)/dt`, whose values at the start the model gives.
         rod_stations: places along each rod, in order.
         rod_elements: number of elements of the rods that have more of them than their model says, by rod.
+        strain_samples: where the model of each rod knows its strains and what its section carries, in order.
+        prepared: what each output has to remember of the robot.
+        tracked: what the parts have added to the system whose energy outputs ask for.
         notes: what the user should know about the model.
     """
 
@@ -95,6 +99,9 @@ class Model:
     requirements: tuple[Requirement, ...] = ()
     required: ca.Function | None = None
     rod_elements: Mapping[str, int] = field(default_factory=dict)
+    strain_samples: Mapping[str, tuple[StrainSample, ...]] = field(default_factory=dict)
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    tracked: Mapping[tuple[str, str], Tracked] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     _made: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
@@ -222,10 +229,14 @@ def build_tree(flat: RobotSpec) -> Build:
     build.system.gravity([build.value(x) for x in flat.world.gravity])
     for tendon in flat.tendons.values():
         tendon.reserve(build)
+    for output in flat.outputs.values():
+        output.reserve(build)
     for name in tree_order(flat):
         if name in flat.rods:
+            build.system.owner = ("rods", name)
             flat.rods[name].apply(build, name)
         elif name in flat.meshes:
+            build.system.owner = ("meshes", name)
             flat.meshes[name].apply(build, name)
         else:
             add_joint(build, name)
@@ -241,17 +252,12 @@ def compile_model(
     follows from it has been filled in.
     """
     build = build_tree(flat)
-    for name, link in flat.links.items():
-        link.apply(build, name)
-    for name, tendon in flat.tendons.items():
-        tendon.apply(build, name)
-    for name, contact in flat.contacts.items():
-        contact.apply(build, name)
-    for name, load in flat.loads.items():
-        load.apply(build, name)
-    for name, constraint in flat.constraints.items():
-        constraint.apply(build, name)
+    for collection in ("links", "tendons", "contacts", "loads", "constraints"):
+        for name, part in getattr(flat, collection).items():
+            build.system.owner = (collection, name)
+            part.apply(build, name)
     tie_coordinates(build)
+    prepared = {name: output.prepare(build) for name, output in flat.outputs.items()}
     frames = _frames(build)
     system, q, v = build.finish()
     plan, switches = plan_inputs(flat.inputs, build.environment, build.signals, build.parameters, flat.source)
@@ -282,6 +288,9 @@ def compile_model(
         requirements=requirements,
         required=required,
         rod_elements=build.rod_elements,
+        strain_samples={rod: tuple(sorted(found, key=lambda s: s.x)) for rod, found in build.strain_samples.items()},
+        prepared=prepared,
+        tracked=build.system.tracked,
         notes=tuple(build.notes),
     )
 

@@ -142,6 +142,28 @@ class LinearConstraint:
     name: str
 
 
+@dataclass
+class Tracked:
+    """What a part added to the system, by index; masses are nodes and where in the constants their ten numbers stand."""
+
+    masses: list[tuple[int, int]] = field(default_factory=list)
+    inertias: list[int] = field(default_factory=list)
+    coordinate_forces: list[int] = field(default_factory=list)
+    frame_forces: list[int] = field(default_factory=list)
+    routes: list[int] = field(default_factory=list)
+
+    def nodes(self, system: System) -> set[int]:
+        """All nodes that it stands on or acts on."""
+        found = {node for node, _ in self.masses}
+        for members, indices in (
+            (system.inertias, self.inertias),
+            (system.frame_forces, self.frame_forces),
+            (system.routes, self.routes),
+        ):
+            found |= {node for k in indices for node in members[k].nodes}
+        return found
+
+
 @dataclass(frozen=True)
 class Constants:
     """The numbers of all elements, some of them expressions of the parameters.
@@ -248,6 +270,19 @@ class SystemBuilder:
     q_size: int = 0
     v_size: int = 0
     rows: int = 0
+    owner: tuple[str, str] = ("", "")
+    """Collection and name of the part that is being added."""
+    tracked: dict[tuple[str, str], Tracked] = field(default_factory=dict)
+    """What is known of the parts that were asked for."""
+    _own_masses: list[tuple[tuple[str, str], int, Any]] = field(default_factory=list)
+
+    def track(self, collection: str, name: str) -> None:
+        """Ask for a record of what a part adds; before it is added."""
+        self.tracked.setdefault((collection, name), Tracked())
+
+    def _note(self, kind: str, index: int) -> None:
+        if self.owner in self.tracked:
+            getattr(self.tracked[self.owner], kind).append(index)
 
     def gravity(self, vector: Sequence[Any]) -> None:
         """Set gravity [m/s^2] in world axes; must come first."""
@@ -315,6 +350,8 @@ class SystemBuilder:
     def mass_numbers(self, node: int, values: Any) -> None:
         """Add a rigid mass to a node: mass [kg], first moment [kg m] (3), and inertia about the node's origin [kg m^2] as
         xx, yy, zz, xy, xz, yz of its matrix, in the node's axes; a vector, or a list of ten."""
+        if self.owner in self.tracked:
+            self._own_masses.append((self.owner, node, values))
         if node in self._masses:
             values = sum(ca.vertcat(*x) if isinstance(x, list) else x for x in (self._masses[node], values))
         self._masses[node] = values
@@ -331,6 +368,7 @@ class SystemBuilder:
         moved = [self._nodes[element.nodes[0]] for element in elements]
         owners = tuple(node.element for node in moved if node is not None)
         self._inertias.append(InertiaInstance(kind, tuple(node for node, _ in frames), owners, at))
+        self._note("inertias", len(self._inertias) - 1)
 
     def rigid(self, node: int, values: list[Any], placement: Pose) -> None:
         """The same for a mass given in a frame placed on the node."""
@@ -344,6 +382,7 @@ class SystemBuilder:
     ) -> int:
         """Add a force between frames; returns its index."""
         self._applied.append(FrameForceInstance(kind, tuple(nodes), self.constants(constants), signals, source))
+        self._note("frame_forces", len(self._applied) - 1)
         return len(self._applied) - 1
 
     def route(
@@ -355,6 +394,7 @@ class SystemBuilder:
         nodes = tuple(node for node, _ in points)
         at = self.constants([*places, *constants, *friction])
         self._routed.append(RouteInstance(kind, nodes, at, signals, source, bool(friction)))
+        self._note("routes", len(self._routed) - 1)
         return len(self._routed) - 1
 
     def coordinate_force(
@@ -364,6 +404,7 @@ class SystemBuilder:
         self._on_coordinates.append(
             CoordinateForceInstance(kind, q_at, v_at, self.constants(constants), signals, source)
         )
+        self._note("coordinate_forces", len(self._on_coordinates) - 1)
         return len(self._on_coordinates) - 1
 
     def constraint(
@@ -402,6 +443,9 @@ class SystemBuilder:
             node: self.constants(values if isinstance(values, list) else _entries(values))
             for node, values in sorted(self._masses.items())
         }
+        for owner, node, values in self._own_masses:
+            at = self.constants(values if isinstance(values, list) else _entries(values))
+            self.tracked[owner].masses.append((node, at))
         return System(
             tuple(self._elements),
             tuple(self._nodes),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.environment import Environment, is_finite
-from pliant.language.scalar import Each, Scalar
+from pliant.language.scalar import Each, FormulaMarker, Scalar
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import leaves, parts
 from pliant.language.words import KeyPath
+from pliant.output.rod import RodOutput
 from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ def _zero_axes(part: Part, value: Callable[[Scalar], float]) -> Iterable[Problem
 
 
 def problems_between(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
-    """What is wrong with values of different things: eyelets and tables against the rods they are on, masses of shapes."""
-    for found in (_eyelets, _tables, _masses):
+    """What is wrong with values of different things: eyelets, tables and outputs against the rods they are on, masses of
+    shapes."""
+    for found in (_eyelets, _tables, _places, _masses):
         yield from found(flat, value)
 
 
@@ -77,6 +79,20 @@ def _tables(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
         if abs(last - length) > 1e-9 * abs(length):
             message = f"the table '{rod.section[0]}' ends at {last:g} m, but the rod's length is {length:g} m"
             yield "rods", name, ("section", 0), message, "end the table at the rod's length"
+
+
+def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
+    """The places that outputs of rods ask for are on their rods."""
+    for name, output in flat.outputs.items():
+        if not isinstance(output, RodOutput) or output.at is None or output.rod not in flat.rods:
+            continue
+        try:
+            at, length = value(output.at), value(flat.rods[output.rod].length)
+        except ExpressionError:
+            continue  # reported where the value stands
+        if not 0 <= at <= length:
+            message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
+            yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
 
 
 def _masses(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Finding]:
@@ -114,7 +130,7 @@ class ValueChecks:
         used: set[str] = set()
         for leaf in leaves(thing):
             value = leaf.value
-            if not isinstance(value, str) or isinstance(value, Each):
+            if not isinstance(value, str) or isinstance(value, Each) or isinstance(leaf.marker, FormulaMarker):
                 continue
             try:
                 names = environment.uses(value)
@@ -136,7 +152,10 @@ class ValueChecks:
                     yield collection, thing, path, f"the value of {scalar} is not a finite number", ""
         for (collection, name), part in affected.items():
             yield from ((collection, name, *problem) for problem in part_problems(part, value))
-        if any(collection in ("rods", "tendons", "sections", "bodies", "materials") for collection, _ in affected):
+        if any(
+            collection in ("rods", "tendons", "sections", "bodies", "materials", "outputs")
+            for collection, _ in affected
+        ):
             yield from problems_between(self.flat, value)
 
 

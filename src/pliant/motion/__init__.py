@@ -6,6 +6,7 @@ follow by differentiating that formula (`pliant.equations.kernel`), so a new mot
 
 from pliant.motion.base import Motion, Quaternion, Vector
 from pliant.motion.displacement import DISPLACEMENT
+from pliant.motion.fixed import FIXED
 from pliant.motion.free import FREE
 from pliant.motion.planar import PLANAR_XZ, PLANAR_YZ
 from pliant.motion.rotation import ROTATION

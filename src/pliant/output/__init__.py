@@ -7,8 +7,10 @@ from pliant.output.constraint import ConstraintOutput
 from pliant.output.contact import ContactOutput
 from pliant.output.coordinate import CoordinateOutput
 from pliant.output.energy import EnergyOutput
+from pliant.output.expression import ExpressionOutput
 from pliant.output.frame import FrameOutput
 from pliant.output.link import LinkOutput
+from pliant.output.reaction import ReactionOutput
 from pliant.output.rod import RodOutput
 from pliant.output.tendon import TendonOutput
 
@@ -20,7 +22,9 @@ Output: TypeAlias = Annotated[
     | RodOutput
     | ContactOutput
     | ConstraintOutput
-    | EnergyOutput,
+    | EnergyOutput
+    | ReactionOutput
+    | ExpressionOutput,
     ByKey("output"),
 ]
 
@@ -41,4 +45,6 @@ outputs:
   swing: {coordinate: hinge, quantity: rate}
   pull: {link: rope, quantity: force}
   energy: {energy: total}
+  support: {reaction: hinge, component: norm}
+  share: {expression: =pull/support}
 """

@@ -1,7 +1,7 @@
 """What every kind of output says: its unit, and its value in a state.
 
-A symbolic output is a function of the state in CasADi's symbols, so that it has exact derivatives; a numeric one follows
-from numbers that the runtime counts along a motion.
+An output is a function of the state in CasADi's symbols, so that it has exact derivatives. Two things in that state are counted
+by the runtime and enter as numbers: the wrenches that nodes carry, and the energies of the whole robot.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import casadi as ca
 from pliant.language.base import Part, Problem
 
 if TYPE_CHECKING:
+    from pliant.model.build import Build
     from pliant.model.model import Model
     from pliant.model.system import CoordinateForceInstance, FrameForceInstance
+    from pliant.rod.stations import SectionState, StrainSample
     from pliant.spec.robot import RobotSpec
 
 
@@ -39,6 +41,10 @@ class Symbols(Protocol):
     v: Any
     a: Any
     multipliers: Any
+    energies: Any
+    """Kinetic, potential and dissipated energy of the robot [J]."""
+    prepared: Any
+    """What the output noted when the model was built (`OutputBase.prepare`)."""
 
     def frame(self, name: str) -> FrameSymbols:
         """The motion of a frame."""
@@ -54,6 +60,28 @@ class Symbols(Protocol):
 
     def wrench(self, force: FrameForceInstance) -> Any:
         """Wrenches of a force on its nodes, one under the other."""
+
+    def carried(self, node: int) -> Any:
+        """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
+
+    def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
+        """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the
+        axes of the constraint."""
+
+    def numbers(self, at: int, count: int) -> Any:
+        """Constants of the model by index."""
+
+    def signal(self, index: int) -> Any:
+        """A signal by index."""
+
+    def output(self, name: str) -> Any:
+        """The value of another output."""
+
+    def section(self, sample: StrainSample) -> SectionState:
+        """A section of a rod where its model knows its strains."""
+
+    def part_energies(self, collection: str, name: str) -> tuple[Any, Any, Any]:
+        """Kinetic, gravity and elastic energy of a part that was tracked [J]."""
 
     def coordinate_force(self, force: CoordinateForceInstance, q: Any, v: Any) -> Any:
         """A force on coordinates."""
@@ -84,9 +112,16 @@ class OutputBase(Part):
         """What it asks for and the robot lacks; missing names are reported elsewhere."""
         yield from ()
 
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        """Names of the components of a vector; none of a number."""
+        return ()
 
-class SymbolicOutput(OutputBase):
-    """An output that is a function of the state."""
+    def reserve(self, build: Build) -> None:
+        """Ask for what the robot has to be built with; before any of its parts is added."""
+
+    def prepare(self, build: Build) -> Any:
+        """What it has to remember of the robot when that has been built, given back as `Symbols.prepared`."""
+        return None
 
     @property
     def is_of_positions_and_velocities(self) -> bool:
@@ -97,17 +132,17 @@ class SymbolicOutput(OutputBase):
         """The nodes whose motion it needs."""
         return set()
 
+    def carrying(self, model: Model) -> set[int]:
+        """The nodes whose carried wrench it needs."""
+        return set()
+
+    def arc_lengths(self, prepared: Any, constants: Any) -> Any:
+        """Arc lengths [m] of its components where it is a profile along a rod; None of others."""
+        return None
+
     @abstractmethod
     def value(self, at: Symbols) -> Any:
         """The value in a state: a symbol, or a vector of them."""
-
-
-class NumericOutput(OutputBase):
-    """An output that follows from the energies of the robot."""
-
-    @abstractmethod
-    def value(self, kinetic: Any, potential: Any, dissipated: Any) -> Any:
-        """The value from energies [J], numbers or arrays of them."""
 
 
 def component(vector: Any, name: str | None, axes: str = "xyz") -> Any:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.base import Problem
 from pliant.language.names import ConstraintName
-from pliant.output.base import SymbolicOutput, Symbols
+from pliant.output.base import OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 
-class ConstraintOutput(SymbolicOutput):
+class ConstraintOutput(OutputBase):
     """Force of a constraint: `{constraint: pin, component: x}`."""
 
     constraint: ConstraintName
@@ -36,6 +36,10 @@ class ConstraintOutput(SymbolicOutput):
             if self.component not in rows:
                 message = f"the constraint '{self.constraint}' does not hold {self.component}"
                 yield ("component",), message, f"it holds {', '.join(rows)}"
+
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        rows = robot.constraints[self.constraint].rows
+        return rows if self.component is None and len(rows) > 1 else ()
 
     def value(self, at: Symbols) -> Any:
         first, rows = at.model.constraint_rows[self.constraint], at.model.spec.constraints[self.constraint].rows

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import casadi as ca
 
 from pliant.language.names import ContactName
-from pliant.output.base import SymbolicOutput, Symbols, component
+from pliant.output.base import OutputBase, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
 
-class ContactOutput(SymbolicOutput):
+class ContactOutput(OutputBase):
     """Force of a contact: `{contact: ground, component: z}`."""
 
     contact: ContactName
@@ -27,6 +27,9 @@ class ContactOutput(SymbolicOutput):
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return "N"
+
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        return tuple("xyz") if self.component is None else ()
 
     def nodes(self, model: Model) -> set[int]:
         return {n for k in model.contact_forces[self.contact] for n in model.system.frame_forces[k].nodes}

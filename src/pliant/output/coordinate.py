@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import casadi as ca
 
 from pliant.language.names import CoordinateName
-from pliant.output.base import SymbolicOutput, Symbols
+from pliant.output.base import OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORCE_UNITS = {"m": "N", "rad": "N m"}
 
 
-class CoordinateOutput(SymbolicOutput):
+class CoordinateOutput(OutputBase):
     """Motion of a coordinate: `{coordinate: hinge, quantity: rate}`."""
 
     coordinate: CoordinateName

@@ -1,32 +1,107 @@
-"""Energy of the whole robot."""
+"""Energy of the whole robot, or of a part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from pliant.output.base import NumericOutput
+from pliant.language.base import Problem
+from pliant.language.names import PartName
+from pliant.output.base import OutputBase, Symbols
 
 if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
+Of = Literal["body", "joint", "rod", "mesh", "link", "tendon", "contact"]
+COLLECTIONS: dict[Of, str] = {
+    "body": "bodies",
+    "joint": "joints",
+    "rod": "rods",
+    "mesh": "meshes",
+    "link": "links",
+    "tendon": "tendons",
+    "contact": "contacts",
+}
+MOVING: tuple[Of, ...] = ("body", "rod", "mesh")
+"""Parts that have mass."""
+RIGID: Of = "body"
 
-class EnergyOutput(NumericOutput):
-    """Energy of the whole robot: `{energy: total}`."""
 
-    energy: Literal["kinetic", "potential", "total", "dissipated"]
-    """Which energy [J]."""
+class EnergyOutput(OutputBase):
+    """Energy of the whole robot, or of a part of it: `{energy: total}`, `{energy: elastic, part: arm}`."""
+
+    energy: Literal["kinetic", "potential", "total", "dissipated", "elastic", "gravity"]
+    """Which energy [J]. `potential` is that of gravity and of everything elastic, `total` the kinetic energy as well; of a part also
+    `elastic` and `gravity` each by itself. `dissipated`, which adds up along a motion, is the whole robot's alone."""
+    part: PartName | None = None
+    """Body, joint (its springs), rod, mesh, link, tendon or contact; otherwise the whole robot."""
+    of: Of | None = None
+    """What the part is, where two of them have the same name."""
     description: str = ""
     """What a reader should know about it."""
 
     @property
     def is_of_whole_robot(self) -> bool:
-        return True
+        return self.part is None
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return "J"
 
-    def value(self, kinetic: Any, potential: Any, dissipated: Any) -> Any:
-        if self.energy == "total":
-            return kinetic + potential
-        return {"kinetic": kinetic, "potential": potential, "dissipated": dissipated}[self.energy]
+    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+        if self.part is None:
+            if self.energy in ("elastic", "gravity"):
+                text = f"the {self.energy} energy is one of a part"
+                yield ("energy",), text, "name the `part`, or ask for the robot's `potential` energy"
+            return
+        found = self._found(robot)
+        if not found:
+            return
+        if self.of is not None and self.of not in found:
+            yield ("of",), f"'{self.part}' is a {found[0]}, not a {self.of}", "remove `of`"
+            return
+        if self.of is None and len(found) > 1:
+            text = f"both a {' and a '.join(found)} are called '{self.part}'"
+            yield ("part",), text, f"say which is meant: `of: {found[0]}`"
+            return
+        of = self.of or found[0]
+        if self.energy == "dissipated":
+            text = "dissipated energy adds up along a motion and is counted for the whole robot alone"
+            yield ("part",), text, "remove `part`"
+        elif self.energy in ("kinetic", "gravity") and of not in MOVING:
+            text = f"the {of} '{self.part}' has no mass, so it has no {self.energy} energy"
+            yield ("energy",), text, "it has `elastic` energy"
+        elif self.energy == "elastic" and of == RIGID:
+            text = f"the body '{self.part}' is rigid, so it has no elastic energy"
+            yield ("energy",), text, "it has `kinetic` and `gravity` energy; that of a spring is its joint's or link's"
+
+    def reserve(self, build: Build) -> None:
+        if self.part is not None:
+            build.system.track(self._collection(build.robot), self.part)
+
+    def nodes(self, model: Model) -> set[int]:
+        if self.part is None:
+            return set()
+        return model.tracked[self._collection(model.spec), self.part].nodes(model.system)
+
+    def value(self, at: Symbols) -> Any:
+        if self.part is None:
+            kinetic, potential, dissipated = (at.energies[k] for k in range(3))
+            return {
+                "kinetic": kinetic, "potential": potential, "total": kinetic + potential, "dissipated": dissipated
+            }[self.energy]  # fmt: skip
+        kinetic, gravity, elastic = at.part_energies(self._collection(at.model.spec), self.part)
+        return {
+            "kinetic": kinetic,
+            "gravity": gravity,
+            "elastic": elastic,
+            "potential": gravity + elastic,
+            "total": kinetic + gravity + elastic,
+        }[self.energy]
+
+    def _found(self, robot: RobotSpec) -> list[Of]:
+        return [of for of, collection in COLLECTIONS.items() if self.part in getattr(robot, collection)]
+
+    def _collection(self, robot: RobotSpec) -> str:
+        return COLLECTIONS[self.of or self._found(robot)[0]]

@@ -10,7 +10,7 @@ import casadi as ca
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.names import FrameName
-from pliant.output.base import SymbolicOutput, Symbols, component
+from pliant.output.base import OutputBase, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -26,7 +26,7 @@ UNITS = {
 }
 
 
-class FrameOutput(SymbolicOutput):
+class FrameOutput(OutputBase):
     """Motion of a frame: `{frame: arm.tip, quantity: position, component: z}`."""
 
     frame: FrameName
@@ -54,6 +54,9 @@ class FrameOutput(SymbolicOutput):
         if self.component is not None and self.component not in allowed:
             message = f"the {self.quantity} has no component {self.component}"
             yield ("component",), message, f"it has {', '.join(allowed)}"
+
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        return () if self.component is not None else tuple("wxyz" if self.quantity == "quaternion" else "xyz")
 
     def nodes(self, model: Model) -> set[int]:
         return {model.frames[name].node for name in (self.frame, self.relative_to)}

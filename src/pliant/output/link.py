@@ -10,14 +10,14 @@ import casadi as ca
 from pliant.formula.base import world_jacobian
 from pliant.language.base import Problem
 from pliant.language.names import LinkName
-from pliant.output.base import SymbolicOutput, Symbols
+from pliant.output.base import OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
 
-class LinkOutput(SymbolicOutput):
+class LinkOutput(OutputBase):
     """State of a link: `{link: rope, quantity: force}`."""
 
     link: LinkName

@@ -1,8 +1,8 @@
-"""Shape of an arc of a rod."""
+"""Shape of an arc of a rod; strains of a rod and what its section carries, at a place or along it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import casadi as ca
@@ -10,40 +10,167 @@ from pydantic import Field
 
 from pliant.language.base import Problem
 from pliant.language.names import RodName
-from pliant.output.base import SymbolicOutput, Symbols
+from pliant.language.scalar import Length, Scalar
+from pliant.output.base import OutputBase, Symbols, component
+from pliant.rod.stations import station
+from pliant.rod.strains import Free, held_strains, named
 
 if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
-UNITS = {"angle": "rad", "plane": "rad", "radius": "m", "length": "m"}
+UNITS = {
+    "angle": "rad", "plane": "rad", "radius": "m", "length": "m", "strain": "-", "curvature": "rad/m",
+    "force": "N", "moment": "N m", "material_force": "N", "material_moment": "N m",
+}  # fmt: skip
+OF_ARCS = ("angle", "plane", "radius", "length")
+LINEAR = ("strain", "force", "material_force")
+"""Quantities that belong to the first three of six strains: shear along x and y, stretch along z."""
+MEANING = {
+    "strain": ("shear along x", "shear along y", "stretch"),
+    "curvature": ("bending about x", "bending about y", "twist"),
+}
 
 
-class RodOutput(SymbolicOutput):
-    """Shape of one arc of a rod of circular arcs: `{rod: arm, section: 2, quantity: angle}`."""
+class RodOutput(OutputBase):
+    """Strains of a rod and what its section carries, `{rod: arm, at: 10 cm, quantity: moment, component: x}`, or as a profile
+    along it, `{rod: arm, stations: 21, quantity: moment, component: x}`; shape of one arc of a rod of circular arcs, `{rod: arm, section: 2,
+    quantity: angle}`.
+
+    All is in the axes of the section, whose z axis is the rod's tangent, and measured against the straight, unstretched rod.
+    """
 
     rod: RodName
-    """The rod, of a model such as `pcc`."""
+    """The rod."""
+    quantity: Literal[
+        "angle", "plane", "radius", "length", "strain", "curvature", "force", "moment", "material_force", "material_moment"
+    ] = "angle"  # fmt: skip
+    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature` (bending about
+    x and y, twist about z) [rad/m], `force` and `moment` that the section carries: what the rod beyond it exerts on the rod before
+    it, material and chambers together, as statics has it [N, N m]; `material_force` and `material_moment` are the material's share,
+    elastic and viscous, which also balances the pressure of chambers. Of an arc: the `angle` that it
+    turns [rad], the direction it leans to as an angle from the base's x axis (`plane`) [rad], the `radius` (infinite for a straight
+    arc) or the `length` along its axis [m]."""
+    at: Length | None = None
+    """Undeformed arc length of the place, from the base [m]."""
+    stations: Annotated[int, Field(ge=2, le=1000, strict=True)] | None = None
+    """Number of places at equal distances from base to tip, for a profile along the rod."""
+    component: Literal["x", "y", "z", "norm"] | None = None
+    """One component, or `norm` for the length of the vector; otherwise all, at a place."""
     section: Annotated[int, Field(ge=1, strict=True)] = 1
-    """Which of its arcs, counted from the base."""
-    quantity: Literal["angle", "plane", "radius", "length"] = "angle"
-    """What is recorded: the `angle` that the arc turns [rad], the direction it leans to as an angle from the base's x
-    axis (`plane`) [rad], the `radius` (infinite for a straight arc) or the `length` along its axis [m]."""
+    """Which of the arcs of a model such as `pcc`, counted from the base."""
     description: str = ""
     """What a reader should know about it."""
+
+    @property
+    def is_of_positions_and_velocities(self) -> bool:
+        return self.quantity in ("strain", "curvature")
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         return UNITS[self.quantity]
 
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        if self.stations is not None:
+            return tuple(str(k + 1) for k in range(self.stations))
+        return () if self.quantity in OF_ARCS or self.component is not None else tuple("xyz")
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """An arc has no place; everything else has one, or several."""
+        if self.quantity in OF_ARCS:
+            for key in ("at", "stations", "component"):
+                if getattr(self, key) is not None:
+                    text = f"the {self.quantity} is one of a whole arc, so `{key}` does not apply"
+                    yield (key,), text, "choose a quantity such as `curvature` or `moment`, or remove it"
+            return
+        if "section" in self.model_fields_set:
+            yield ("section",), f"the {self._words} is one at a place, not of a whole arc", "give `at` instead"
+        if (self.at is None) == (self.stations is None):
+            hint = "give `at`, an arc length, or `stations`, a number of places for a profile"
+            yield ("quantity",), f"the {self._words} of a rod is asked for at a place or along the rod", hint
+        if self.stations is not None and self.component is None:
+            yield ("stations",), "a profile is of one component", "add `component`: x, y, z or norm"
+
     def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
         if self.rod not in robot.rods:
             return
-        arcs = robot.rods[self.rod].model.arcs()
+        rod = robot.rods[self.rod]
+        if self.quantity not in OF_ARCS:
+            yield from self._unknown(held_strains(rod.free_strains()))
+            return
+        arcs = rod.model.arcs()
         if self.section > arcs:
             message = f"the rod '{self.rod}' has {arcs or 'no'} circular arcs, so there is no arc {self.section}"
             hint = f"count from 1 to {arcs}" if arcs else "choose one of the rod models pcc and pcc_cog"
             yield ("section",) if arcs else ("rod",), message, hint
 
+    def _unknown(self, held: Free) -> Iterator[Problem]:
+        """Forces that belong to strains that are not free: nothing tells how large they are."""
+        if self.quantity in MEANING:
+            return
+        first = 0 if self.quantity in LINEAR else 3
+        asked = range(3) if self.component in (None, "norm") else ("xyz".index(self.component),)
+        missing = [k for k in asked if first + k in held]
+        if missing:
+            words = " and ".join("xyz"[k] for k in missing)
+            strains = named(first + k for k in missing)
+            message = f"the rod '{self.rod}' has no free {strains}, so the {self._words} along {words} is unknown"
+            known = ["xyz"[k] for k in range(3) if first + k not in held]
+            hint = f"ask for component {' or '.join(known)}, " if known else ""
+            yield (
+                ("rod",),
+                message,
+                f"{hint}choose other `strains` or another rod model, or take the `reaction` of the rod's base",
+            )
+
+    @property
+    def _words(self) -> str:
+        return self.quantity.replace("_", " ")
+
+    def prepare(self, build: Build) -> Any:
+        if self.quantity in OF_ARCS:
+            return None
+        length, of_force = build.value(build.robot.rods[self.rod].length), self.quantity in LINEAR
+        path = next(f"outputs.{name}.at" for name, output in build.robot.outputs.items() if output is self)
+        if self.at is not None:
+            return (station(build, self.rod, build.value(self.at), length, path, of_force=of_force),)
+        assert self.stations is not None, "checked when the model was read"
+        places = [length * (k / (self.stations - 1)) for k in range(self.stations)]
+        return tuple(station(build, self.rod, place, length, path, of_force=of_force) for place in places)
+
+    def arc_lengths(self, prepared: Any, constants: Any) -> Any:
+        return None if self.stations is None else [float(constants[place.constants]) for place in prepared]
+
+    def nodes(self, model: Model) -> set[int]:
+        if self.quantity in OF_ARCS:
+            return set()
+        samples, name = model.strain_samples[self.rod], next(n for n, x in model.spec.outputs.items() if x is self)
+        used = {samples[k] for place in model.prepared[name] for k in place.samples}
+        return {node for s in used if s.on_frames for node in model.system.frame_forces[s.force].nodes}
+
     def value(self, at: Symbols) -> Any:
+        if self.quantity in OF_ARCS:
+            return self._of_arc(at)
+        samples = at.model.strain_samples[self.rod]
+        found = {k: self._vector(at, samples[k]) for place in at.prepared for k in place.samples}
+        values = []
+        for place in at.prepared:
+            weights = at.numbers(place.constants + 1, len(place.samples))
+            vector = sum(weights[i] * found[k] for i, k in enumerate(place.samples))
+            values.append(component(vector, self.component))
+        return ca.vertcat(*values)
+
+    def _vector(self, at: Symbols, sample: Any) -> Any:
+        section = at.section(sample)
+        if self.quantity in MEANING:
+            six = section.strain
+        elif self.quantity in ("force", "moment"):
+            six = section.material - section.actuation
+        else:
+            six = section.material
+        return six[0:3] if self.quantity in LINEAR else six[3:6]
+
+    def _of_arc(self, at: Symbols) -> Any:
         bend, length = at.arc(self.rod, self.section)
         angle = ca.norm_2(bend)
         if self.quantity == "angle":

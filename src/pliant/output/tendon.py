@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.names import TendonName
-from pliant.output.base import SymbolicOutput, Symbols
+from pliant.output.base import OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 UNITS = {"length": "m", "rate": "m/s", "tension": "N", "end_tension": "N"}
 
 
-class TendonOutput(SymbolicOutput):
+class TendonOutput(OutputBase):
     """State of a tendon: `{tendon: pull, quantity: length}`."""
 
     tendon: TendonName

@@ -28,6 +28,7 @@ from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
@@ -159,14 +160,18 @@ class ArcModel(RodModelBase):
     def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
         size = arc.kind.size
         if self.stiffness is not None or self.damping is not None:
-            force = direct_force(arc.kind, signals=rod.signals)
+            force, state = direct_force(arc.kind, signals=rod.signals), direct_state(arc.kind)
             constants = [*arc.constants, *arc.unstressed]
             for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
                 constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
         else:
             force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), signals=rod.signals)
+            state = arc_state(arc.kind, rod.law)
             constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
-        build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+        index = build.system.coordinate_force(
+            force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
+        )
+        note_sample(build, rod, x, index, state, order=2)
 
 
 @dataclass(frozen=True)
@@ -212,10 +217,43 @@ def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, signals: 
 
 
 @cache
+def arc_state(coordinates: ArcCoordinates, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of an arc."""
+    fields = ARC + constants_of(law)
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        rate = _strain_map(coordinates, c) @ v
+        return section_state(_strain(coordinates, q, c), rate, fields.read(c), signal, law)
+
+    return state
+
+
+@cache
+def direct_state(coordinates: ArcCoordinates) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """The same of an arc with springs and dampers on its coordinates: forces that do the same work on the strains."""
+    fields = _direct_fields(coordinates.size)
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        at, by_q = fields.read(c), ca.densify(_strain_map(coordinates, c))
+        rows, strain = list(coordinates.free), _strain(coordinates, q, c)
+        answer = at.stiffness * (q - at.rest) + at.damping * v
+        material = ca.SX.zeros(6)
+        material[rows] = ca.solve(by_q[rows, :].T, answer) / at.undeformed
+        return SectionState(strain, material, ca.SX(actuation(strain, signal)))
+
+    return state
+
+
+def _direct_fields(size: int) -> Fields:
+    """Constants of `direct_force`."""
+    return ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
+
+
+@cache
 def direct_force(coordinates: ArcCoordinates, *, signals: int = 0) -> CoordinateForce:
     """Springs and dampers on the coordinates themselves, and actuation along the strains."""
     size = coordinates.size
-    fields = ARC + Fields(f"rest:{size}", f"stiffness:{size}", f"damping:{size}")
+    fields = _direct_fields(size)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at = fields.read(c)

@@ -15,7 +15,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.relative import ENDS, relative_deformation, relative_force
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
@@ -26,6 +26,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import Free
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ rods:
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
             constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
-            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            index = build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            state = element_state(self.map, rod.law)
+            note_sample(build, rod, stations.fraction(k, 0.5), index, state, order=2, on_frames=True)
         build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
 
@@ -97,13 +100,32 @@ def element_force(map: Map, law: Law, *, signals: int = 0) -> FrameForce:
     fields = ENDS + constants_of(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return ca.vertcat(*_deformation(p, alpha, map)) / fields.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
+        return _strain(p, alpha, fields.read(c).length, map)
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
         return section_effect(strain, rate, fields.read(c), signal, law)
 
     name = f"rod_{map}_{law}{signal_word(signals)}"
     return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+
+
+@cache
+def element_state(map: Map, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of an element."""
+    fields = ENDS + constants_of(law)
+
+    def strain(p: Any, alpha: Any, c: Any) -> Any:
+        return _strain(p, alpha, fields.read(c).length, map)
+
+    def state(poses: Any, twists: Any, c: Any, signal: Any) -> SectionState:
+        e, rate, _ = relative_deformation(poses, twists, c, strain)
+        return section_state(e, rate, fields.read(c), signal, law)
+
+    return state
+
+
+def _strain(p: Any, alpha: Any, length: Any, map: Map) -> Any:
+    return ca.vertcat(*_deformation(p, alpha, map)) / length - ca.DM([0, 0, 1, 0, 0, 0])
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

@@ -36,7 +36,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce, power_law
-from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.relative import ENDS, relative_deformation, relative_force
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
@@ -48,6 +48,7 @@ from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, material_wrench, note_sample
 from pliant.rod.strains import Free
 
 if TYPE_CHECKING:
@@ -117,7 +118,12 @@ rods:
             law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
             constants = [*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law]
-            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            index = build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            for side, x in ((-1, near), (0, stations.fraction(k, 0.5)), (1, far)):
+                note_sample(
+                    build, rod, x, index, element_state(rod.law, side), order=4, on_frames=True,
+                    of_force=side == 0, of_moment=side != 0,
+                )  # fmt: skip
         if self.mass == "lumped":
             add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
         else:
@@ -140,8 +146,7 @@ def element_force(law: Law, *, signals: int = 0) -> FrameForce:
     fields = element_constants(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
-        helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
-        return helix / fields.read(c).length - STRAIGHT
+        return _mean_strain(p, alpha, fields.read(c).length)
 
     def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
         return element_effect(strain, rate, c, signal, law)
@@ -150,16 +155,80 @@ def element_force(law: Law, *, signals: int = 0) -> FrameForce:
     return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
 
 
+def _mean_strain(p: Any, alpha: Any, length: Any) -> Any:
+    helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
+    return helix / length - STRAIGHT
+
+
+@cache
+def element_state(law: Law, side: int) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at the first (side -1) or second (1) Gauss point of an element, or in its middle (0)."""
+    fields = element_constants(law)
+
+    def mean_strain(p: Any, alpha: Any, c: Any) -> Any:
+        return _mean_strain(p, alpha, fields.read(c).length)
+
+    def state(poses: Any, twists: Any, c: Any, signal: Any) -> SectionState:
+        e, rate, E = relative_deformation(poses, twists, c, mean_strain)
+        at = fields.read(c)
+        near, far = ca.vertcat(at.stiffness, at.coupling), at.far_stiffness
+        mean = (near + far) / 2
+        # the strain that actuators, and the law's own curve, have made without any load
+        elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, mean), law)
+        unloaded = e - compliance(mean) @ (elastic - actuation(e, signal))
+        local = gauss_rates(at.length, mean, side * GAUSS) @ rate
+        friction = ca.vertcat(*[power_law(local[k], at.damping[k], at.power[k]) for k in range(6)])
+
+        def strain(carried: Any, x: float) -> Any:
+            stiffness = mean + (far - near) * (x - 0.5) / GAUSS
+            return unloaded + compliance(stiffness) @ (carried - friction)
+
+        # what the far end is held by, in the axes of the near one
+        held = -E.T @ element_effect(e, rate, c, signal, law).force
+        x = 0.5 + side * GAUSS / 2
+        carried = _along_element(held, strain, at.length, x)
+        here = strain(carried, x)
+        pushed = ca.SX(actuation(here, signal))
+        return SectionState(here, carried + pushed, pushed)
+
+    return state
+
+
+def _undamped(at: Any, stiffness: Any) -> SimpleNamespace:
+    """Constants of the section law with another stiffness (six, and two couplings), without damping."""
+    section = SimpleNamespace(**vars(at))
+    section.stiffness, section.coupling = stiffness[0:6], stiffness[6:8]
+    section.damping, section.power = ca.DM.zeros(6), ca.DM.ones(6)
+    return section
+
+
+def _along_element(wrench: Any, strain: Callable[[Any, float], Any], length: Any, end: float) -> Any:
+    """The wrench of an element's near end at a fraction of its length, where no load acts in between, for strains as functions of
+    the wrench and of the fraction: one step of the classical Runge-Kutta method for lambda' = ad(e)' lambda."""
+
+    def slope(here: Any, x: float) -> Any:
+        return turning_of(here) @ (strain(here, x) + STRAIGHT)
+
+    step = end * length
+    first = slope(wrench, 0.0)
+    second = slope(wrench + step / 2 * first, end / 2)
+    third = slope(wrench + step / 2 * second, end / 2)
+    fourth = slope(wrench + step * third, end)
+    return wrench + step / 6 * (first + 2 * second + 2 * third + fourth)
+
+
+def turning_of(wrench: Any) -> Any:
+    """X with `X e = ad(e)' wrench`."""
+    n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
+    return ca.blockcat([[ca.SX(3, 3), n], [n, m]])
+
+
 def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
     """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`."""
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
     mean = (stiffness[0] + stiffness[1]) / 2
-    # without damping
-    section = SimpleNamespace(**vars(at))
-    section.stiffness, section.coupling = mean[0:6], mean[6:8]
-    section.damping, section.power = ca.DM.zeros(6), ca.DM.ones(6)
-    none = ca.DM(0, 1)
+    section, none = _undamped(at, mean), ca.DM(0, 1)
     x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
     exact = section_effect(x, ca.DM.zeros(6), section, none, law)
     # the wrench of the loads and its derivative, transposed, along a direction
@@ -183,8 +252,7 @@ def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[An
     half of y' F^-1 y itself; the module's text has the equations."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
     wrench = _solve(_flexibility(e, places, stiffness), y)
-    n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
-    turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
+    turning = turning_of(wrench)
     slope = turning @ e
     # the wrench makes the energy stationary, so only F is differentiated
     varied = sum(s * (compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
@@ -232,11 +300,17 @@ def strain_friction(rate: Any, length: Any, stiffness: Any, damping: Any, power:
     """
     total = 0
     for side in (-GAUSS, GAUSS):
-        rows = ca.SX.eye(6)
-        for shear, bend, sign in SHEAR_WITH_BEND:
-            phi = 12 * stiffness[bend] / (stiffness[shear] * length**2)
-            rows[shear, shear] = phi / (1 + phi)
-            rows[bend, shear] = side * sign * 6 / (length * (1 + phi))
+        rows = gauss_rates(length, stiffness, side)
         local = rows @ rate
         total += rows.T @ ca.vertcat(*[power_law(local[k], damping[k], power[k]) for k in range(6)])
     return length * total / 2
+
+
+def gauss_rates(length: Any, stiffness: Any, side: float) -> Any:
+    """Strain rates at a Gauss point, at `side` times half the element from its middle, per rate of the mean strain, 6 x 6."""
+    rows = ca.SX.eye(6)
+    for shear, bend, sign in SHEAR_WITH_BEND:
+        phi = 12 * stiffness[bend] / (stiffness[shear] * length**2)
+        rows[shear, shear] = phi / (1 + phi)
+        rows[bend, shear] = side * sign * 6 / (length * (1 + phi))
+    return rows

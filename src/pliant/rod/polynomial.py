@@ -11,7 +11,7 @@ over Gauss points.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -28,6 +28,7 @@ from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
@@ -111,7 +112,11 @@ class Polynomial(RodModelBase):
             local = _local_state(started, ca.vertcat(*shape), basis.displacements, basis.order, self.orientation)
             strain = rod.curve.straight or _entries(_strains(*local))
             constants = [*shape, *rod.law_constants(weight * rod.length, x, strain)]
-            build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+            index = build.system.coordinate_force(
+                force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
+            )
+            state = point_state(basis.displacements, basis.order, self.orientation, rod.law)
+            note_sample(build, rod, x, index, state, order=basis.displacements, smooth=True)
 
 
 def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -248,6 +253,23 @@ def strain_force(
 
     name = f"polynomial_{displacements}_{order}_{orientation}_{law}{signal_word(signals)}"
     return CoordinateForce(name, parts, fields.size, signals, effect)
+
+
+@cache
+def point_state(
+    displacements: int, order: int, orientation: Orientation, law: Law
+) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at one Gauss point, with the constants of `strain_force`."""
+    fields = _shape(displacements, order) + constants_of(law)
+    carrier = Motion("carrier", coordinate_parts(displacements, order, orientation), 0, lambda q, c: se3.identity())
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        x = ca.SX.sym("q", q.numel())
+        strain = _strains(*_local_state(x, c, displacements, order, orientation))
+        strain, by_q = ca.substitute([strain, ca.jacobian(strain, x)], [x], [q])
+        return section_state(strain, by_q @ (carrier.rate_matrix(q) @ v), fields.read(c), signal, law)
+
+    return state
 
 
 def _shape(displacements: int, order: int) -> Fields:

@@ -162,6 +162,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         placement = se3.compose(placement, base)
     else:
         curve = constant_strain(rest if rod.stress_free else (0,) * 6, build.nominal)
+    node, placement = build.hold("rods", name, node, placement)
 
     def along(given: Sequence[Any]) -> Stations:
         gaps = max(len(given) - 1, 1)

@@ -9,7 +9,7 @@ bending in a plane, twist and stretch at second order with the default map.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +23,9 @@ from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion
+from pliant.rod.section_law import Law, constants_of
+from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion, segment_state
+from pliant.rod.stations import SectionState
 from pliant.rod.strains import ALL, Free
 from pliant.rod.turn_limits import limit_turns
 
@@ -60,7 +62,8 @@ class PseudoRigid(RodModelBase):
             motion = link_joint(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length, *held))])
             name_strains(build, rod, element, k + 1, started)
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
+            place = (k + 0.5) / self.elements
+            add_section_force(build, rod, element, length, place, started, state=joint_state)
             nodes.append((element.nodes[0], se3.identity()))
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
@@ -99,6 +102,23 @@ class PseudoRigid(RodModelBase):
         """The link, numbered from the base's 0, that carries the section at fraction x of the length."""
         place = x * self.elements
         return min(int(place + (0.5 if self.map == "midpoint" else 1e-9)), self.elements)
+
+
+@cache
+def joint_state(law: Law, free: Free = ALL, held: int = 0) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at a joint: half of the joint's turn is behind it."""
+    of_joint = segment_state(law, free, held)
+    fields = constants_of(law)
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        found = of_joint(q, v, c, signal)
+        back = so3.exp(-fields.read(c).length / 2 * found.strain[3:6])
+        strain, material, actuation = (
+            ca.vertcat(back @ x[0:3], x[3:6]) for x in (found.strain, found.material, found.actuation)
+        )
+        return SectionState(strain, material, actuation)
+
+    return state
 
 
 def _turns(strain: Any, length: Any) -> Any:

@@ -17,6 +17,7 @@ from pliant.motion.fields import Fields
 from pliant.rod.actuation import signal_word
 from pliant.rod.properties import LABELS, RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import ALL, Free, all_six, held_strains, is_zero, spelled
 
 if TYPE_CHECKING:
@@ -42,13 +43,29 @@ def name_strains(build: Build, rod: RodProperties, element: Element, number: int
 
 
 def add_section_force(
-    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any]
-) -> None:
-    """Section law of a segment of that length [m] around fraction x of the rod, on its free strains."""
+    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any], *,
+    state: Callable[[Law, Free, int], Callable[[Any, Any, Any, Any], SectionState]] | None = None,
+) -> None:  # fmt: skip
+    """Section law of a segment of that length [m] around fraction x of the rod, on its free strains; state: that of its middle
+    section where the strains are not in the axes of that."""
     held = held_values(rod.free, started)
     force = section_force(rod.law, rod.free, held=len(held), signals=rod.signals)
     constants = [*rod.law_constants(length, x, started), *held]
-    build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+    index = build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+    note_sample(build, rod, x, index, (state or segment_state)(rod.law, rod.free, len(held)), order=2)
+
+
+@cache
+def segment_state(law: Law, free: Free = ALL, held: int = 0) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of a segment, from its free strains as coordinates; constants as `section_force`."""
+    fields = constants_of(law) + Fields(f"held:{held}")
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        at, none = fields.read(c), c[0:0]
+        strain, rate = all_six(free, q, at.held if held else none), all_six(free, v, none)
+        return section_state(strain, rate, at, signal, law)
+
+    return state
 
 
 @cache

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from pydantic import Field, StrictBool
 
-from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.base import CoordinateForce, Effect, power_law
 from pliant.formula.inertia import Inertia
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -31,10 +31,18 @@ from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, mesh, name_frames, strains_of_sections
 from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
-from pliant.rod.finite_element import compliance, straight_compliance, strain_friction
-from pliant.rod.lumped import lumped_pieces
+from pliant.rod.finite_element import (
+    STRAIGHT,
+    compliance,
+    gauss_rates,
+    straight_compliance,
+    strain_friction,
+    turning_of,
+)
+from pliant.rod.lumped import GAUSS, lumped_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import CONSTANTS, section_effect
+from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.strains import Free, Plane, plane_of
 
 if TYPE_CHECKING:
@@ -149,7 +157,14 @@ rods:
             first = elements[max(k - 1, 0)]
             force = element_force(plane_of(rod.free), self.shear, clamped=k == 0, signals=rod.signals)
             law = rod.law_constants(stations.length(k), stations.fraction(k, 0.5), (0,) * 6)
-            build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
+            index = build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
+            exact = self.shear == "exact"
+            for side in (-GAUSS, 0.0, GAUSS) if exact else (0.0,):
+                state = element_state(plane_of(rod.free), self.shear, clamped=k == 0, side=side)
+                note_sample(
+                    build, rod, stations.fraction(k, 0.5 + side / 2), index, state, order=4 if exact else 2,
+                    of_force=side == 0, of_moment=side != 0 or not exact,
+                )  # fmt: skip
 
     def _add_mass(
         self, build: Build, rod: RodProperties, stations: Mesh, elements: list[Element], places: list[tuple[int, Pose]]
@@ -206,10 +221,7 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, signals: 
     """Elastic force of an element on the coordinates of its nodes (of the second alone if the first is `clamped`)."""
 
     def strain(q: Any, length: Any) -> Any:
-        ends = _both_ends(q, plane, clamped=clamped)
-        slopes, turn = (ends[:, 1] - ends[:, 0]) / length, (ends[3:6, 0] + ends[3:6, 1]) / 2
-        # a turn about y leans the section towards x, one about x away from y
-        return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
+        return _strain(q, length, plane, clamped=clamped)
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
         at, signal = CONSTANTS.read(c), _undeformed(signal)
@@ -232,6 +244,37 @@ def element_force(plane: Plane | None, shear: Shear, *, clamped: bool, signals: 
     motion = MOTION_OF[plane]
     name = "_".join(["timoshenko", plane or "space", shear, *["clamped"] * clamped]) + signal_word(signals)
     return CoordinateForce(name, motion.parts * (1 if clamped else 2), CONSTANTS.size, signals, effect)
+
+
+def _strain(q: Any, length: Any, plane: Plane | None, *, clamped: bool) -> Any:
+    """Strains (6) in the middle of an element."""
+    ends = _both_ends(q, plane, clamped=clamped)
+    slopes, turn = (ends[:, 1] - ends[:, 0]) / length, (ends[3:6, 0] + ends[3:6, 1]) / 2
+    # a turn about y leans the section towards x, one about x away from y
+    return slopes - ca.vertcat(turn[1], -turn[0], 0, 0, 0, 0)
+
+
+@cache
+def element_state(
+    plane: Plane | None, shear: Shear, *, clamped: bool, side: float
+) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at `side` times half the element from its middle."""
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        at, signal = CONSTANTS.read(c), _undeformed(signal)
+        e, rate = (_strain(x, at.length, plane, clamped=clamped) for x in (q, v))
+        if shear == "reduced":
+            return section_state(e, rate, at, signal, "linear")
+        drive = signal if signal.numel() else ca.SX.zeros(6)
+        stiffness = ca.vertcat(at.stiffness, at.coupling)
+        flexible = compliance(stiffness)
+        wrench = ca.solve(straight_compliance(at.length, stiffness), e - at.rest - flexible @ drive)
+        carried = wrench + side * at.length / 2 * turning_of(wrench) @ STRAIGHT
+        local = gauss_rates(at.length, at.stiffness, side) @ rate
+        friction = ca.vertcat(*[power_law(local[k], at.damping[k], at.power[k]) for k in range(6)])
+        return SectionState(at.rest + flexible @ (carried + drive), carried + drive + friction, drive)
+
+    return state
 
 
 MASS = Fields("length", "start", *(f"point_{k}:5" for k in range(len(GAUSS_POINTS))))

@@ -142,8 +142,9 @@ class Result(Recorded):
             [str(x) for x in data[kind].values] for kind in ("coordinate", "rate", "frame", "input")
         )
         if f"output.{name}" in data:
-            values = data[f"output.{name}"]
-            return self._track(name, "output", values.values, str(values.attrs.get("units", "")))
+            values, along = data[f"output.{name}"], f"output.{name}.arc_length"
+            parts = {"arc_length": np.asarray(data[along].values)} if along in data.coords else {}
+            return self._track(name, "output", values.values, str(values.attrs.get("units", "")), **parts)
         if name in frames:
             k = frames.index(name)
             words = ("position", "quaternion", "velocity", "angular_velocity")
@@ -199,13 +200,15 @@ def make_dataset(
     inputs: np.ndarray,
     names: Mapping[str, tuple[str, ...]],
     units: Mapping[str, str],
+    profiles: Mapping[str, np.ndarray],
     attributes: Mapping[str, str],
     added: np.ndarray | None = None,
 ) -> xarray.Dataset:
     """The labelled dataset behind a result.
 
     `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame, constraint and input names; `units`: of the outputs; `added`: energy by setting the state [J].
+    coordinate, rate, frame, constraint and input names; `units`: of the outputs; `profiles`: arc lengths [m] of those along a
+    rod; `added`: energy by setting the state [J].
     """
     import xarray
 
@@ -229,7 +232,8 @@ def make_dataset(
     for name, values in frames.items():
         variables[f"frame_{name}"] = (("time", "frame", axes[name]), values)
     for name, values in outputs.items():
-        axes_of = ("time",) if values.ndim == 1 else ("time", f"output.{name}.part")
+        parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
+        axes_of = ("time",) if values.ndim == 1 else ("time", parts)
         variables[f"output.{name}"] = (axes_of, values, {"units": units[name]})
     coordinates = {
         "time": ("time", time, {"units": "s"}),
@@ -240,5 +244,12 @@ def make_dataset(
         "input": list(names["input"]),
         "axis": ["x", "y", "z"],
         "quaternion_part": ["w", "x", "y", "z"],
+        **profile_coordinates(profiles),
     }
     return xarray.Dataset(variables, coords=coordinates, attrs=dict(attributes))
+
+
+def profile_coordinates(profiles: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Coordinates of a dataset with the arc lengths [m] of outputs along rods."""
+    axes = {f"output.{name}.arc_length": at for name, at in profiles.items()}
+    return {axis: ((axis,), at, {"long_name": "undeformed arc length", "units": "m"}) for axis, at in axes.items()}

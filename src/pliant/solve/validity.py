@@ -11,6 +11,8 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.link.beam import Beam
 from pliant.model.model import Model
+from pliant.output.constraint import ConstraintOutput
+from pliant.output.reaction import ReactionOutput
 from pliant.rod.turn_limits import NEAR
 from pliant.section.base import OneSection
 from pliant.solve.law_ranges import law_range_notes
@@ -38,6 +40,22 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
     watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links)
     return [note for watch in watched for note in watch(model, bound, looked_at)]
+
+
+def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
+    """A sentence where outputs record reactions of a robot whose constraints hold more than they need: of the forces that balance
+    it, those are taken in which superfluous components carry nothing."""
+    names = [
+        name for name, output in model.spec.outputs.items() if isinstance(output, ReactionOutput | ConstraintOutput)
+    ]
+    if not names or bound.active_rows.all():
+        return []
+    rows = [row for row, active in zip(model.constraint_names(), bound.active_rows, strict=True) if not active]
+    return [
+        f"the constraints hold more than they need: {', '.join(rows[:6])} {'follows' if len(rows) == 1 else 'follow'} from the "
+        f"others and carr{'ies' if len(rows) == 1 else 'y'} nothing here; other reactions ({', '.join(names[:6])}) would balance "
+        "the robot as well"
+    ]
 
 
 @dataclass(frozen=True)

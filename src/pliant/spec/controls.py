@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pliant.control.base import Known
-from pliant.joint.coordinate import LengthCoordinate, Orientation
 from pliant.language.dimension import NUMBER, TIME, Dimension
 from pliant.language.units import parse_unit
-from pliant.spec.listing import coordinate_table
+from pliant.spec.output_expressions import coordinate_units
 from pliant.spec.rods import Finding
 
 if TYPE_CHECKING:
@@ -38,11 +37,7 @@ def control_problems(checked: Checked) -> Iterator[Finding]:
 def _known(checked: Checked) -> Known:
     """Dimensions by name; those of rods' coordinates are checked when the robot is built."""
     flat = checked.flat
-    coordinates = {
-        entry.name: "m" if isinstance(entry.coordinate, LengthCoordinate) else "rad"
-        for entry in coordinate_table(flat)
-        if not isinstance(entry.coordinate, Orientation)
-    }
+    coordinates = coordinate_units(flat)
     outputs = {name: output.unit(flat, coordinates) for name, output in flat.outputs.items()}
     return Known(
         inputs={name: found for name, found in checked.dimensions.items() if isinstance(found, Dimension)},

@@ -22,7 +22,7 @@ from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import SpecError
 from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
-from pliant.language.scalar import CountMarker, Each, Quantity, Scalar
+from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, map_leaves
@@ -208,6 +208,8 @@ class _Level:
                 return self._scalar(leaf.value, leaf.path, instance)
             if isinstance(leaf.marker, CountMarker) and leaf.field != ("count",):
                 return self._count(leaf.value, leaf.path)
+            if isinstance(leaf.marker, FormulaMarker):
+                return self._formula(leaf.value)
             if isinstance(leaf.marker, Reference):
                 return self._reference(leaf.marker.kind, leaf.value, leaf.path, instance)
             if isinstance(leaf.marker, NameMarker) and (self.prefix or instance.index is not None):
@@ -227,6 +229,18 @@ class _Level:
         if not used & (self.names.keys() | numbers.keys()) or (not self.prefix and not used & numbers.keys()):
             return value
         return to_text(substitute(node, {**self.names, **numbers}))
+
+    def _formula(self, text: str) -> str:
+        """An expression of outputs and parameters in flat names."""
+        node = parse(text)
+        own: dict[str, Node] = {
+            name: Symbol(self.prefix + name)
+            for name in symbols(node)
+            if "/" in name or name.partition(".")[0] in self.spec.outputs
+        }
+        if not self.prefix:
+            return text
+        return to_text(substitute(node, {**self.names, **own}))
 
     def _pick(self, value: Each, path: KeyPath, instance: Instance) -> float | str:
         if instance.index is None:

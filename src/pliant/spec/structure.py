@@ -19,6 +19,7 @@ from pliant.language.words import KeyPath, suggestion
 from pliant.spec.controls import control_problems
 from pliant.spec.listing import coordinate_table
 from pliant.spec.meshes import mesh_problems
+from pliant.spec.output_expressions import expression_problems
 from pliant.spec.rod_coordinates import of_a_rod, rod_coordinate_problems
 from pliant.spec.rods import rod_problems
 
@@ -38,6 +39,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _coordinates(checked)
     yield from _inputs(checked)
     yield from _outputs(checked)
+    yield from expression_problems(checked)
     yield from _same_ends(checked)
     yield from _contact_sets(checked)
     yield from control_problems(checked)
@@ -65,8 +67,20 @@ def frame_names(checked: Checked) -> set[str]:
     return frames
 
 
-HOME = {"coordinate": "joints", "input": "parameters", "mesh": "meshes"}
-"""The collection that a kind of reference leads to, where it is not the kind's own plural."""
+HOMES = {
+    "coordinate": ("joints",),
+    "input": ("parameters",),
+    "mesh": ("meshes",),
+    "joint, rod or constraint": ("joints", "rods", "constraints"),
+    "body, joint, rod, mesh, link, tendon or contact": (
+        "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
+    ),
+}  # fmt: skip
+"""The collections that a kind of reference leads to, where it is not the kind's own plural."""
+
+
+def _homes(checked: Checked, kind: str) -> tuple[str, ...]:
+    return tuple(collections(type(checked.flat))) if kind == "frame" else HOMES.get(kind, (kind + "s",))
 
 
 def _references(checked: Checked) -> Iterator[Finding]:
@@ -86,6 +100,9 @@ def _references(checked: Checked) -> Iterator[Finding]:
         "input": checked.inputs,
         "output": set(flat.outputs),
     }
+    for kind, homes in HOMES.items():
+        if kind not in known:
+            known[kind] = {name for home in homes for name in getattr(flat, home)}
     for collection in collections(type(flat)):
         for name, thing in getattr(flat, collection).items():
             for leaf in leaves(thing):
@@ -102,7 +119,7 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     assert isinstance(leaf.marker, Reference)
     kind = leaf.marker.kind
     target = leaf.value.partition(".")[0].partition("[")[0]
-    homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
+    homes = _homes(checked, kind)
     if leaf.value in names or checked.lacks("attach") or (kind in ("frame", "mesh") and checked.lacks("meshes")):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
@@ -120,7 +137,7 @@ def _missing(checked: Checked, leaf: Leaf, names: set[str]) -> tuple[str, str]:
     kind, value = leaf.marker.kind, leaf.value
     body, dot, frame = value.partition(".")
     bare = body.partition("[")[0]
-    homes = collections(type(checked.flat)) if kind == "frame" else (HOME.get(kind, kind + "s"),)
+    homes = _homes(checked, kind)
     count = next((n for home in homes if (n := checked.origins.counts.get((home, bare))) is not None), None)
     if count is not None and body not in names:
         if "[" in body:

@@ -27,6 +27,7 @@ from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import constraint_error, figure_html, sketch_html
 from pliant.view.page import encoded, page, table, text
 from pliant.view.player import player
+from pliant.view.plot.profile import profile_names
 from pliant.view.tables import overview, tree_lines
 
 if TYPE_CHECKING:
@@ -114,7 +115,11 @@ def _equilibrium(eqs: Equations, found: Equilibrium, name: str) -> str:
         parts.append(f'<div class="pictures">{sketch_html(eqs, found, "the robot at rest")}</div>')
         parts.append(player(name, "the robot at rest", [pose_clip(eqs, found)]))
     rows = [(key, f"{value:.6g}") for key, value in found.coordinates.items()]
-    outputs = [(key, _number(value)) for key, value in found.outputs.items()]
+    along = profile_names(found)
+    outputs = [(key, _number(value)) for key, value in found.outputs.items() if key not in along]
+    if along:
+        drawn = (figure_html(partial(plot.profile, found, key), f"{key} along the rod") for key in along[:MOST_PLOTS])
+        parts.append(f'<div class="pictures">{"".join(drawn)}</div>')
     parts.append(_long_table(("coordinate", "value (SI)"), rows))
     return "".join([*parts, table(("output", "value (SI)"), outputs) if outputs else ""])
 
@@ -187,8 +192,12 @@ def _left_out(played: int, count: int, what: str) -> str:
 
 def _motion_figures(run: Result) -> Iterator[str]:
     names = list(run.output_names) or [str(name) for name in run.dataset["coordinate"].values]
+    along = profile_names(run)
     for name in names[:MOST_PLOTS]:
-        yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
+        if name in along:
+            yield figure_html(partial(plot.profile, run, name), f"{name} along the rod")
+        else:
+            yield figure_html(partial(plot.trajectory, run, name), f"{name} over time")
     if len(names) > MOST_PLOTS:
         yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
     yield figure_html(lambda: plot.energy(run), "energies over time")

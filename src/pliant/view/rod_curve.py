@@ -125,7 +125,7 @@ def _between(eqs: Equations, name: str, start: np.ndarray, nodes: tuple[np.ndarr
     out: list[Pose] = []
     here = start
     for element in eqs.model.system.elements:
-        if element.q_at not in owned:
+        if element.q_at not in owned or not element.q_size:
             continue
         waiting = list(element.nodes)
         while waiting:

@@ -19,3 +19,12 @@ void pl_batch(pl_work *w, int count, const double *t, const double *q, const dou
     memcpy(V + 6 * nodes * i, w->V, 6 * nodes * sizeof(double));
   }
 }
+
+/* pl_carried in each of `count` states, for `wanted` nodes: 6 x wanted numbers each. */
+void pl_batch_carried(pl_work *w, int count, const double *t, const double *q, const double *v, const double *a,
+                      const double *lambda, int wanted, const int *nodes, double *out) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < count; ++i)
+    pl_carried(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, a + (size_t)T->nv * i, lambda + (size_t)T->m * i,
+               wanted, nodes, out + (size_t)6 * wanted * i);
+}

@@ -174,6 +174,8 @@ void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
 void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+void pl_carried(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
+                const int *nodes, double *out);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */

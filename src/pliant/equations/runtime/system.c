@@ -234,6 +234,14 @@ void pl_unbalanced(pl_work *w, double t, const double *q, const double *v, const
   pl_residual(w, v, a, w->rhs);
 }
 
+/* Wrenches that nodes hand on to what they are held by, 6 each: of everything that is fixed to them or hangs on them, from
+ * inertia, weight, all forces and the constraints; what holds a node exerts it on the node. */
+void pl_carried(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
+                const int *nodes, double *out) {
+  pl_unbalanced(w, t, q, v, a, lambda);
+  for (int i = 0; i < count; ++i) memcpy(out + 6 * i, w->force + 6 * nodes[i], 6 * sizeof(double));
+}
+
 /* The same, and K, C, M, J. */
 int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_unbalanced(w, t, q, v, a, lambda);

@@ -99,7 +99,9 @@ static void follow(pl_work *w, path *p, int e) {
   const int above = b ? T->elem_base[T->node_elem[b]] : 0;
   if (!b || above != p->top) { /* not the next node on the same path: collect it from the ground up */
     p->depth = p->top = 0;
-    for (int n = T->path_begin[e + 1] - 1; n > T->path_begin[e]; --n) push(w, p, T->path_node[n]);
+    /* the base itself comes last; it is not on the path where it has no coordinates */
+    for (int n = T->path_begin[e + 1] - 1; n >= T->path_begin[e]; --n)
+      if (T->path_node[n] != b) push(w, p, T->path_node[n]);
   }
   if (b) push(w, p, b);
 }

@@ -28,6 +28,8 @@ struct robot_robot {
   double switches[ROBOT_SWITCHES + 1]; /* times at which expressions of inputs jump or bend */
   double stops[2];                     /* where the step being taken ends, and a time after it */
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
+  /* of robot_outputs */
+  double accelerations[ROBOT_RATES + 1], forces[ROBOT_CONSTRAINTS + 1], carried[6 * ROBOT_CARRYING + 1];
   /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
    * each input that prescribes a position or a rate */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
@@ -316,6 +318,21 @@ int robot_energy(robot_robot *robot, double t, const double *q, const double *v,
   if (status) return status;
   pl_energies(robot->work, t, q, v, out);
   *kinetic = out[0], *potential = out[1];
+  return ROBOT_OK;
+}
+
+int robot_outputs(robot_robot *robot, double t, const double *q, const double *v, double *values) {
+  double energies[5];
+  const int status = robot_forward_dynamics(robot, t, q, v, robot->accelerations, robot->forces);
+  if (status) return status;
+  pl_work *w = robot->work;
+  pl_energies(w, t, q, v, energies);
+  energies[2] = 0;
+  pl_carried(w, t, q, v, robot->accelerations, robot->forces, ROBOT_CARRYING, robot_carrying, robot->carried);
+  const double *arg[9] = {q,         v,           robot->accelerations, robot->forces, robot->constants,
+                          w->signal, w->signal_rate, robot->carried,     energies};
+  double *res[1] = {values};
+  robot_evaluate_outputs(arg, res, w->kernel_iw, w->kernel_w, 0);
   return ROBOT_OK;
 }
 

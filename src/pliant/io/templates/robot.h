@@ -31,6 +31,7 @@ extern const char *const robot_parameter_names[];
 extern const char *const robot_input_names[];
 extern const char *const robot_frame_names[];
 extern const char *const robot_constraint_names[];
+extern const char *const robot_output_names[];
 
 typedef struct robot_robot robot_robot;
 
@@ -78,6 +79,9 @@ int robot_frame_velocity(robot_robot *, const double *q, const double *v, int fr
 int robot_frame_jacobian(robot_robot *, const double *q, int frame, double *J);
 /* Kinetic and potential energy [J]. */
 int robot_energy(robot_robot *, double t, const double *q, const double *v, double *kinetic, double *potential);
+/* The model's outputs [ROBOT_OUTPUTS] in the order of ROBOT_OUTPUT_..., with the accelerations and constraint forces of the free
+ * motion from this state. Dissipated energy, which is counted along a motion, is not among them. */
+int robot_outputs(robot_robot *, double t, const double *q, const double *v, double *values);
 
 /* ---- Simulation -------------------------------------------------------------------------------------------------- */
 

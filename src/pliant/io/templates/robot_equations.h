@@ -12,6 +12,7 @@ enum {
   ROBOT_SWITCHES = @switches@,
   ROBOT_METHOD = @method_number@,
   ROBOT_FOLLOWED = @followed@,
+  ROBOT_CARRYING = @carrying@, /* nodes whose carried wrenches the outputs need */
   ROBOT_MOVED = @moved@,
   ROBOT_OWN_TIMES = @own_times@
 };
@@ -31,6 +32,7 @@ extern const int robot_followed_signal[], robot_followed_order[], robot_followed
 extern const int robot_moved_input[], robot_moved_series[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
+extern const int robot_carrying[];
 /* Coefficients of generalized-alpha and Newmark. */
 extern const double robot_alpha_m, robot_alpha_f, robot_beta, robot_gamma;
 /* Bounds on the entries of the factors of the system matrix, whatever the pivots. */
@@ -42,5 +44,7 @@ int robot_evaluate_constants(const double **, double **, long long *, double *, 
 int robot_evaluate_start(const double **, double **, long long *, double *, int);
 int robot_evaluate_inputs(const double **, double **, long long *, double *, int);
 int robot_evaluate_switches(const double **, double **, long long *, double *, int);
+/* Outputs from q, v, a, multipliers, constants, signals, their rates, carried wrenches and energies. */
+int robot_evaluate_outputs(const double **, double **, long long *, double *, int);
 
 #endif

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.outputs import output_function, output_jacobians, symbolic_outputs
+from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -164,8 +164,8 @@ def _outputs(
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:  # fmt: skip
     """Names, C and D of the outputs."""
     model = eqs.model
-    wanted = symbolic_outputs(model)
-    if not wanted:
+    wanted = output_names(model)
+    if len(energy_outputs(model)) == len(wanted):
         names = eqs.rates
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
     signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
@@ -178,14 +178,20 @@ def _outputs(
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
     by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ moved.input_signals
     labels: list[str] = []
+    rows: list[int] = []
+    at = 0
     for i, name in enumerate(wanted):
         size = output_function(model).size1_out(i)
+        at += size
+        if name in energy_outputs(model):
+            continue
+        rows += range(at - size, at)
         labels += (
             [name]
             if size == 1
             else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
         )
-    C = np.hstack([by_y, by_r])
+    C, by_u = np.hstack([by_y, by_r])[rows], by_u[rows]
     for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
         if not np.all(np.isfinite(row)):
             raise ArgumentError(

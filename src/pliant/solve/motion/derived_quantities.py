@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.equations.binding import Batch, Binding
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_function, symbolic_outputs, with_numeric
+from pliant.equations.outputs import carrying_nodes, output_function, output_names
 from pliant.geometry import quaternion
 
 NUMBERS_PER_FRAME = 60
@@ -163,10 +163,12 @@ def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndar
 def _outputs(
     eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch, energies: np.ndarray
 ) -> dict[str, np.ndarray]:
-    columns: dict[str, np.ndarray] = {}
-    if wanted := symbolic_outputs(eqs.model):
-        states = (motion.q, motion.v, motion.a, motion.multipliers, bound.constants, batch.signals, batch.signal_rates)
-        values = evaluate_rows(output_function(eqs.model), len(motion.time), states)
-        columns = {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(wanted, values, strict=True)}
-    kinetic, potential, dissipated = energies[:, :3].T
-    return with_numeric(eqs.model, columns, kinetic, potential, dissipated)
+    if not eqs.model.spec.outputs:
+        return {}
+    states = (motion.q, motion.v, motion.a, motion.multipliers)
+    carried = np.zeros(0)
+    if nodes := carrying_nodes(eqs.model):
+        carried = bound.carried(motion.time, *states, nodes).reshape(len(motion.time), -1)
+    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies[:, :3])
+    values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
+    return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_units
+from pliant.equations.outputs import output_axes, output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.motion.remarks import energy_remarks
 from pliant.solve.result import Result, Timing, make_dataset
 from pliant.solve.status import Status
-from pliant.solve.validity import negative_tension_warnings, range_warnings
+from pliant.solve.validity import negative_tension_warnings, range_warnings, undetermined_reactions
 from pliant.solve.versions import versions
 
 
@@ -30,6 +30,7 @@ def build_result(
     added = _added(motion, jumps)
     notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
     notes = (*notes, *range_warnings(eqs.model, history[0].bound, motion.q))
+    notes = (*notes, *undetermined_reactions(eqs.model, history[0].bound))
     if energy_cure and len(history) == 1:
         notes = (*notes, *energy_remarks(derived.energies, energy_cure, added))
     names = {
@@ -44,7 +45,7 @@ def build_result(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
         outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
-        attributes=attributes, added=added if jumps else None,
+        profiles=output_axes(eqs.model, history[0].bound), attributes=attributes, added=added if jumps else None,
     )  # fmt: skip
     return Result(status, message, dataset, timing, method, notes)
 

@@ -22,7 +22,7 @@ from pliant.solve.statics.relaxation import Relaxation, Rest
 from pliant.solve.statics.stability import Stability, held_by_damping, judge, judge_large
 from pliant.solve.statics.static_equations import StaticEquations
 from pliant.solve.status import AnalysisFailed, Status, unless_failed
-from pliant.solve.validity import friction_remarks, negative_tension_warnings, range_warnings
+from pliant.solve.validity import friction_remarks, negative_tension_warnings, range_warnings, undetermined_reactions
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ def equilibrium(
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
     warnings += [*range_warnings(eqs.model, bound, rest.q[None]), *friction_remarks(eqs.model)]
+    warnings += undetermined_reactions(eqs.model, bound)
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     held = stable is False and held_by_damping(at)
     if held:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import evaluate_outputs, output_units
-from pliant.solve.result import Timing
+from pliant.equations.outputs import evaluate_outputs, output_axes, output_units
+from pliant.solve.result import Timing, profile_coordinates
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import KINDS, Path
@@ -130,10 +130,11 @@ def _dataset(
         "critical_direction": (("critical", "rate"), rows([x for _, x in record.critical], n)),
         "critical_point": (("critical",), np.array([k for k, _ in record.critical], dtype=int)),
     }  # fmt: skip
-    units = output_units(eqs.model)
+    units, profiles = output_units(eqs.model), output_axes(eqs.model, eqs.binding) if places else {}
     for name in eqs.model.spec.outputs if places else ():
         values = np.array([x[name] for x in outputs], dtype=float)
-        axes = ("point",) if values.ndim == 1 else ("point", f"output.{name}.part")
+        parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
+        axes = ("point",) if values.ndim == 1 else ("point", parts)
         variables[f"output.{name}"] = (axes, values, {"units": units[name]})
     coordinates = {
         "coordinate": list(eqs.coordinates),
@@ -142,5 +143,6 @@ def _dataset(
         "frame": list(eqs.frame_names),
         "axis": ["x", "y", "z"],
         "quaternion_part": ["w", "x", "y", "z"],
+        **profile_coordinates(profiles),
     }
     return xarray.Dataset(variables, coords=coordinates, attrs=attributes)

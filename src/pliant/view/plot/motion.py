@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.view.plot.profile import profile_names
 from pliant.view.plot.style import GREY, axes, key, label, prefixed, styled
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def trajectory(
     chosen = _default(run) if names is None else [names] if isinstance(names, str) else list(names)
     if not chosen:
         raise ValueError("trajectory needs the name of an output, a frame or a coordinate")
+    for name in chosen:
+        if name in profile_names(run):
+            raise ValueError(f"'{name}' is a profile along a rod: draw it with `plot.profile`")
     units = {name: run[name].unit for name in chosen}
     if len(set(units.values())) > 1:
         listed = ", ".join(f"'{name}' [{unit}]" for name, unit in units.items())
@@ -61,8 +65,9 @@ def trajectory(
 
 
 def _default(run: Result) -> list[str]:
-    if run.output_names:
-        return [run.output_names[0]]
+    along = profile_names(run)
+    if names := [name for name in run.output_names if name not in along]:
+        return [names[0]]
     return [str(run.dataset["coordinate"].values[0])] if run.dataset.sizes["coordinate"] else []
 
 

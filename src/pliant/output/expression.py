@@ -1,0 +1,89 @@
+"""A quantity that is worked out from other outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.dimension import NUMBER, Dimension
+from pliant.language.environment import TIME, parameter_dimensions
+from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
+from pliant.language.scalar import Formula
+from pliant.language.syntax import ExpressionError, Symbol, parse, symbols, to_text
+from pliant.language.units import parse_unit
+from pliant.output.base import OutputBase, Symbols, component
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.spec.robot import RobotSpec
+
+
+class ExpressionOutput(OutputBase):
+    """A number worked out from other outputs, parameters and the time: `{expression: =0.5*(left - right)/width}`.
+
+    A component of a vector is written `pull.x`, its length `pull.norm`; an output of an attached model stands in backticks,
+    `` `leg1/pull.x` ``.
+    """
+
+    expression: Formula
+    """The expression, beginning with =; units have to fit, as in all expressions."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        try:
+            found = self.dimension(robot, coordinates, ())
+        except ExpressionError:
+            return ""
+        return "" if not isinstance(found, Dimension) else "-" if found.is_number else found.unit.replace("*", " ")
+
+    def dimension(
+        self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
+    ) -> Dimension | OpenDimension:
+        """Its dimension; `above` are outputs that are being worked out. Raises ExpressionError where units do not fit."""
+        node = parse(self.expression)
+        known = {**parameter_dimensions(robot.parameters)[0], TIME: parse_unit("s").dimension}
+        for name in symbols(node):
+            output = name.partition(".")[0]
+            if output in robot.outputs:
+                known[name] = _dimension(robot, coordinates, output, above)
+        return dimension_of(node, known)
+
+    def used(self, robot: RobotSpec) -> dict[str, tuple[str, str]]:
+        """The other outputs that it uses: name and component (or nothing) of each symbol."""
+        parts = {name: name.partition(".") for name in symbols(parse(self.expression))}
+        return {name: (output, part) for name, (output, _, part) in parts.items() if output in robot.outputs}
+
+    def prepare(self, build: Build) -> Any:
+        places: dict[str, tuple[bool, int]] = {}
+        used = self.used(build.robot)
+        for name in sorted(symbols(parse(self.expression)) - used.keys() - {"pi", "e"}):
+            value = to_text(Symbol(name))
+            varies = build.environment.uses(value) & {TIME, *build.environment.inputs}
+            places[name] = (
+                (True, build.add_signals([value])) if varies else (False, build.system.constants([build.value(value)]))
+            )
+        return places
+
+    def value(self, at: Symbols) -> Any:
+        values = {
+            name: at.signal(index) if varies else at.numbers(index, 1) for name, (varies, index) in at.prepared.items()
+        }
+        robot = at.model.spec
+        for name, (output, part) in self.used(robot).items():
+            given, labels = at.output(output), robot.outputs[output].components(robot)
+            values[name] = (
+                given if not part else component(given, part) if part == "norm" else given[labels.index(part)]
+            )
+        return evaluate(parse(self.expression), values)
+
+
+def _dimension(
+    robot: RobotSpec, coordinates: Mapping[str, str], name: str, above: tuple[str, ...]
+) -> Dimension | OpenDimension:
+    """Dimension of an output; unknown within a circle, which is reported by itself."""
+    output = robot.outputs[name]
+    if isinstance(output, ExpressionOutput):
+        return UNKNOWN if name in above else output.dimension(robot, coordinates, (*above, name))
+    unit = output.unit(robot, coordinates)
+    return UNKNOWN if not unit else NUMBER if unit == "-" else parse_unit(unit).dimension

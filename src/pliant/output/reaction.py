@@ -1,0 +1,106 @@
+"""What a joint, a weld, a rod's base or a constraint carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import casadi as ca
+
+from pliant.language.base import Problem
+from pliant.language.names import FrameName, HeldName
+from pliant.output.base import OutputBase, Symbols, component
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.model import Model
+    from pliant.spec.robot import RobotSpec
+
+Of = Literal["joint", "rod", "constraint"]
+COLLECTIONS: dict[Of, str] = {"joint": "joints", "rod": "rods", "constraint": "constraints"}
+UNITS = {"force": "N", "moment": "N m", "wrench": ""}
+
+
+class ReactionOutput(OutputBase):
+    """What a joint, a weld, a rod's base or a constraint carries: `{reaction: hinge, quantity: moment, component: y}`.
+
+    It is the force that the parent exerts on the child, and the moment about the origin of the child's frame that the joint
+    holds: everything that goes through the joint, what its springs, dampers and inputs do along its free axes included. Of a rod
+    it is what its parent exerts on it, about the centre of its base section; of a constraint what the first of its frames exerts on the second, about the
+    origin of that one. `NAME/world` is the weld that holds the model attached as NAME.
+    """
+
+    reaction: HeldName
+    """The joint (a weld among them), rod or constraint."""
+    quantity: Literal["force", "moment", "wrench"] = "force"
+    """What is recorded: the `force` [N], the `moment` [N m], or both, x, y, z, rx, ry, rz (`wrench`)."""
+    component: Literal["x", "y", "z", "norm"] | None = None
+    """One component of the force or moment, or `norm` for its length; otherwise all."""
+    expressed_in: FrameName | None = None
+    """Frame whose axes the components are taken along; otherwise the child's frame that the joint holds, the rod's base, or the
+    axes of the constraint."""
+    of: Of | None = None
+    """Which is meant where a joint, a rod and a constraint have the same name."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        return UNITS[self.quantity]
+
+    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+        found = self._found(robot)
+        if self.of is not None and found and self.of not in found:
+            yield ("of",), f"'{self.reaction}' is a {found[0]}, not a {self.of}", "remove `of`"
+        if self.of is None and len(found) > 1:
+            text = f"both a {' and a '.join(found)} are called '{self.reaction}'"
+            yield ("reaction",), text, f"say which is meant: `of: {found[0]}`"
+        if self.quantity == "wrench" and self.component is not None:
+            text = "a wrench has a force and a moment, so `component` does not say of which"
+            yield ("component",), text, "choose the quantity `force` or `moment`"
+
+    def components(self, robot: RobotSpec) -> tuple[str, ...]:
+        if self.quantity == "wrench":
+            return ("x", "y", "z", "rx", "ry", "rz")
+        return tuple("xyz") if self.component is None else ()
+
+    def reserve(self, build: Build) -> None:
+        build.reserve_cut(self._collection(build.robot), self.reaction)
+
+    def nodes(self, model: Model) -> set[int]:
+        axes = set() if self.expressed_in is None else {model.frames[self.expressed_in].node}
+        if self._collection(model.spec) == "constraints":
+            held = next(c for c in model.system.constraints if c.name == self.reaction)
+            return axes | set(held.nodes)
+        return axes | self.carrying(model)
+
+    def carrying(self, model: Model) -> set[int]:
+        if self._collection(model.spec) == "constraints":
+            return set()
+        return {model.frames[self._frame(model)].node}
+
+    def value(self, at: Symbols) -> Any:
+        if self._collection(at.model.spec) == "constraints":
+            wrench, point, axes = at.constraint_wrench(self.reaction)
+        else:
+            name = self._frame(at.model)
+            frame = at.frame(name)
+            point, axes, wrench = frame.position, frame.rotation, at.carried(at.model.frames[name].node)
+        if self.expressed_in is not None:
+            axes = at.frame(self.expressed_in).rotation
+        force = axes.T @ wrench[0:3]
+        moment = axes.T @ (wrench[3:6] - ca.cross(point, wrench[0:3]))
+        if self.quantity == "wrench":
+            return ca.vertcat(force, moment)
+        return component(force if self.quantity == "force" else moment, self.component)
+
+    def _found(self, robot: RobotSpec) -> list[Of]:
+        return [of for of, collection in COLLECTIONS.items() if self.reaction in getattr(robot, collection)]
+
+    def _collection(self, robot: RobotSpec) -> str:
+        return COLLECTIONS[self.of or self._found(robot)[0]]
+
+    def _frame(self, model: Model) -> str:
+        """The frame that is held: a rod's base, or that of a joint's child."""
+        if self._collection(model.spec) == "rods":
+            return self.reaction
+        return model.spec.joints[self.reaction].child

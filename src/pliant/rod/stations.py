@@ -1,0 +1,126 @@
+"""Sections of a rod between those where its model knows strains best: polynomials through these.
+
+A model knows its strains, and with them what its section carries, best at certain places: segments of constant strain in their
+middle, finite elements at their Gauss points. A polynomial through as many of them as the model has orders keeps that order
+everywhere. Under loads that are spread along them, finite elements know forces best in their middle and moments at their Gauss
+points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which loads act, and steps of the section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from pliant.rod.actuation import actuation
+from pliant.rod.section_law import Law, section_effect
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.rod.properties import RodProperties
+
+
+@dataclass(frozen=True)
+class SectionState:
+    """A section of a rod: its six strains [-, 1/m], what its material answers, elastic and viscous together, and what chambers
+    push with, each a force and a moment in the section's axes [N, N m] conjugate to the strains."""
+
+    strain: Any
+    material: Any
+    actuation: Any
+
+
+@dataclass(frozen=True)
+class StrainSample:
+    """Where the model of a rod knows its strains best, and what its section carries there.
+
+    Attributes:
+        x: fraction of the rod's length.
+        of_force, of_moment: whether it serves the first three strains and the force, and the last three and the moment.
+        span: samples of different spans have something between them at which strains or forces may jump.
+        order: how many samples in a row give the order of the model when a polynomial goes through them.
+        force: index of the section law in the system.
+        on_frames: whether that is a force between frames; otherwise one on coordinates.
+        state: `(q, v, constants, signals)` of a force on coordinates or `(poses, twists, constants, signals)` of one between frames
+            to the section's state, in CasADi's symbols.
+    """
+
+    x: float
+    of_force: bool
+    of_moment: bool
+    span: int
+    order: int
+    force: int
+    on_frames: bool
+    state: Callable[[Any, Any, Any, Any], SectionState]
+
+
+@dataclass(frozen=True)
+class Station:
+    """A section of a rod at an arc length: indices of samples, and where in the constants the arc length [m] stands and after it
+    the weight of each."""
+
+    samples: tuple[int, ...]
+    constants: int
+
+
+def span_at(build: Build, rod: RodProperties, x: float) -> int:
+    """How many places at which something may jump lie before fraction x of a rod."""
+    stops = {round(build.nominal(at / rod.length), 9) for at in rod.attachments.values()}
+    places = [station.x for station in rod.sections]
+    stops |= {round(a, 9) for a, b in zip(places[:-1], places[1:], strict=True) if a == b}
+    return sum(1 for stop in stops if 0 < stop < 1 and stop <= x)
+
+
+def note_sample(
+    build: Build, rod: RodProperties, x: float, force: int, state: Callable[[Any, Any, Any, Any], SectionState], *,
+    order: int, on_frames: bool = False, smooth: bool = False, of_force: bool = True, of_moment: bool = True,
+) -> None:  # fmt: skip
+    """Make a section known to outputs; smooth: its model has one formula along the whole rod, which nothing interrupts."""
+    span = 0 if smooth else span_at(build, rod, x)
+    build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
+
+
+def material_wrench(strain: Any, rate: Any, at: Any, law: Law) -> Any:
+    """Answer of a section's material to its strains and their rates: force and moment, positive as the strains are."""
+    of_one_metre = SimpleNamespace(**{**vars(at), "length": 1.0})
+    return -section_effect(strain, rate, of_one_metre, ca.DM(0, 1), law).force
+
+
+def section_state(strain: Any, rate: Any, at: Any, signal: Any, law: Law) -> SectionState:
+    """State of a section with these strains (6) and rates; `at` are the constants of the section law by name."""
+    return SectionState(strain, material_wrench(strain, rate, at, law), ca.SX(actuation(strain, signal)))
+
+
+def station(build: Build, rod: str, arc_length: Any, length: Any, path: str, *, of_force: bool) -> Station:
+    """The section of a rod at an arc length [m], for its force or its moment and the strains that belong to them.
+
+    Which samples serve it is settled at the model's own parameter values.
+    """
+    samples = sorted(build.strain_samples[rod], key=lambda sample: sample.x)
+    fraction = arc_length / length
+    x = build.nominal(fraction)
+    able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
+    nearest = min(able, key=lambda k: abs(samples[k].x - x))
+    inside = [k for k in able if samples[k].span == samples[nearest].span]
+    inside = sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[nearest].order])
+    for amount in (fraction, 1 - fraction):
+        build.require(
+            amount + 1e-9, path, "the place is off the rod", "give an arc length between 0 and the rod's length"
+        )
+    weights = _lagrange([samples[k].x for k in inside], fraction)
+    return Station(tuple(inside), build.system.constants([arc_length, *weights]))
+
+
+def _lagrange(points: Sequence[float], x: Any) -> list[Any]:
+    out = []
+    for k, here in enumerate(points):
+        value: Any = 1.0
+        for j, other in enumerate(points):
+            if j != k:
+                value = value * (x - other) / (here - other)
+        out.append(value)
+    return out

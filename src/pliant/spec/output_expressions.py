@@ -1,0 +1,93 @@
+"""Outputs worked out from others: known names, components of vectors, no circles, units that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pliant.joint.coordinate import LengthCoordinate, Orientation
+from pliant.language.environment import TIME
+from pliant.language.evaluate import CONSTANTS
+from pliant.language.syntax import ExpressionError, parse, symbols
+from pliant.language.words import suggestion
+from pliant.output.expression import ExpressionOutput
+from pliant.spec.listing import coordinate_table
+from pliant.spec.rods import Finding
+
+if TYPE_CHECKING:
+    from pliant.spec.meaning import Checked
+    from pliant.spec.robot import RobotSpec
+
+
+def coordinate_units(flat: RobotSpec) -> dict[str, str]:
+    """SI units of the joints' coordinates, free rotations apart."""
+    return {
+        entry.name: "m" if isinstance(entry.coordinate, LengthCoordinate) else "rad"
+        for entry in coordinate_table(flat)
+        if not isinstance(entry.coordinate, Orientation)
+    }
+
+
+def expression_problems(checked: Checked) -> Iterator[Finding]:
+    """What is wrong with the outputs that are expressions."""
+    flat = checked.flat
+    for name, output in flat.outputs.items():
+        if not isinstance(output, ExpressionOutput):
+            continue
+        found = [*_names(checked, output)]
+        for message, hint in found:
+            yield "outputs", name, ("expression",), message, hint
+        if found:
+            continue
+        if _leads_back(flat, name):
+            message = f"the output '{name}' is worked out from itself"
+            yield "outputs", name, ("expression",), message, "break the circle"
+            continue
+        try:
+            output.dimension(flat, coordinate_units(flat), (name,))
+        except ExpressionError as error:
+            yield "outputs", name, ("expression",), str(error), error.hint
+
+
+def _names(checked: Checked, output: ExpressionOutput) -> Iterator[tuple[str, str]]:
+    """Names that nothing has, or two things; vectors without a component."""
+    flat = checked.flat
+    used = output.used(flat)
+    for name in sorted(symbols(parse(output.expression)) - CONSTANTS.keys() - {TIME}):
+        if name in used:
+            if name in flat.parameters:
+                message = f"both a parameter and an output are called '{name}'"
+                yield message, "rename one of them"
+            yield from _component(flat, *used[name])
+        elif name not in flat.parameters and not checked.lacks("outputs", "parameters", "attach"):
+            known = [*flat.outputs, *flat.parameters]
+            listed = f"known outputs: {', '.join([*flat.outputs][:12])}"
+            yield f"there is no output or parameter '{name}'", suggestion(name.partition(".")[0], known, listed)
+
+
+def _component(flat: RobotSpec, name: str, part: str) -> Iterator[tuple[str, str]]:
+    labels = flat.outputs[name].components(flat)
+    if labels and labels[0].isdigit():
+        yield (
+            f"the output '{name}' is a profile along a rod, not a number",
+            "ask for the quantity `at` one place instead",
+        )
+    elif labels and not part:
+        yield f"the output '{name}' is a vector", f"say which component is meant: {name}.{labels[0]}"
+    elif part and part not in (*labels, *(("norm",) if len(labels) == 3 else ())):
+        hint = f"it has {', '.join(labels)}" if labels else f"it is a number: write {name}"
+        yield f"the output '{name}' has no component {part}", hint
+
+
+def _leads_back(flat: RobotSpec, start: str) -> bool:
+    waiting, seen = [start], set[str]()
+    while waiting:
+        output = flat.outputs[waiting.pop()]
+        if isinstance(output, ExpressionOutput):
+            for name, _ in output.used(flat).values():
+                if name == start:
+                    return True
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+    return False
