@@ -358,7 +358,11 @@ class Binding:
         derivatives of coordinates: the connection without torsion has half their bracket besides.
         """
         v, rest = np.asarray(v, dtype=float), np.zeros(self.nv)
-        groups: tuple[Sequence[Any], ...] = (self.system.coordinate_forces, self.system.frame_forces, self.system.routes)
+        groups: tuple[Sequence[Any], ...] = (
+            self.system.coordinate_forces,
+            self.system.frame_forces,
+            self.system.routes,
+        )
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
         # of both signs: what prescribed motions add is linear in v, or free of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
