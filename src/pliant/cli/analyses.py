@@ -178,7 +178,7 @@ def equations(
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX instead of plain text.")] = False,
     json: Json = False,
 ) -> int:
-    """Print the equations of motion of a small robot."""
+    """Print the equations of motion: of small robots written out, of others by element."""
     eqs = derive(load_model(model, choices))
     text = answering(eqs.latex if latex else eqs.text)
     if json:

@@ -16,7 +16,6 @@ from pliant.cli.common import CommandError, console, print_json, say
 from pliant.control.limits import named
 from pliant.equations.core import UnknownName
 from pliant.equations.libraries import CompileError
-from pliant.equations.printing import TooLarge
 from pliant.equations.workspace import EvaluationError
 from pliant.io.results import ResultFileError
 from pliant.language.arguments import ArgumentError
@@ -45,7 +44,6 @@ def answering(function: Any) -> Any:
         PartitionError,
         ResultFileError,
         UnknownName,
-        TooLarge,
         ValueError,
     )
     try:

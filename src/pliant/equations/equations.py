@@ -421,11 +421,11 @@ class Equations:
         return casadi_function(self.model, name)
 
     def text(self) -> str:
-        """The equations of a small system in plain text."""
+        """The equations in plain text: of a small system written out, of others by element."""
         return equations_text(self.model)
 
     def latex(self) -> str:
-        """The equations of a small system in LaTeX."""
+        """The equations in LaTeX: of a small system an aligned block, of others by element, a fragment of a document."""
         return equations_latex(self.model)
 
     # -- checks --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,118 @@
+"""CasADi functions as SymPy expressions, with names for what occurs several times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import casadi as ca
+
+NAMED_ABOVE = 8
+"""An expression gets a name where its operations times its uses are more than this."""
+DIGITS = 8
+"""Of numbers in print."""
+
+
+class CannotPrint(ValueError):
+    """The function holds an operation that has no form in print."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A function in print: names with their expressions, in order, and each output's entries by columns."""
+
+    named: tuple[tuple[Any, Any], ...]
+    outputs: tuple[tuple[Any, ...], ...]
+
+
+def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = True) -> Written:
+    """Replays the instructions of an SX function on SymPy's symbols.
+
+    With `shorten` repeated expressions get names w1, w2, ..., and numbers eight digits.
+    """
+    import sympy
+
+    one, two = _operations(sympy)
+    uses = _uses(function)
+    work: dict[int, Any] = {}
+    named: list[tuple[Any, Any]] = []
+    taken = {str(symbol) for group in inputs for symbol in group}
+    names = (sympy.Symbol(name) for k in count(1) if (name := f"w{k}") not in taken)
+    outputs: list[list[Any]] = [[sympy.Integer(0)] * function.nnz_out(i) for i in range(function.n_out())]
+    for k in range(function.n_instructions()):
+        op, i, o = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_CONST:
+            work[o[0]] = _number(sympy, function.instruction_constant(k), DIGITS if shorten else 15)
+            continue
+        if op == ca.OP_INPUT:
+            work[o[0]] = inputs[i[0]][i[1]]
+            continue
+        if op == ca.OP_OUTPUT:
+            outputs[o[0]][o[1]] = work[i[0]]
+            continue
+        if op in one:
+            value = one[op](work[i[0]])
+        elif op in two:
+            value = two[op](work[i[0]], work[i[1]])
+        else:
+            raise CannotPrint(f"an operation (number {op}) that cannot be printed")
+        if shorten and uses[k] > 1 and _operations_in(sympy, value) * uses[k] > NAMED_ABOVE:
+            named.append((next(names), value))
+            value = named[-1][0]
+        work[o[0]] = value
+    return Written(tuple(named), tuple(map(tuple, outputs)))
+
+
+def _uses(function: ca.Function) -> list[int]:
+    """How often the result of each instruction is used."""
+    uses, writer = [0] * function.n_instructions(), {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        if op not in (ca.OP_CONST, ca.OP_INPUT):
+            for register in function.instruction_input(k):
+                uses[writer[register]] += 1
+        if op != ca.OP_OUTPUT:
+            writer[function.instruction_output(k)[0]] = k
+    return uses
+
+
+def _operations_in(sympy: Any, value: Any) -> int:
+    """Operations in an expression; a function or a power of one symbol counts for none."""
+    return 0 if value.is_Atom or all(part.is_Atom for part in value.args) else int(sympy.count_ops(value))
+
+
+def _number(sympy: Any, value: float, digits: int) -> Any:
+    """A constant: whole numbers as such, others with some digits."""
+    whole = abs(value) < 1e15 and value == int(value)
+    return sympy.Integer(int(value)) if whole else sympy.Float(value, digits)
+
+
+def _operations(sympy: Any) -> tuple[dict[int, Any], dict[int, Any]]:
+    one = {
+        ca.OP_NEG: lambda x: -x, ca.OP_SQ: lambda x: x**2, ca.OP_SQRT: sympy.sqrt, ca.OP_SIN: sympy.sin,
+        ca.OP_COS: sympy.cos, ca.OP_TAN: sympy.tan, ca.OP_EXP: sympy.exp, ca.OP_LOG: sympy.log,
+        ca.OP_INV: lambda x: 1 / x, ca.OP_TWICE: lambda x: 2 * x, ca.OP_FABS: sympy.Abs, ca.OP_SIGN: sympy.sign,
+        ca.OP_ASSIGN: lambda x: x, ca.OP_NOT: lambda x: 1 - x, ca.OP_TANH: sympy.tanh, ca.OP_ATAN: sympy.atan,
+        ca.OP_ASIN: sympy.asin, ca.OP_ACOS: sympy.acos, ca.OP_SINH: sympy.sinh, ca.OP_COSH: sympy.cosh,
+        ca.OP_FLOOR: sympy.floor,
+    }  # fmt: skip
+    two = {
+        ca.OP_ADD: lambda x, y: x + y, ca.OP_SUB: lambda x, y: x - y, ca.OP_MUL: lambda x, y: x * y,
+        ca.OP_DIV: lambda x, y: x / y, ca.OP_POW: lambda x, y: x**y, ca.OP_CONSTPOW: lambda x, y: x**y,
+        ca.OP_ATAN2: sympy.atan2, ca.OP_FMIN: sympy.Min, ca.OP_FMAX: sympy.Max,
+        ca.OP_LT: lambda x, y: _indicator(sympy, x < y), ca.OP_LE: lambda x, y: _indicator(sympy, x <= y),
+        ca.OP_EQ: lambda x, y: _indicator(sympy, sympy.Eq(x, y)), ca.OP_NE: lambda x, y: _indicator(sympy, sympy.Ne(x, y)),
+        ca.OP_IF_ELSE_ZERO: lambda x, y: x * y, ca.OP_AND: lambda x, y: x * y, ca.OP_OR: lambda x, y: sympy.Max(x, y),
+    }  # fmt: skip
+    return one, two
+
+
+def _indicator(sympy: Any, condition: Any) -> Any:
+    return sympy.Piecewise((1, condition), (0, True))
+
+
+def upright(name: str) -> str:
+    """A name as LaTeX: single letters stay italic, words stand upright."""
+    escaped = name.replace("_", r"\_")
+    return name if len(name) == 1 else rf"\mathrm{{{escaped}}}"
