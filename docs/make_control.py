@@ -2,7 +2,7 @@
 
     python docs/make_control.py [PART ...] [--data FOLDER]
 
-Parts: cart_pole, leg, three_section_arm, stiff_flop, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in FOLDER, in
+Parts: cart_pole, leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in FOLDER, in
 $PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
 """
 
@@ -177,6 +177,46 @@ def stiff_flop(folder: Path) -> str | None:
         height, left free, is {1e3 * rms(height):.1f} mm RMS off."""
 
 
+def touch() -> str:
+    """The force of the surface and its estimates, and the stiffness as it becomes known."""
+    source = example("stiff_flop_touch")
+    true, wrong = source.touch(), source.touch(1.1)
+    with style() as plt:
+        figure, axes = plt.subplots(1, 3, figsize=(WIDTH, 2.3), layout="constrained")
+        force, other, stiffness = axes
+        for ax, x, words, colour in ((force, true, "true model", 1), (other, wrong, "10 % stiffer module", 2)):
+            ax.plot(x.time, x.force, label="simulated", **WANTED)
+            ax.plot(x.time, x.estimate, color=COLOURS[colour], linestyle="-", linewidth=0.9, label="estimated")
+            ax.set_title(words, loc="left")
+            ax.set_ylabel("force of the surface [N]")
+            ax.set_ylim(-0.2, 1.5)
+            key(ax)
+            stiffness.plot(
+                x.time, x.stiffness, color=COLOURS[colour], linestyle=("-", DASHES[1])[colour - 1], label=words
+            )
+        stiffness.axhline(source.STIFFNESS, color=GREY, linewidth=3.0, alpha=0.5)
+        stiffness.set_ylabel("stiffness of the surface [N/m]")
+        stiffness.set_ylim(0, 1.6 * source.STIFFNESS)
+        stiffness.legend(loc="lower left")
+        for ax in axes:
+            ax.set_xlabel("time [s]")
+        save(figure, "touch")
+    rms, mean = (
+        [f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean)
+    )
+    known = [x.stiffness[-1] for x in (true, wrong)]
+    return f"""
+        `examples/stiff_flop_touch.py`: the module presses twice on a surface of {source.STIFFNESS:.0f} N/m that neither the
+        controller nor the observer know of, with up to {true.force.max():.2f} N. `ContactObserver` sees the pressures and the
+        tip at {1 / source.SAMPLE:.0f} Hz, the tip through noise of {1e3 * source.NOISE:.2f} mm. With the true model the force
+        is off by {rms[0]:.3f} N RMS ({mean[0]:+.3f} N on average) while it presses, and the stiffness comes out as
+        {known[0]:.0f} N/m ({100 * (known[0] / source.STIFFNESS - 1):+.0f} %). On a module of 10 % stiffer silicone the
+        observer takes what its model lacks for a force: {mean[1]:+.3f} N on average ({rms[1]:.3f} N RMS), although the
+        force that it saw before the touch is taken off, and {known[1]:.0f} N/m
+        ({100 * (known[1] / source.STIFFNESS - 1):+.0f} %), since the missing stiffness of the arm acts beside that of the
+        surface. Fit the modulus to a free motion first (`pliant fit`)."""
+
+
 def trunk() -> str:
     """The trunk from two sides, its clearance, and the tensions."""
     source = example("trunk_obstacle")
@@ -246,6 +286,7 @@ def main() -> None:
         "leg": lambda given: leg(),
         "three_section_arm": lambda given: three_section_arm(),
         "stiff_flop": lambda given: stiff_flop(given.data),
+        "touch": lambda given: touch(),
         "trunk": lambda given: trunk(),
     }
     parser.add_argument("parts", nargs="*", help=f"{', '.join(parts)}; all by default")

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
+from pliant.control.contact_observer import ContactObserver, StiffnessEstimate
 from pliant.control.contact_task import ContactForce, PlanePosition
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
@@ -38,6 +39,7 @@ __all__ = [
     "ClosedLoop",
     "ConstraintControl",
     "ContactForce",
+    "ContactObserver",
     "Coordinates",
     "DiscreteStateSpace",
     "ExtendedKalman",
@@ -63,6 +65,7 @@ __all__ = [
     "StateFeedback",
     "StaticControl",
     "StepTimes",
+    "StiffnessEstimate",
     "TooSlow",
     "Tracking",
     "Trajectory",

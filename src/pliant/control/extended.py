@@ -10,11 +10,16 @@ from pliant.control.discrete import held
 from pliant.control.lqr import Weights, weight_matrix
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
+from pliant.equations.layout import RuntimeStatus
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
 from pliant.solve.linear.state_space import StateSpace, linearize
-from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.integrator import Method, make_run
+from pliant.solve.motion.method_choice import choose_method
 from pliant.solve.motion.simulate import simulate
+
+MOST_STEPS = 100_000
+"""Of a prediction over one sample."""
 
 
 @dataclass
@@ -29,6 +34,9 @@ class ExtendedKalman:
         process: variance that each state gains per second; inputs: variance of what acts like a change of each input.
         noise: variance of the outputs.
         method: integrator between samples; chosen by stiffness when None.
+        disturbances: inputs of the model that nobody knows (forces of contacts, say). They are estimated beside the state, as
+            values that wander: `drift` is the variance that each gains per second, `disturbance_deviation` its standard deviation
+            at first. The estimate is `disturbance`, in the order of the names; the covariance has them after the states.
     """
 
     equations: Equations
@@ -41,6 +49,9 @@ class ExtendedKalman:
     noise: Weights = 1.0
     parameters: Values | None = None
     method: Method | None = None
+    disturbances: tuple[str, ...] = ()
+    drift: Weights = 1.0
+    disturbance_deviation: np.ndarray | float = 0.0
 
     def __post_init__(self) -> None:
         eqs = self.equations
@@ -53,19 +64,31 @@ class ExtendedKalman:
         self._labels = rates + tuple(f"d({x})/dt" for x in rates)
         self._process = weight_matrix(self.process, self._labels, "state", 0.0)
         self._inputs = weight_matrix(self.inputs, eqs.inputs, "input", 0.0)
+        check_names("input", self.disturbances, eqs.inputs)
+        self._chosen: Method | None = None
+        self._drift = weight_matrix(self.drift, self.disturbances, "disturbance", 0.0)
         self.reset()
 
     def reset(self) -> None:
         """Forget all measurements."""
         self.state = self.start
-        n = len(self._labels)
-        self.covariance = np.diag(np.broadcast_to(np.asarray(self.deviation, dtype=float) ** 2, n))
+        n, k = len(self._labels), len(self.disturbances)
+        self.disturbance = np.zeros(k)
+        spreads = ((self.deviation, n), (self.disturbance_deviation, k))
+        self.covariance = np.diag(
+            np.concatenate([np.broadcast_to(np.asarray(x, dtype=float) ** 2, size) for x, size in spreads])
+        )
+
+    def _in_force(self, inputs: Values) -> dict[str, float]:
+        """The inputs with what is believed of the disturbances."""
+        return dict(inputs) | dict(zip(self.disturbances, self.disturbance.tolist(), strict=True))
 
     def correct(self, y: np.ndarray, t: float, inputs: Values) -> State:
         """The estimate after a measurement y, taken while the inputs are in force."""
         q, v = self.state.q, self.state.v
+        inputs = self._in_force(inputs)
         about = self._about(t, inputs)
-        C = about.C
+        C = np.hstack([about.C, about.D[:, self._columns]])
         R = weight_matrix(self.noise, about.outputs, "output", 1.0)
         bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
         a, multipliers = bound.forward(t, q, v)
@@ -78,21 +101,50 @@ class ExtendedKalman:
         keep = np.eye(len(P)) - gain @ C
         self.covariance = keep @ P @ keep.T + gain @ R @ gain.T
         n = len(v)
-        self.state = State(bound.increment(q, x[:n]), v + x[n:], t)
+        self.state = State(bound.increment(q, x[:n]), v + x[n : 2 * n], t)
+        self.disturbance = self.disturbance + x[2 * n :]
         return self.state
+
+    @property
+    def _columns(self) -> list[int]:
+        return [self.equations.inputs.index(name) for name in self.disturbances]
 
     def predict(self, t: float, inputs: Values) -> State:
         """The estimate one sample after time t, with the inputs held."""
+        inputs = self._in_force(inputs)
         about = self._about(t, inputs)
         A, B = held(about.A, about.B, self.sample_time)
-        self.covariance = A @ self.covariance @ A.T + B @ self._inputs @ B.T + self.sample_time * self._process
-        end = t + self.sample_time
-        run = simulate(
-            self.equations, end, begin=t, start=self.state, inputs=inputs, parameters=self.parameters, method=self.method,
-            save_at=[end], controllers=(),
-        )  # fmt: skip
-        self.state = State(run.q[-1], run.v[-1], end)
+        n, k = len(A), len(self.disturbances)
+        F = np.block([[A, B[:, self._columns]], [np.zeros((k, n)), np.eye(k)]])
+        self.covariance = F @ self.covariance @ F.T
+        self.covariance[:n, :n] += B @ self._inputs @ B.T + self.sample_time * self._process
+        self.covariance[n:, n:] += self.sample_time * self._drift
+        self.state = self._moved(t, t + self.sample_time, inputs)
         return self.state
+
+    def _moved(self, t: float, end: float, inputs: Values) -> State:
+        """The believed state at a later time [s], with the inputs held."""
+        q, v = self.state
+        bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
+        switching = np.asarray(self.equations.model.switches(bound.parameters)).size
+        if bound.m or bound.series or switching or self.equations.model.motion_inputs:
+            run = simulate(
+                self.equations, end, begin=t, start=self.state, inputs=inputs, parameters=self.parameters,
+                method=self.method, save_at=[end], controllers=(),
+            )  # fmt: skip
+            return State(run.q[-1], run.v[-1], end)
+        # a short run of its own, without all that belongs to results
+        if self._chosen is None:
+            self._chosen = self.method or choose_method(bound, t, end, q, v).method
+        method, trial = self._chosen, make_run(bound, self._chosen)
+        trial.configure(
+            t=t, q=q, v=v, stops=np.array([end]), samples=np.array([end]), step=min(method.step or end - t, end - t),
+            fixed=method.fixed, rtol=method.relative_tolerance, atol=method.absolute_tolerance, max_step=end - t,
+        )  # fmt: skip
+        status = trial.start() or trial.advance(MOST_STEPS)
+        if status:
+            raise ValueError(f"the prediction from t = {t:g} s failed: {RuntimeStatus(status).meaning}")
+        return State(trial.q.copy(), trial.v.copy(), end)
 
     def _about(self, t: float, inputs: Values) -> StateSpace:
         linear = linearize(

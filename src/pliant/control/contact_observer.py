@@ -1,0 +1,205 @@
+"""What touches a robot, from its motion: the force on a frame, and the stiffness of what pushes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.control.extended import ExtendedKalman
+from pliant.control.limits import named
+from pliant.control.lqr import Weights
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations, Values
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, number, positive, vector
+from pliant.solve.motion.events import Now
+from pliant.solve.motion.integrator import Method
+from pliant.solve.statics.equilibrium import equilibrium
+
+LEAST_SAMPLES = 3
+"""Samples on a surface from which its stiffness is told."""
+
+
+@dataclass
+class StiffnessEstimate:
+    """The stiffness k [N/m] and the place x0 [m] of a surface by recursive least squares: force = k (x - x0) while it is touched.
+
+    x: how far the frame has gone along the direction into the surface. threshold: force above which the surface counts as
+    touched [N]. forgetting: weight that a sample keeps at the next one; below 1 the estimate follows surfaces that change.
+    """
+
+    threshold: float = 0.0
+    forgetting: float = 1.0
+
+    def __post_init__(self) -> None:
+        number("StiffnessEstimate: threshold", self.threshold, at_least=0)
+        number("StiffnessEstimate: forgetting", self.forgetting, above=0, at_most=1)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self.samples = 0
+        self._weight = 0.0
+        self._mean = np.zeros(2)
+        self._spread = np.zeros((2, 2))
+
+    def update(self, x: float, force: float) -> bool:
+        """Take a sample; returns whether the surface is touched in it."""
+        if not force > self.threshold:
+            return False
+        self.samples += 1
+        self._weight = self.forgetting * self._weight + 1
+        away = np.array([x, force]) - self._mean
+        self._mean = self._mean + away / self._weight
+        self._spread = self.forgetting * self._spread + np.outer(away, np.array([x, force]) - self._mean)
+        return True
+
+    @property
+    def stiffness(self) -> float:
+        """k [N/m]; not a number before the surface was pressed at different depths."""
+        if self.samples < LEAST_SAMPLES or not self._spread[0, 0] > 0:
+            return float("nan")
+        return float(self._spread[0, 1] / self._spread[0, 0])
+
+    @property
+    def place(self) -> float:
+        """x0 [m]: where the surface begins."""
+        return float(self._mean[0] - self._mean[1] / self.stiffness)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of k [N/m] as the scatter of the samples tells it, were they independent."""
+        if self.samples < LEAST_SAMPLES or not self._spread[0, 0] > 0:
+            return float("nan")
+        left = max(0.0, self._spread[1, 1] - self.stiffness * self._spread[0, 1])
+        return float(np.sqrt(left / max(self._weight - 2, 1e-300) / self._spread[0, 0]))
+
+
+@dataclass
+class ContactObserver:
+    """Estimates the force on a frame, and the stiffness of the surface that it presses on, from outputs and inputs.
+
+    It is given to `simulate` among the controllers, before those whose commands it is to know of, and commands nothing. The model
+    knows no contact: it has the force as inputs (a load at the frame, `forces` in world axes), which an extended Kalman filter
+    takes for values that wander. What the model lacks else (a wrong stiffness of the robot, say) shows as a force too.
+
+    Attributes:
+        equations: the model, without the contact; its `parameters` may differ from the robot's.
+        frame: the frame that is touched. forces: the three inputs of the model that are the force on it, along x, y and z.
+        outputs: what is measured; noise: standard deviations of the outputs by name, which a simulation adds to them (`seed`).
+        normal: direction out of the surface, world axes: the force along it over the way against it is the stiffness.
+        drift: standard deviation that each force gains in a second [N]; large for quick forces, small for quiet estimates.
+        process: variance that each state gains per second.
+        threshold, forgetting: of the `StiffnessEstimate`. Choose a threshold well above the error of the force: samples of a robot
+            that touches nothing would count for the surface.
+        free_until: time [s] of a run up to which nothing is known to touch the robot. What the model lacks shows as a force then;
+            its mean over the second half of that time is the `offset`, which is taken off the estimates.
+        time, force, deviation, stiffness: of each sample: when [s], the force [n x 3, N], its standard deviation, and the stiffness
+            [N/m] known by then.
+    """
+
+    equations: Equations
+    frame: str
+    forces: tuple[str, str, str]
+    outputs: tuple[str, ...]
+    noise: Mapping[str, float]
+    normal: Sequence[float] = (0.0, 0.0, 1.0)
+    sample_time: float = 0.02
+    drift: float = 1.0
+    process: Weights = 0.0
+    threshold: float = 0.05
+    forgetting: float = 1.0
+    free_until: float = 0.0
+    seed: int = 0
+    parameters: Values | None = None
+    method: Method | None = None
+    name: str = "contact observer"
+    time: list[float] = field(default_factory=list)
+    force: list[np.ndarray] = field(default_factory=list)
+    deviation: list[np.ndarray] = field(default_factory=list)
+    stiffness: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        eqs = self.equations
+        check_names("frame", [self.frame], eqs.frame_names)
+        check_names("input", self.forces, eqs.inputs)
+        check_names("output", self.outputs, eqs.model.spec.outputs)
+        if len(self.forces) != 3:
+            raise ArgumentError(f"{named(self)}: the force has three inputs, not {len(self.forces)}")
+        for output in self.outputs:
+            if output not in self.noise or not np.all(np.asarray(self.noise[output], dtype=float) > 0):
+                raise ArgumentError(
+                    f"{named(self)}: the noise of output '{output}' must be above zero",
+                    "give its standard deviation in `noise`; the filter weighs it against the model",
+                )
+        if not np.any(vector("normal", self.normal, 3)):
+            raise ArgumentError(f"{named(self)}: the normal of the surface is zero", "give the direction out of it")
+        positive(f"{named(self)}: drift", self.drift)
+        self.surface = StiffnessEstimate(self.threshold, self.forgetting)
+        self._check_forces()
+
+    def _check_forces(self) -> None:
+        """Refuse inputs that are not the force on the frame."""
+        eqs = self.equations.at(parameters=self.parameters)
+        q = eqs.initial_state().q
+        columns = [eqs.inputs.index(name) for name in self.forces]
+        by_force = -eqs.input_derivative(q, np.zeros(len(eqs.rates)))[:, columns]
+        wanted = eqs.frame_jacobian(self.frame, q)[:3].T
+        if np.max(np.abs(by_force - wanted)) > 1e-6 * max(float(np.max(np.abs(wanted))), 1e-300):
+            raise ArgumentError(
+                f"{named(self)}: the inputs {', '.join(self.forces)} are not the force on '{self.frame}' in world axes",
+                f"give the model a load {{frame: {self.frame}, force: [={self.forces[0]}, ={self.forces[1]}, ={self.forces[2]}]}}",
+            )
+
+    def start(self, now: Now) -> None:
+        """Forget the last run; it believes in the model's pose at rest."""
+        known = self._known(now, now.t)
+        rest = equilibrium(self.equations, inputs=known, parameters=self.parameters)
+        values = rest.outputs
+        variances = [
+            np.broadcast_to(np.asarray(self.noise[x], dtype=float) ** 2, np.size(values[x])) for x in self.outputs
+        ]
+        self.filter = ExtendedKalman(
+            self.equations, self.outputs, State(rest.q, np.zeros(len(self.equations.rates)), now.t),
+            self.sample_time, deviation=0.0, process=self.process, noise=np.concatenate(variances),
+            parameters=self.parameters, method=self.method, disturbances=self.forces, drift=self.drift**2,
+            disturbance_deviation=self.drift,
+        )  # fmt: skip
+        self._last: float | None = None
+        self._free: list[np.ndarray] = []
+        self._begin, self.offset = now.t, np.zeros(3)
+        self.surface.reset()
+        for record in (self.time, self.force, self.deviation, self.stiffness):
+            record.clear()
+
+    def _known(self, now: Now, t: float) -> dict[str, float]:
+        """The robot's inputs at a time [s] that the model has too."""
+        values = now.equations.at(inputs=now.inputs, parameters=now.parameters).binding.with_series(now.motions)
+        numbers = dict(zip(now.equations.inputs, values.signals(t)[0].tolist(), strict=False))
+        return {x: numbers[x] for x in self.equations.inputs if x in numbers and x not in self.forces}
+
+    def command(self, now: Now) -> dict[str, float]:
+        """Take a sample; nothing is commanded."""
+        known = self._known(now, now.t - 0.5 * self.sample_time if self._last is not None else now.t)
+        if self._last is not None:
+            self.filter.predict(self._last, known)
+        self.filter.correct(now.measure(self.outputs), now.t, known)
+        self._last = now.t
+        n = 2 * len(self.equations.rates)
+        normal = np.asarray(self.normal, dtype=float) / np.linalg.norm(self.normal)
+        if now.t - self._begin <= self.free_until:
+            if now.t - self._begin > 0.5 * self.free_until:
+                self._free.append(self.filter.disturbance.copy())
+                self.offset = np.mean(self._free, axis=0)
+            force = np.zeros(3)
+        else:
+            force = self.filter.disturbance - self.offset
+        place = self.equations.frame(self.frame, self.filter.state.q, parameters=self.parameters).position
+        self.surface.update(float(-normal @ place), float(normal @ force))
+        self.time.append(now.t)
+        self.force.append(force)
+        self.deviation.append(np.sqrt(np.diag(self.filter.covariance)[n:]))
+        self.stiffness.append(self.surface.stiffness)
+        return {}
