@@ -133,7 +133,6 @@ constraints:
         signals = self.prescribed(given) if given is not None else ()
         build.constraint(kind, [node_a, node_b, node_c], constants, signals, order, name)
 
-
     def held_at(self, poses: Sequence[Pose], c: Any) -> tuple[Any, Any]:
         """World place of the second frame's origin, and the axes that the components are taken along."""
         at = CONSTANTS.read(c)

@@ -373,9 +373,7 @@ class Binding:
         out, wanted = np.zeros((len(given[0]), len(nodes), 6)), np.array(nodes, dtype=np.int32)
         w = self.program.workspace(self)
         addresses = (x.ctypes.data for x in given)
-        w.library.pl_batch_carried(
-            w.address, len(out), *addresses, len(nodes), wanted.ctypes.data, out.ctypes.data
-        )
+        w.library.pl_batch_carried(w.address, len(out), *addresses, len(nodes), wanted.ctypes.data, out.ctypes.data)
         return out
 
     # -- matrices ------------------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ from pliant.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateFo
 from pliant.output.base import FrameSymbols
 
 if TYPE_CHECKING:
-    from pliant.rod.stations import SectionState, StrainSample
     from pliant.equations.binding import Binding
+    from pliant.rod.stations import SectionState, StrainSample
 
 
 def output_names(model: Model) -> tuple[str, ...]:
@@ -84,9 +84,7 @@ def _energy_outputs(model: Model) -> frozenset[str]:
 
 def output_axes(model: Model, bound: Binding) -> dict[str, np.ndarray]:
     """Arc lengths [m] of the outputs that are profiles along a rod, by name."""
-    found = {
-        name: spec.arc_lengths(model.prepared[name], bound.constants) for name, spec in model.spec.outputs.items()
-    }
+    found = {name: spec.arc_lengths(model.prepared[name], bound.constants) for name, spec in model.spec.outputs.items()}
     return {name: np.asarray(at, dtype=float) for name, at in found.items() if at is not None}
 
 
@@ -153,6 +151,7 @@ class StateSymbols:
     energies: Any
     prepared: Any = None
     found: dict[str, Any] = field(default_factory=dict)
+    sections: dict[StrainSample, SectionState] = field(default_factory=dict)
 
     def output(self, name: str) -> Any:
         """The value of another output."""
@@ -182,6 +181,11 @@ class StateSymbols:
 
     def section(self, sample: StrainSample) -> SectionState:
         """A section of a rod where its model knows its strains."""
+        if sample not in self.sections:
+            self.sections[sample] = self._section(sample)
+        return self.sections[sample]
+
+    def _section(self, sample: StrainSample) -> SectionState:
         system = self.model.system
         if sample.on_frames:
             force = system.frame_forces[sample.force]

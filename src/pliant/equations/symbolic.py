@@ -221,9 +221,7 @@ def _spatial_inertia(c: Any, pose: Pose) -> tuple[Any, Any]:
     return ca.vertcat(ca.horzcat(mass * ca.DM.eye(3), -so3.hat(first)), ca.horzcat(so3.hat(first), about)), first
 
 
-def mass_energies(
-    system: System, part: Tracked, q: Any, v: Any, a: Any, theta: Any, tree: Tree
-) -> tuple[Any, Any]:
+def mass_energies(system: System, part: Tracked, q: Any, v: Any, a: Any, theta: Any, tree: Tree) -> tuple[Any, Any]:
     """Kinetic and gravity energy [J] of the masses of a part."""
     gravity = ca.vertcat(theta[0:3], ca.DM.zeros(3))
     own = replace(system, inertias=tuple(system.inertias[k] for k in part.inertias))
@@ -269,9 +267,7 @@ def constraint_wrench(c: ConstraintInstance, tree: Tree, theta: Any, multipliers
 
 def _constraint_kernel(c: ConstraintInstance, tree: Tree, theta: Any) -> Any:
     poses, twists = stack_poses([tree.poses[n] for n in c.nodes]), ca.vertcat(*[tree.twists[n] for n in c.nodes])
-    return constraint_kernels(c.kind).functions[0](
-        poses, twists, theta[c.constants : c.constants + c.kind.constants]
-    )
+    return constraint_kernels(c.kind).functions[0](poses, twists, theta[c.constants : c.constants + c.kind.constants])
 
 
 def _distributed(

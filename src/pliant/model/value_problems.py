@@ -152,7 +152,10 @@ class ValueChecks:
                     yield collection, thing, path, f"the value of {scalar} is not a finite number", ""
         for (collection, name), part in affected.items():
             yield from ((collection, name, *problem) for problem in part_problems(part, value))
-        if any(collection in ("rods", "tendons", "sections", "bodies", "materials", "outputs") for collection, _ in affected):
+        if any(
+            collection in ("rods", "tendons", "sections", "bodies", "materials", "outputs")
+            for collection, _ in affected
+        ):
             yield from problems_between(self.flat, value)
 
 

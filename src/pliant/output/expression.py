@@ -72,7 +72,9 @@ class ExpressionOutput(OutputBase):
         robot = at.model.spec
         for name, (output, part) in self.used(robot).items():
             given, labels = at.output(output), robot.outputs[output].components(robot)
-            values[name] = given if not part else component(given, part) if part == "norm" else given[labels.index(part)]
+            values[name] = (
+                given if not part else component(given, part) if part == "norm" else given[labels.index(part)]
+            )
         return evaluate(parse(self.expression), values)
 
 

@@ -127,10 +127,11 @@ class RodOutput(OutputBase):
         length, of_force = build.value(build.robot.rods[self.rod].length), self.quantity in LINEAR
         path = next(f"outputs.{name}.at" for name, output in build.robot.outputs.items() if output is self)
         if self.at is not None:
-            return (station(build, self.rod, build.value(self.at), length, path, of_force=of_force),)
+            at = build.value(self.at)
+            return (station(build, self.rod, at, at / length, path, of_force=of_force),)
         assert self.stations is not None, "checked when the model was read"
-        places = [length * (k / (self.stations - 1)) for k in range(self.stations)]
-        return tuple(station(build, self.rod, place, length, path, of_force=of_force) for place in places)
+        fractions = [k / (self.stations - 1) for k in range(self.stations)]
+        return tuple(station(build, self.rod, length * x, x, path, of_force=of_force) for x in fractions)
 
     def arc_lengths(self, prepared: Any, constants: Any) -> Any:
         return None if self.stations is None else [float(constants[place.constants]) for place in prepared]

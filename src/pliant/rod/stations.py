@@ -97,25 +97,44 @@ def section_state(strain: Any, rate: Any, at: Any, signal: Any, law: Law) -> Sec
     return SectionState(strain, material_wrench(strain, rate, at, law), actuation)
 
 
-def station(build: Build, rod: str, arc_length: Any, length: Any, path: str, *, of_force: bool) -> Station:
-    """The section of a rod at an arc length [m], for its force or its moment and the strains that belong to them.
-
-    Which samples serve it is settled at the model's own parameter values.
-    """
+def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *, of_force: bool) -> Station:
+    """The section of a rod at an arc length [m], a fraction of the rod's length, for its force or its moment and the strains that
+    belong to them."""
     samples = sorted(build.strain_samples[rod], key=lambda sample: sample.x)
-    fraction = arc_length / length
-    x = build.nominal(fraction)
     able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
-    nearest = min(able, key=lambda k: abs(samples[k].x - x))
-    inside = [k for k in able if samples[k].span == samples[nearest].span]
-    inside = sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[nearest].order])
     for amount in (fraction, 1 - fraction):
-        build.require(amount + 1e-9, path, "the place is off the rod", "give an arc length between 0 and the rod's length")
-    weights = _lagrange([samples[k].x for k in inside], fraction)
-    return Station(tuple(inside), build.system.constants([arc_length, *weights]))
+        hint = "give an arc length between 0 and the rod's length"
+        build.require(amount + 1e-9, path, "the place is off the rod", hint)
+    if build.is_settled(fraction):
+        x = build.nominal(fraction)
+        used = _window(samples, able, min(able, key=lambda k: abs(samples[k].x - x)))
+        weights = dict(zip(used, _lagrange([samples[k].x for k in used], x), strict=True))
+    else:
+        # which samples serve the place depends on parameters
+        weights = dict.fromkeys(able, ca.SX(0))
+        for here, (begin, end) in zip(able, _regions([samples[k].x for k in able]), strict=True):
+            inside = ca.logic_and(fraction >= begin, fraction < end)
+            used = _window(samples, able, here)
+            for k, weight in zip(used, _lagrange([samples[k].x for k in used], fraction), strict=True):
+                weights[k] = weights[k] + ca.if_else(inside, weight, 0)
+    return Station(tuple(weights), build.system.constants([arc_length, *weights.values()]))
+
+
+def _window(samples: Sequence[StrainSample], able: Sequence[int], here: int) -> list[int]:
+    """The samples of a polynomial around one of them."""
+    x = samples[here].x
+    inside = [k for k in able if samples[k].span == samples[here].span]
+    return sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[here].order])
+
+
+def _regions(places: Sequence[float]) -> list[tuple[float, float]]:
+    """Where each of some places is the nearest one."""
+    between = [(a + b) / 2 for a, b in zip(places[:-1], places[1:], strict=True)]
+    return list(zip([-1.0, *between], [*between, 2.0], strict=True))
 
 
 def _lagrange(points: Sequence[float], x: Any) -> list[Any]:
+    """Weights of points in the polynomial through them at x."""
     out = []
     for k, here in enumerate(points):
         value: Any = 1.0

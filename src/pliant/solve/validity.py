@@ -45,7 +45,9 @@ def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str
 def undetermined_reactions(model: Model, bound: Binding) -> list[str]:
     """A sentence where outputs record reactions of a robot whose constraints hold more than they need: of the forces that balance
     it, those are taken in which superfluous components carry nothing."""
-    names = [name for name, output in model.spec.outputs.items() if isinstance(output, ReactionOutput | ConstraintOutput)]
+    names = [
+        name for name, output in model.spec.outputs.items() if isinstance(output, ReactionOutput | ConstraintOutput)
+    ]
     if not names or bound.active_rows.all():
         return []
     rows = [row for row, active in zip(model.constraint_names(), bound.active_rows, strict=True) if not active]

@@ -68,7 +68,10 @@ def _names(checked: Checked, output: ExpressionOutput) -> Iterator[tuple[str, st
 def _component(flat: RobotSpec, name: str, part: str) -> Iterator[tuple[str, str]]:
     labels = flat.outputs[name].components(flat)
     if labels and labels[0].isdigit():
-        yield f"the output '{name}' is a profile along a rod, not a number", "ask for the quantity `at` one place instead"
+        yield (
+            f"the output '{name}' is a profile along a rod, not a number",
+            "ask for the quantity `at` one place instead",
+        )
     elif labels and not part:
         yield f"the output '{name}' is a vector", f"say which component is meant: {name}.{labels[0]}"
     elif part and part not in (*labels, *(("norm",) if len(labels) == 3 else ())):

@@ -171,6 +171,4 @@ def _outputs(
         carried = bound.carried(motion.time, *states, nodes).reshape(len(motion.time), -1)
     arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies[:, :3])
     values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
-    return {
-        name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)
-    }
+    return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}
