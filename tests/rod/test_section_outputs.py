@@ -202,7 +202,7 @@ def test_profiles(tmp_path):
     run = simulate(eqs, 0.1, save_every=0.05)
     np.testing.assert_allclose(run["bends"].arc_length, np.linspace(0, 0.3, 7))
     np.testing.assert_allclose(run["bends"].values[:, 3], run["middle"].values, rtol=1e-12)
-    assert run["bends"].unit == "rad/m"
+    assert run["bends"].unit == "1/m"
     run.save(tmp_path / "run.nc")
     again = pliant.load_result(tmp_path / "run.nc")
     np.testing.assert_allclose(again["bends"].arc_length, run["bends"].arc_length)

@@ -3,13 +3,15 @@
 A model knows its strains, and with them what its section carries, best at certain places: segments of constant strain in their
 middle, finite elements at their Gauss points. A polynomial through as many of them as the model has orders keeps that order
 everywhere. Under loads that are spread along them, finite elements know forces best in their middle and moments at their Gauss
-points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which loads act, and steps of the section.
+points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which
+loads act, and steps of the section.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +74,7 @@ def span_at(build: Build, rod: RodProperties, x: float) -> int:
     """How many places at which something may jump lie before fraction x of a rod."""
     stops = {round(build.nominal(at / rod.length), 9) for at in rod.attachments.values()}
     places = [station.x for station in rod.sections]
-    stops |= {round(a, 9) for a, b in zip(places[:-1], places[1:], strict=True) if a == b}
+    stops |= {round(a, 9) for a, b in pairwise(places) if a == b}
     return sum(1 for stop in stops if 0 < stop < 1 and stop <= x)
 
 
@@ -129,7 +131,7 @@ def _window(samples: Sequence[StrainSample], able: Sequence[int], here: int) -> 
 
 def _regions(places: Sequence[float]) -> list[tuple[float, float]]:
     """Where each of some places is the nearest one."""
-    between = [(a + b) / 2 for a, b in zip(places[:-1], places[1:], strict=True)]
+    between = [(a + b) / 2 for a, b in pairwise(places)]
     return list(zip([-1.0, *between], [*between, 2.0], strict=True))
 
 
