@@ -79,7 +79,8 @@ def _about_z(angle: float) -> np.ndarray:
 PENDULUM = """\
 pliant: 1
 bodies:
-  upper: {mass: 2 kg, center_of_mass: [0.3 m, 0, 0], inertia: {principal: [0.01, 0.02, 0.03]}, frames: {end: {position: [0.7 m, 0, 0]}}}
+  upper:
+    {mass: 2 kg, center_of_mass: [0.3 m, 0, 0], inertia: {principal: [1e-2, 2e-2, 3e-2]}, frames: {end: {position: [0.7 m, 0, 0]}}}
   lower: {mass: 1 kg, center_of_mass: [0.4 m, 0, 0], inertia: {principal: [0.01, 0.05, 0.05]}}
 joints:
   first: {type: revolute, child: upper, axis: y, angle: {initial: 0.4, rate: 1.3, spring: 2, damper: 0.3}}

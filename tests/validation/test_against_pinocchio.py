@@ -15,12 +15,14 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from pliant import derive, load, simulate
 from pliant.equations.binding import Binding
 from pliant.equations.program import Program
 from pliant.geometry import so3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion import FREE, ROTATION, ROTATION_VECTOR, SCREW, TRANSLATION, Motion
+from pliant.output import ReactionOutput
 
 pin = pytest.importorskip("pinocchio")
 
@@ -401,3 +403,37 @@ def test_composite_joints(seed: int) -> None:
     pair = Pair(["universal", "cylindrical", "planar", "universal", "planar"], seed, composite=True)
     for check in (test_poses_and_twists, test_mass_matrix, test_inverse_dynamics, test_forward_dynamics):
         check(pair)
+
+
+def test_joint_reactions_of_a_closed_loop_in_motion():
+    """`four_bar` cut open at its pin: with the pin's force as an external one, recursive Newton-Euler gives the same wrenches."""
+    names = ("pivot1", "elbow", "pivot3")
+    outputs = {name: {"reaction": name, "quantity": "wrench"} for name in names}
+    outputs["pull"] = {"reaction": "pin", "expressed_in": "world"}
+    robot = load("four_bar")
+    eqs = derive(robot.model_copy(update={"outputs": {k: ReactionOutput(**x) for k, x in outputs.items()}}))
+    run = simulate(eqs, 1.0, save_every=0.05)
+
+    model = pin.Model()
+    model.gravity = pin.Motion(np.array([0, -9.81, 0]), np.zeros(3))
+    lengths, parents = (0.12, 0.50, 0.19), (0, 1, 0)
+    places = ([0.15, 0, 0], [0.12, 0, 0], [0, 0.40, 0])
+    for length, parent, place in zip(lengths, parents, places, strict=True):
+        joint = model.addJoint(parent, pin.JointModelRZ(), pin.SE3(np.eye(3), np.array(place)), str(length))
+        slender = np.diag([0, length**2 / 12, length**2 / 12])
+        model.appendBodyToJoint(joint, pin.Inertia(1.0, np.array([length / 2, 0, 0]), slender), pin.SE3.Identity())
+    data = model.createData()
+    accelerations = run.dataset["a"].values
+    largest = 0.0
+    for k in range(len(run.time)):
+        pin.forwardKinematics(model, data, run.q[k])
+        outside = pin.StdVec_Force([pin.Force.Zero() for _ in range(4)])
+        for joint, length, sign in ((2, 0.50, -1), (3, 0.19, 1)):
+            force = data.oMi[joint].rotation.T @ (sign * run["pull"].values[k])
+            outside[joint] = pin.Force(force, np.cross([length, 0, 0], force))
+        torques = pin.rnea(model, data, run.q[k], run.v[k], accelerations[k], outside)
+        assert np.abs(torques).max() < 1e-9
+        for joint, name in enumerate(names, start=1):
+            np.testing.assert_allclose(run[name].values[k], data.f[joint].vector, atol=1e-9)
+            largest = max(largest, float(np.abs(data.f[joint].linear).max()))
+    assert largest > 50

@@ -151,6 +151,7 @@ class StateSymbols:
     energies: Any
     prepared: Any = None
     found: dict[str, Any] = field(default_factory=dict)
+    sections: dict[StrainSample, SectionState] = field(default_factory=dict)
 
     def output(self, name: str) -> Any:
         """The value of another output."""
@@ -180,6 +181,11 @@ class StateSymbols:
 
     def section(self, sample: StrainSample) -> SectionState:
         """A section of a rod where its model knows its strains."""
+        if sample not in self.sections:
+            self.sections[sample] = self._section(sample)
+        return self.sections[sample]
+
+    def _section(self, sample: StrainSample) -> SectionState:
         system = self.model.system
         if sample.on_frames:
             force = system.frame_forces[sample.force]

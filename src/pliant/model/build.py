@@ -250,6 +250,16 @@ class Build:
         """The value of an expression at the model's own parameter values."""
         return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(self._nominal_parameters))
 
+    def is_settled(self, expression: Any) -> bool:
+        """Whether an expression has the same value whatever the parameters are, as a half of a length over that length has."""
+        column = ca.SX(expression)
+        if column.is_constant():
+            return True
+        function, here = ca.Function("value", [self.parameters], [column]), np.array(self._nominal_parameters)
+        random = np.random.default_rng(0)
+        tried = [float(function(here * (1 + 0.1 * random.random(len(here))))) for _ in range(3)]
+        return bool(np.ptp([float(function(here)), *tried]) < 1e-12)
+
     def nominals(self, matrix: Any) -> np.ndarray:
         """A matrix at the model's own parameter values."""
         return np.array(ca.Function("nominals", [self.parameters], [ca.SX(matrix)])(self._nominal_parameters))

@@ -33,8 +33,8 @@ class EnergyOutput(OutputBase):
     """Energy of the whole robot, or of a part of it: `{energy: total}`, `{energy: elastic, part: arm}`."""
 
     energy: Literal["kinetic", "potential", "total", "dissipated", "elastic", "gravity"]
-    """Which energy [J]. `potential` is that of gravity and of everything elastic, `total` the kinetic energy as well; of a part also
-    `elastic` and `gravity` each by itself. `dissipated`, which adds up along a motion, is the whole robot's alone."""
+    """Which energy [J]. `potential` is that of gravity and of everything elastic, `total` the kinetic energy as well; of a part
+    also `elastic` and `gravity` each by itself. `dissipated`, which adds up along a motion, is the whole robot's alone."""
     part: PartName | None = None
     """Body, joint (its springs), rod, mesh, link, tendon or contact; otherwise the whole robot."""
     of: Of | None = None

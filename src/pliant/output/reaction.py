@@ -26,8 +26,8 @@ class ReactionOutput(OutputBase):
 
     It is the force that the parent exerts on the child, and the moment about the origin of the child's frame that the joint
     holds: everything that goes through the joint, what its springs, dampers and inputs do along its free axes included. Of a rod
-    it is what its parent exerts on it, about the centre of its base section; of a constraint what the first of its frames exerts on the second, about the
-    origin of that one. `NAME/world` is the weld that holds the model attached as NAME.
+    it is what its parent exerts on it, about the centre of its base section; of a constraint what the first of its frames exerts
+    on the second, about the origin of that one. `NAME/world` is the weld that holds the model attached as NAME.
     """
 
     reaction: HeldName

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pliant.spec.robot import RobotSpec
 
 UNITS = {
-    "angle": "rad", "plane": "rad", "radius": "m", "length": "m", "strain": "-", "curvature": "rad/m",
+    "angle": "rad", "plane": "rad", "radius": "m", "length": "m", "strain": "-", "curvature": "1/m",
     "force": "N", "moment": "N m", "material_force": "N", "material_moment": "N m",
 }  # fmt: skip
 OF_ARCS = ("angle", "plane", "radius", "length")
@@ -35,8 +35,8 @@ MEANING = {
 
 class RodOutput(OutputBase):
     """Strains of a rod and what its section carries, `{rod: arm, at: 10 cm, quantity: moment, component: x}`, or as a profile
-    along it, `{rod: arm, stations: 21, quantity: moment, component: x}`; shape of one arc of a rod of circular arcs, `{rod: arm, section: 2,
-    quantity: angle}`.
+    along it, `{rod: arm, stations: 21, quantity: moment, component: x}`; shape of one arc of a rod of circular arcs,
+    `{rod: arm, section: 2, quantity: angle}`.
 
     All is in the axes of the section, whose z axis is the rod's tangent, and measured against the straight, unstretched rod.
     """
@@ -46,11 +46,11 @@ class RodOutput(OutputBase):
     quantity: Literal[
         "angle", "plane", "radius", "length", "strain", "curvature", "force", "moment", "material_force", "material_moment"
     ] = "angle"  # fmt: skip
-    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature` (bending about
-    x and y, twist about z) [rad/m], `force` and `moment` that the section carries: what the rod beyond it exerts on the rod before
-    it, material and chambers together, as statics has it [N, N m]; `material_force` and `material_moment` are the material's share,
-    elastic and viscous, which also balances the pressure of chambers. Of an arc: the `angle` that it
-    turns [rad], the direction it leans to as an angle from the base's x axis (`plane`) [rad], the `radius` (infinite for a straight
+    """What is recorded. At a place or along the rod: `strain` (shear along x and y, stretch along z) [-], `curvature` (bending
+    about x and y, twist about z) [1/m], `force` and `moment` that the section carries: what the rod beyond it exerts on the rod
+    before it, material and chambers together, as statics has it [N, N m]; `material_force` and `material_moment` are the
+    material's share, elastic and viscous, which also balances the pressure of chambers. Of an arc: the `angle` that it turns
+    [rad], the direction it leans to as an angle from the base's x axis (`plane`) [rad], the `radius` (infinite for a straight
     arc) or the `length` along its axis [m]."""
     at: Length | None = None
     """Undeformed arc length of the place, from the base [m]."""
@@ -133,10 +133,11 @@ class RodOutput(OutputBase):
         length, of_force = build.value(build.robot.rods[self.rod].length), self.quantity in LINEAR
         path = next(f"outputs.{name}.at" for name, output in build.robot.outputs.items() if output is self)
         if self.at is not None:
-            return (station(build, self.rod, build.value(self.at), length, path, of_force=of_force),)
+            at = build.value(self.at)
+            return (station(build, self.rod, at, at / length, path, of_force=of_force),)
         assert self.stations is not None, "checked when the model was read"
-        places = [length * (k / (self.stations - 1)) for k in range(self.stations)]
-        return tuple(station(build, self.rod, place, length, path, of_force=of_force) for place in places)
+        fractions = [k / (self.stations - 1) for k in range(self.stations)]
+        return tuple(station(build, self.rod, length * x, x, path, of_force=of_force) for x in fractions)
 
     def arc_lengths(self, prepared: Any, constants: Any) -> Any:
         return None if self.stations is None else [float(constants[place.constants]) for place in prepared]

@@ -3,13 +3,15 @@
 A model knows its strains, and with them what its section carries, best at certain places: segments of constant strain in their
 middle, finite elements at their Gauss points. A polynomial through as many of them as the model has orders keeps that order
 everywhere. Under loads that are spread along them, finite elements know forces best in their middle and moments at their Gauss
-points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which loads act, and steps of the section.
+points, so there are samples for either. A polynomial does not go through places where something may jump: named frames, at which
+loads act, and steps of the section.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +73,7 @@ def span_at(build: Build, rod: RodProperties, x: float) -> int:
     """How many places at which something may jump lie before fraction x of a rod."""
     stops = {round(build.nominal(at / rod.length), 9) for at in rod.attachments.values()}
     places = [station.x for station in rod.sections]
-    stops |= {round(a, 9) for a, b in zip(places[:-1], places[1:], strict=True) if a == b}
+    stops |= {round(a, 9) for a, b in pairwise(places) if a == b}
     return sum(1 for stop in stops if 0 < stop < 1 and stop <= x)
 
 
@@ -95,27 +97,44 @@ def section_state(strain: Any, rate: Any, at: Any, signal: Any, law: Law) -> Sec
     return SectionState(strain, material_wrench(strain, rate, at, law), ca.SX(actuation(strain, signal)))
 
 
-def station(build: Build, rod: str, arc_length: Any, length: Any, path: str, *, of_force: bool) -> Station:
-    """The section of a rod at an arc length [m], for its force or its moment and the strains that belong to them.
-
-    Which samples serve it is settled at the model's own parameter values.
-    """
+def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *, of_force: bool) -> Station:
+    """The section of a rod at an arc length [m], a fraction of the rod's length, for its force or its moment and the strains that
+    belong to them."""
     samples = sorted(build.strain_samples[rod], key=lambda sample: sample.x)
-    fraction = arc_length / length
-    x = build.nominal(fraction)
     able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
-    nearest = min(able, key=lambda k: abs(samples[k].x - x))
-    inside = [k for k in able if samples[k].span == samples[nearest].span]
-    inside = sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[nearest].order])
     for amount in (fraction, 1 - fraction):
-        build.require(
-            amount + 1e-9, path, "the place is off the rod", "give an arc length between 0 and the rod's length"
-        )
-    weights = _lagrange([samples[k].x for k in inside], fraction)
-    return Station(tuple(inside), build.system.constants([arc_length, *weights]))
+        hint = "give an arc length between 0 and the rod's length"
+        build.require(amount + 1e-9, path, "the place is off the rod", hint)
+    if build.is_settled(fraction):
+        x = build.nominal(fraction)
+        used = _window(samples, able, min(able, key=lambda k: abs(samples[k].x - x)))
+        weights = dict(zip(used, _lagrange([samples[k].x for k in used], x), strict=True))
+    else:
+        # which samples serve the place depends on parameters
+        weights = dict.fromkeys(able, ca.SX(0))
+        for here, (begin, end) in zip(able, _regions([samples[k].x for k in able]), strict=True):
+            inside = ca.logic_and(fraction >= begin, fraction < end)
+            used = _window(samples, able, here)
+            for k, weight in zip(used, _lagrange([samples[k].x for k in used], fraction), strict=True):
+                weights[k] = weights[k] + ca.if_else(inside, weight, 0)
+    return Station(tuple(weights), build.system.constants([arc_length, *weights.values()]))
+
+
+def _window(samples: Sequence[StrainSample], able: Sequence[int], here: int) -> list[int]:
+    """The samples of a polynomial around one of them."""
+    x = samples[here].x
+    inside = [k for k in able if samples[k].span == samples[here].span]
+    return sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[here].order])
+
+
+def _regions(places: Sequence[float]) -> list[tuple[float, float]]:
+    """Where each of some places is the nearest one."""
+    between = [(a + b) / 2 for a, b in pairwise(places)]
+    return list(zip([-1.0, *between], [*between, 2.0], strict=True))
 
 
 def _lagrange(points: Sequence[float], x: Any) -> list[Any]:
+    """Weights of points in the polynomial through them at x."""
     out = []
     for k, here in enumerate(points):
         value: Any = 1.0

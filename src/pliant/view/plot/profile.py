@@ -24,8 +24,8 @@ def profile(
 ) -> Any:
     """An output with `stations` along its rod, of a motion or of a pose at rest.
 
-    name: the output; the first profile by default. times: of a motion, those to draw [s], each the nearest that was saved; five from
-    its start to its end by default.
+    name: the output; the first profile by default. times: of a motion, those to draw [s], each the nearest that was saved; five
+    from its start to its end by default.
     """
     known = profile_names(found)
     if name is None and not known:
