@@ -157,13 +157,8 @@ joints:
         kind = self.model.kind  # type: ignore[attr-defined]
         lost = [k for k in asked if k not in found]
         if not asked:
-            given = ", ".join(self.strains)
-            text = (
-                f"no strain is in all of {given}: the rod would be rigid"
-                if given
-                else "no strain is free: the rod would be rigid"
-            )
-            yield ("strains",), text, "name a strain that is free, or use a body instead of a rod"
+            why = f"no strain is in all of {', '.join(self.strains)}" if self.strains else "no strain is free"
+            yield ("strains",), f"{why}: the rod would be rigid", "name a strain that is free, or use a body instead of a rod"
         elif not found or any(LABELS[k] in self.strains for k in lost):
             text = f"the model `{kind}` has no {named(lost)}"
             yield ("strains",), text, f"it has {named(self.model.takes(ALL))}; {_others(asked)}"
