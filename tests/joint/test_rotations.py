@@ -85,7 +85,9 @@ def test_dampers_about_each_axis_of_the_moving_frame():
 
 
 def test_they_are_written_back():
-    spec = load_text(BALL.replace("EXTRA", "spring: {coefficient: [1, 2, 3], rest: {axis: x, angle: 10 deg}}, damper: 1"))
+    spec = load_text(
+        BALL.replace("EXTRA", "spring: {coefficient: [1, 2, 3], rest: {axis: x, angle: 10 deg}}, damper: 1")
+    )
     assert load_text(dump(spec)).joints == spec.joints
 
 
