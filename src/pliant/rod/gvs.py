@@ -83,7 +83,7 @@ rods:
     """Number of elements of equal length, each with polynomials of its own."""
     steps: Annotated[int, Field(ge=1, le=20, strict=True)] | None = None
     """Steps of fourth order in which a section's pose is integrated from the element's base; otherwise as many as the
-    highest order, but two of linear strains and one of constant ones."""
+    highest order, at least two (one if all strains are constant)."""
     mass_points: Annotated[int, Field(ge=1, le=40, strict=True)] | None = None
     """Gauss points of the mass along each element; otherwise the highest order plus two."""
 
@@ -98,8 +98,16 @@ rods:
             return
         free, given = rod.free_strains(), [LABELS.index(label) for label in self.order.given()]
         if missing := [k for k in free if k not in given]:
-            hint = f"give it, or name the free strains: `strains: [{', '.join(LABELS[k] for k in given)}]`" if given else ""
-            yield ("model", "order"), f"the order of {named(missing)} is missing", hint or "give one order for all strains"
+            hint = (
+                f"give it, or name the free strains: `strains: [{', '.join(LABELS[k] for k in given)}]`"
+                if given
+                else ""
+            )
+            yield (
+                ("model", "order"),
+                f"the order of {named(missing)} is missing",
+                hint or "give one order for all strains",
+            )
         for k in given:
             if k not in free:
                 text = f"{LABELS[k]} has an order, but it is not free"
@@ -207,7 +215,9 @@ class _Held:
         inner, inner_weights = gauss(order // 2 + 1)  # exact for the polynomial on each share
         total: Any = 0.0
         for first, last, six in self._shares:
-            mean = sum(w * lagrange(points, first + (last - first) * y)[j] for y, w in zip(inner, inner_weights, strict=True))
+            mean = sum(
+                w * lagrange(points, first + (last - first) * y)[j] for y, w in zip(inner, inner_weights, strict=True)
+            )
             total = total + (last - first) * mean / weights[j] * six[strain]
         return total
 

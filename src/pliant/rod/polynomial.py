@@ -38,7 +38,10 @@ THREE_HINT = "use `orientation: four`"
 
 
 class Polynomial(RodModelBase):
-    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads."""
+    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads.
+
+    All six strains follow from these, so none can be left out; `gvs` has polynomials of the strains themselves.
+    """
 
     fineness: ClassVar[str] = "order"
 
