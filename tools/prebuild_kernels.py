@@ -18,13 +18,21 @@ from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source
 from pliant.equations.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
+from pliant.rod.pcs import Pcs
 from pliant.spec.reader import bundled_robots, load
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS, with_rod_model
 
+STRAINS = [("planar",), ("planar", "unshearable"), ("planar", "kirchhoff"), ("unshearable",), ("kirchhoff",)]
+"""Free strains that many rods have."""
+
 
 def robots() -> Iterator[RobotSpec]:
-    """Bundled robots, and those with every other model of all their rods."""
+    """Bundled robots, and those with every other model of all their rods; a rod with common sets of free strains."""
+    cantilever = load("cantilever")
+    for words in STRAINS:
+        rod = cantilever.rods["rod"].model_copy(update={"strains": words, "model": Pcs()})
+        yield cantilever.replace(rods={"rod": rod})
     for robot in bundled_robots():
         spec = load(robot.name)
         yield spec

@@ -55,6 +55,7 @@ from pliant.joint.coordinate import (
     LengthDamper,
     LengthSpring,
     Orientation,
+    OrientationSpring,
 )
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (
@@ -84,8 +85,9 @@ from pliant.output import (
     RodOutput,
     TendonOutput,
 )
-from pliant.rod import Cosserat, FiniteElement, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
+from pliant.rod import Cosserat, FiniteElement, Gvs, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
+from pliant.rod.gvs import StrainOrders
 from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame

@@ -15,6 +15,7 @@ from pliant.motion import Motion, Quaternion
 from pliant.rod.pcs import strain_segment
 from pliant.rod.polynomial import polynomial_motion
 from pliant.rod.pseudo_rigid import link_joint
+from pliant.rod.variable_strain import StrainBasis, variable_strain_motion
 
 JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
 ROD_MOTIONS = {
@@ -27,6 +28,8 @@ ROD_MOTIONS = {
         link_joint("midpoint"),
         link_joint("midpoint", (3, 4, 5), 3),
         link_joint("published"),
+        variable_strain_motion(StrainBasis((0, 1, 2, 3, 4, 5), (0, 0, 0, 1, 1, 0), held=False), 2),
+        variable_strain_motion(StrainBasis((2, 3, 4), (0, 1, 2), held=True), 2),
         polynomial_motion(2, 2, "four"),
         polynomial_motion(3, 2, "three"),
     )
@@ -90,7 +93,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Motion, np.ndarray, np.ndarray
 
 def test_all_motions_are_covered() -> None:
     assert {"screw", "translation", "rotation", "rotation_vector", "free"} <= set(JOINT_MOTIONS)
-    assert len(ROD_MOTIONS) == 9
+    assert len(ROD_MOTIONS) == 11
 
 
 def test_stated_subspace_is_the_differentiated_one(case: Any) -> None:

@@ -18,7 +18,7 @@ from pliant.rod.segments import section_force
 from pliant.spec import flatten
 from pliant.spec.rod_switch import with_rod_model
 
-KINDS = ["pcs:4", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "pcc:4", "pcc_cog:4"]
+KINDS = ["pcs:4", "gvs:1", "cosserat:4", "finite_element:4", "pseudo_rigid:4", "polynomial:2", "pcc:4", "pcc_cog:4"]
 
 ROD = """
 pliant: 1

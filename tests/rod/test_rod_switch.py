@@ -49,6 +49,40 @@ def test_values_that_the_other_model_does_not_take_are_named():
     assert switched.rods["strip"].model == Timoshenko(elements=3)
 
 
+def test_free_strains_stay_where_the_other_model_can_have_them():
+    spring = load("leaf_spring")
+    for word in ("pcs:4", "gvs:2", "eba:4", "timoshenko:4"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*strains")
+            assert spring.with_rod("strip", word).rods["strip"].strains == ("planar_yz",)
+    arcs = spring.with_rod("strip", "pcc:2")  # arcs never shear
+    assert arcs.rods["strip"].free_strains() == (2, 3)
+    names = {name.partition("[")[0] for name in derive(spring.with_rod("strip", "pcs:2")).coordinates}
+    assert names == {"hinge", "strip.shear_y", "strip.stretch", "strip.bend_x"}
+
+
+def with_strains(*words):
+    spring = load("leaf_spring").with_rod("strip", "pcs:4")
+    return spring.replace(rods={"strip": spring.rods["strip"].model_copy(update={"strains": words})})
+
+
+def test_strains_that_the_other_model_cannot_hold_are_named():
+    with pytest.warns(
+        UserWarning, match="'strip' as 'eba:4' is also free in shear_y.*'cosserat' cannot have stretch and bend_x"
+    ):
+        switched = with_strains("planar_yz", "unshearable").with_rod("strip", "eba:4")
+    assert switched.rods["strip"].strains == ("planar_yz",)
+    assert len(derive(switched).rates) == 1 + 3 * 4
+    with pytest.warns(UserWarning, match="also free in shear_x, shear_y and stretch"):
+        switched = with_strains("kirchhoff").with_rod("strip", "fe:4")
+    assert switched.rods["strip"].strains is None
+    with pytest.warns(UserWarning, match="has no twist, other than its `strains` say"):
+        switched = with_strains("bend_x", "twist").with_rod("strip", "pcc:4")
+    assert switched.rods["strip"].strains == ("bend_x",)
+    with pytest.raises(pliant.SpecError, match="cannot hold shear_y"):
+        with_strains("planar_yz", "unshearable").with_rod("strip", Cosserat(elements=3))
+
+
 def test_a_whole_model_is_taken_as_it_is():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

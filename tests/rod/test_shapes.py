@@ -27,7 +27,7 @@ POSES = """shape: {type: poses, poses: [{at: 0}, {at: 0.12 m, position: [0, 1 cm
   {at: 0.3 m, position: [5 cm, 3 cm, 27 cm], rotation: [{axis: y, angle: 40 deg}, {axis: z, angle: 30 deg}]}]}"""
 SHAPES = {"arc": ARC, "helix": HELIX, "points": POINTS, "poses": POSES}
 
-KINDS = ["pcs:6", "cosserat:6", "pseudo_rigid:6", "polynomial:6", "finite_element:6"]
+KINDS = ["pcs:6", "gvs:1", "cosserat:6", "pseudo_rigid:6", "polynomial:6", "finite_element:6"]
 PUBLISHED = ["pcs:6", "cosserat:6", "pseudo_rigid:6"]
 
 

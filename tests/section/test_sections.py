@@ -9,7 +9,7 @@ from pliant.section.base import MaterialValues
 from pliant.spec.rod_switch import with_rod_model
 
 RUBBER = MaterialValues(2e5, 7e4, 1000.0)
-KINDS = ["pcs:8", "cosserat:8", "pseudo_rigid:8", "polynomial:4", "finite_element:4"]
+KINDS = ["pcs:8", "gvs:1", "cosserat:8", "pseudo_rigid:8", "polynomial:4", "finite_element:4"]
 
 
 def value(x):

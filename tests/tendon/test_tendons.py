@@ -39,7 +39,7 @@ outputs:
   line_rate: {tendon: line, quantity: rate}
   line_tension: {tendon: line, quantity: tension}
 """
-KINDS = ["pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:2", "finite_element:2"]
+KINDS = ["pcs:3", "gvs:1", "cosserat:3", "pseudo_rigid:3", "polynomial:2", "finite_element:2"]
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -66,7 +66,7 @@ def motion_kernels(motion: Motion) -> Kernels:
     vq = s_dot - s @ gamma
     av = 2 * s_dot - s @ gamma
     aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
-    own = ca.jacobian(s.T @ wrench, q) @ N
+    own = ca.jacobian(s.T @ wrench, q) @ N if motion.own is None else motion.own(q, theta, wrench)
     name = f"motion_{motion.name}"
     return Kernels(
         name,

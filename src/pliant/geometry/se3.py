@@ -32,6 +32,16 @@ def exp(twist: Any) -> Pose:
     return so3.exp(angular), so3.left_jacobian(angular) @ linear
 
 
+def left_jacobian(twist: Any) -> Any:
+    """J, 6x6: twist in base axes at the base's origin of the pose `exp(twist)`, per unit of each entry (Barfoot 2017, 7.85)."""
+    R, W, x2 = so3.hat(twist[0:3]), so3.hat(twist[3:6]), ca.dot(twist[3:6], twist[3:6])
+    V, WR, RW = so3.left_jacobian(twist[3:6]), W @ R, R @ W
+    WRW = W @ RW
+    Q = R / 2 + so3.sinc3(x2) * (WR + RW + WRW) + so3.cosc4(x2) * (W @ WR + RW @ W - 3 * WRW)
+    Q += so3.sinc5(x2) * (WRW @ W + W @ WRW)
+    return ca.blockcat([[V, Q], [ca.SX(3, 3), V]])
+
+
 def log(pose: Pose) -> Any:
     """The twist `(linear, angular)` with `exp(twist) == pose`; angles up to pi."""
     angular = so3.log(pose[0])

@@ -56,6 +56,24 @@ def sinc3(x2: Any) -> Any:
     return _switch(x2, _series(x2, 3), lambda y: (ca.sqrt(y) - ca.sin(ca.sqrt(y))) / (y * ca.sqrt(y)))
 
 
+def cosc4(x2: Any) -> Any:
+    """(x^2 / 2 - 1 + cos x)/x^4 as a function of x^2."""
+    return _switch(x2, _series(x2, 4), lambda y: (y / 2 - 1 + ca.cos(ca.sqrt(y))) / y**2)
+
+
+def sinc5(x2: Any) -> Any:
+    """(2 x - 3 sin x + x cos x)/(2 x^5) as a function of x^2."""
+    series: Any = 0.0
+    for k in reversed(range(SERIES_TERMS)):
+        series = (-1) ** k * (k + 1) / math.factorial(2 * k + 5) + x2 * series
+
+    def closed(y: Any) -> Any:
+        x = ca.sqrt(y)
+        return (2 * x - 3 * ca.sin(x) + x * ca.cos(x)) / (2 * x * y**2)
+
+    return _switch(x2, series, closed)
+
+
 def exp(w: Any) -> Any:
     """Rotation matrix of the rotation vector `w` [rad]."""
     W, x2 = hat(w), ca.dot(w, w)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import casadi as ca
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.joint.base import JointBase, Step, slide, turn
 from pliant.joint.coordinate import AngleCoordinate, Coordinate, LengthCoordinate, Orientation
-from pliant.language.base import ByKey, Part, ValueOrPart, fault
+from pliant.language.base import ByKey, Part, ValueOrPart
 from pliant.language.placement import Axis, AxisRotation
 from pliant.language.scalar import Angle, Length, Number
-from pliant.motion import ROTATION, ROTATION_VECTOR
+from pliant.motion import ROTATION, rotation_vector_motion
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -49,18 +49,14 @@ class AxisTurn(Part):
 
 
 class VectorTurn(Part):
-    """Rotation vector (bend, bend, twist), by the exponential map; its entries are all fixed or all free."""
+    """Rotation vector (bend, bend, twist), by the exponential map; each of its entries is fixed or free.
+
+    A single free entry beside zeros is a turn about that axis. Beside other fixed entries the axis of the rotation tilts as
+    the free ones grow.
+    """
 
     vector: tuple[AngleEntry, AngleEntry, AngleEntry]
     """The three components [rad]: values, `free`, or coordinates."""
-
-    @model_validator(mode="after")
-    def _all_or_none(self) -> Self:
-        free = sum(isinstance(entry, Coordinate) for entry in self.vector)
-        if free not in (0, 3):
-            message = f"a rotation vector is all fixed or all free; here {free} of 3 entries are free"
-            raise fault("mixed_vector", message, hint="make all three free, or turn about single axes", key="vector")
-        return self
 
     def entries(self) -> Entries:
         """The three components."""
@@ -193,9 +189,21 @@ joints:
                 fixed = se3.compose(fixed, (_fixed_turn(build, rotation), ca.DM.zeros(3)))
             elif isinstance(rotation, AxisTurn):
                 add(turn(build, free[0], rotation.axis))
+            elif isinstance(rotation, VectorTurn):
+                add(_vector_turn(build, rotation, tuple(free)))
             else:
-                add(Step(ROTATION_VECTOR if isinstance(rotation, VectorTurn) else ROTATION, tuple(free)))
+                add(Step(ROTATION, tuple(free)))
         return steps, fixed
+
+
+def _vector_turn(build: Build, rotation: VectorTurn, labels: tuple[str, ...]) -> Step:
+    """The motion of a rotation vector with some of its entries free."""
+    free = tuple(k for k, entry in enumerate(rotation.vector) if isinstance(entry, Coordinate))
+    fixed = [build.value(entry) for entry in rotation.vector if not isinstance(entry, Coordinate)]
+    if len(free) == 1 and all(isinstance(x, int | float) and x == 0 for x in fixed):
+        axes: tuple[Axis, ...] = ("x", "y", "z")
+        return turn(build, labels[0], axes[free[0]])  # valid beyond a full turn, and sooner compiled
+    return Step(rotation_vector_motion(free), labels, tuple(fixed))
 
 
 def _fixed_turn(build: Build, rotation: Turn) -> object:

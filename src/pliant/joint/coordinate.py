@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pliant.language.base import Part, Problem, positive
+from pliant.language.base import OneOrList, Part, Problem, WordOrList, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.names import CoordinateName, Name
 from pliant.language.placement import Rotations
@@ -173,6 +173,26 @@ class AngleCoordinate(Coordinate):
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 
 
+ThreeStiffnesses: TypeAlias = Annotated[tuple[AngularStiffness, AngularStiffness, AngularStiffness], OneOrList(3)]
+ThreeDampings: TypeAlias = Annotated[tuple[AngularDamping, AngularDamping, AngularDamping], OneOrList(3)]
+
+
+class OrientationSpring(Part):
+    """Spring against a rotation, on the components of its rotation vector. A bare value, or three, are the coefficient.
+
+    With the rotation vector r from the rest orientation, its energy is `1/2 (c_x r_x^2 + c_y r_y^2 + c_z r_z^2)`, and its torque
+    the exact derivative of that. The components of r are the same in the axes at rest and in the moving ones. Beyond half a
+    turn the spring pulls the shorter way round.
+    """
+
+    short_form: ClassVar[str | None] = "coefficient"
+
+    coefficient: ThreeStiffnesses
+    """Stiffness about x, y and z, or one for all [N m/rad]."""
+    rest: Annotated[Literal["as at start"] | Rotations, WordOrList()] = ()
+    """Orientation at which it is free of torque: one rotation, or a list applied in turn; or `as at start`."""
+
+
 class Orientation(Part):
     """A free rotation: its state is a unit quaternion, its rate the angular velocity in the moving frame."""
 
@@ -184,9 +204,10 @@ class Orientation(Part):
     """Rotation at the start: one rotation, or a list applied in turn."""
     rate: AngularSpeedVector = (0, 0, 0)
     """Angular velocity at the start, in the axes of the moving frame [rad/s]."""
-    spring: AngularStiffness = 0
-    """Stiffness against the rotation vector from the unturned pose, equal in all directions [N m/rad]."""
-    damper: AngularDamping = 0
-    """Damping of the angular velocity, equal in all directions [N m s/rad]."""
+    spring: OrientationSpring | None = None
+    """Spring against the rotation vector from the unturned pose: a stiffness, or three about x, y and z [N m/rad], or a
+    mapping."""
+    damper: ThreeDampings = (0, 0, 0)
+    """Damping of the angular velocity about the axes x, y and z of the moving frame, or one for all [N m s/rad]."""
     input: TorqueSignalVector = (0, 0, 0)
     """Torque in the axes of the moving frame, which may vary in time [N m]."""

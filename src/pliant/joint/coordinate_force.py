@@ -38,16 +38,22 @@ def coordinate_force(*, with_input: bool) -> CoordinateForce:
     return CoordinateForce(name, (Vector(1),), CONSTANTS.size, int(with_input), effect)
 
 
+ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
+"""Of `ORIENTATION_FORCE`: stiffness and damping about x, y and z, quaternion of the rest orientation."""
+
+
 def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-    turn = so3.quaternion_log(q)
-    # the rotation vector is its own image under the rotation, so the restoring torque is the same in both frames
+    at = ORIENTATION.read(c)
+    turn = so3.quaternion_log(so3.quaternion_product(so3.quaternion_conjugate(at.rest), q))
+    # with v in the moving axes d(turn)/dt = V(-turn)^-1 v, whose transpose is V(turn)^-1
+    restoring = so3.inverse_left_jacobian(turn) @ (at.stiffness * turn)
     return Effect(
-        force=-c[0] * turn - c[1] * v + signal,
-        energy=0.5 * c[0] * ca.dot(turn, turn),
-        dissipation=c[1] * ca.dot(v, v),
+        force=-restoring - at.damping * v + signal,
+        energy=0.5 * ca.dot(at.stiffness * turn, turn),
+        dissipation=ca.dot(at.damping * v, v),
         supply=ca.dot(signal, v),
     )
 
 
-ORIENTATION_FORCE = CoordinateForce("orientation", (Quaternion(),), 2, 3, _orientation_effect)
-"""Spring on the rotation vector, damper and torque on a free rotation. Constants: stiffness, damping coefficient."""
+ORIENTATION_FORCE = CoordinateForce("orientation", (Quaternion(),), ORIENTATION.size, 3, _orientation_effect)
+"""Spring on the rotation vector, damper and torque on a free rotation, with the constants `ORIENTATION`."""

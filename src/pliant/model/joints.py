@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.joint.coordinate_force import CONSTANTS, DIRECTION, ORIENTATION_FORCE, coordinate_force
+from pliant.joint.coordinate_force import CONSTANTS, DIRECTION, ORIENTATION, ORIENTATION_FORCE, coordinate_force
 from pliant.language.scalar import AS_AT_START
 from pliant.model.entries import CoordinateEntry, NodePlan
 from pliant.model.inertia import mass_properties
@@ -66,9 +66,8 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
     if isinstance(spec, Orientation):
         start = build.entries(so3.matrix_quaternion(build.rotation(spec.initial)))
         build.start(start, [build.value(rate) for rate in spec.rate])
-        if spec.spring != 0 or spec.damper != 0 or any(x != 0 for x in spec.input):
-            constants = [build.value(spec.spring), build.value(spec.damper)]
-            build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
+        if spec.spring is not None or any(x != 0 for x in (*spec.damper, *spec.input)):
+            _orientation_forces(build, spec, name, q_at, v_at, start)
         return q_at + Quaternion().q_size, v_at + Quaternion().v_size
     initial, rate = build.value(spec.initial), build.value(spec.rate)  # type: ignore[attr-defined]
     if spec.motion is not None:  # type: ignore[attr-defined]
@@ -76,6 +75,18 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
     build.start([initial], [rate])
     _scalar_forces(build, spec, name, q_at, v_at, initial)
     return q_at + 1, v_at + 1
+
+
+def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v_at: int, start: list[Any]) -> None:
+    stiffness, rest = (0.0,) * 3, [1.0, 0.0, 0.0, 0.0]
+    if spec.spring is not None:
+        stiffness = tuple(map(build.value, spec.spring.coefficient))
+        if spec.spring.rest == AS_AT_START:
+            rest = start
+        elif spec.spring.rest:
+            rest = build.entries(so3.matrix_quaternion(build.rotation(spec.spring.rest)))
+    constants = ORIENTATION.write(stiffness=stiffness, damping=tuple(map(build.value, spec.damper)), rest=rest)
+    build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
 
 
 def _scalar_forces(build: Build, spec: Any, name: str, q_at: int, v_at: int, initial: Any) -> None:

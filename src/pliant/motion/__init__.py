@@ -10,6 +10,6 @@ from pliant.motion.fixed import FIXED
 from pliant.motion.free import FREE
 from pliant.motion.planar import PLANAR_XZ, PLANAR_YZ
 from pliant.motion.rotation import ROTATION
-from pliant.motion.rotation_vector import ROTATION_VECTOR
+from pliant.motion.rotation_vector import ROTATION_VECTOR, rotation_vector_motion
 from pliant.motion.screw import SCREW
 from pliant.motion.translation import TRANSLATION

@@ -83,6 +83,8 @@ class Motion(OfParts):
             per unit rate. Optional: found by differentiating the pose when absent. Give it where it is simpler.
         locate: `(R, p, near) -> q` as numbers: the coordinates of a pose, those nearest to other ones. Of motions by which frames
             have poses of their own against the world while something else carries them at the start.
+        own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
+            fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Motion(OfParts):
     pose: Callable[[Any, Any], Pose]
     subspace: Callable[[Any, Any], Any] | None = None
     locate: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
+    own: Callable[[Any, Any, Any], Any] | None = None
 
     def rate_matrix(self, q: Any) -> Any:
         """N(q) with `dq/dt = N v`."""

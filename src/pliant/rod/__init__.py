@@ -7,6 +7,7 @@ from pliant.language.base import ByType
 from pliant.rod.base import RodModelBase
 from pliant.rod.cosserat import Cosserat
 from pliant.rod.finite_element import FiniteElement
+from pliant.rod.gvs import Gvs
 from pliant.rod.pcc import Pcc
 from pliant.rod.pcc_cog import PccCog
 from pliant.rod.pcs import Pcs
@@ -15,7 +16,7 @@ from pliant.rod.pseudo_rigid import PseudoRigid
 from pliant.rod.timoshenko import Timoshenko
 
 RodModel: TypeAlias = Annotated[
-    Pcc | PccCog | Pcs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
+    Pcc | PccCog | Pcs | Gvs | Cosserat | FiniteElement | Polynomial | PseudoRigid | Timoshenko,
     ByType("rod model", key="kind", aliases=ALIASES),
 ]
 

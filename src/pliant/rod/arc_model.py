@@ -55,8 +55,8 @@ class ArcModel(RodModelBase):
     """Coordinates of each arc: the way it leans times its angle, `b_x` and `b_y` [rad], and its `length` [m] (`bending`);
     the strains `bend_x`, `bend_y` [1/m] and `stretch` [-] (`strains`); or by how much the lengths of three muscles
     differ from the undeformed length, `l1`, `l2`, `l3` [m] (`muscles`), which stand at 0, 120 and 240 degrees from the
-    section's x axis. Strains that are not free take their coordinate with them: of `bending` leaves `bend_y` b_x, `bend_x`
-    b_y and `stretch` the length. Angle and plane of bending and the radius can be recorded as outputs."""
+    section's x axis. A strain that is not free takes its coordinate with it: without `bend_y` there is no `b_x`, without
+    `bend_x` no `b_y`, and without `stretch` no `length`. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
     muscle_limits: MuscleLimits | None = None

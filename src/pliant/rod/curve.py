@@ -76,6 +76,19 @@ class Curve:
         twist = se3.log(self.relative(a, b)) / (b - a)
         return twist[0], twist[1], twist[2] - 1, twist[3], twist[4], twist[5]
 
+    def shares(self, a: Any, b: Any) -> list[tuple[float, float, Six]]:
+        """The strains between arc lengths a and b [m], piece by piece: from and to which fraction of that length each holds."""
+        if len(self.pieces) == 1:
+            return [(0.0, 1.0, self.pieces[0].strain)]
+        begin, length = self.nominal(a), self.nominal(b - a)
+        places = [(self.nominal(piece.begin) - begin) / length for piece in self.pieces]
+        bounds = [0.0, *(min(max(x, 0.0), 1.0) for x in places[1:]), 1.0]
+        return [
+            (first, last, piece.strain)
+            for piece, first, last in zip(self.pieces, bounds[:-1], bounds[1:], strict=True)
+            if last > first
+        ]
+
     def turn(self, a: Any, b: Any) -> float:
         """How far sections turn from arc length a to b [rad] at the model's own parameter values, piece by piece."""
         if self.straight is not None:

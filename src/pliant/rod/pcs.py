@@ -101,6 +101,10 @@ def _segment_pose(strain: Any, s: Any) -> Pose:
     return se3.exp(s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6]))
 
 
+def _segment_twists(strain: Any, s: Any) -> Any:
+    return s * se3.left_jacobian(s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6]))
+
+
 def _published_pose(strain: Any, s: Any) -> Pose:
     return so3.exp(s * strain[3:6]), s * ca.vertcat(strain[0], strain[1], strain[2] + 1)
 
@@ -114,5 +118,5 @@ def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
 def strain_segment(map: Map, free: Free = ALL, held: int = 0) -> Motion:
     """A section of a segment. Constants: its arc length from the segment's base [m], `held` strains that are not free."""
     if map == "exponential":
-        return segment_motion("strain_segment", _segment_pose, free, held)
+        return segment_motion("strain_segment", _segment_pose, free, held, _segment_twists)
     return segment_motion("published_segment", _published_pose, free, held)

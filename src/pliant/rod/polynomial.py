@@ -40,7 +40,10 @@ THREE_HINT = "use `orientation: four`"
 
 
 class Polynomial(RodModelBase):
-    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads."""
+    """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads.
+
+    All six strains follow from these, so none can be left out; `gvs` has polynomials of the strains themselves.
+    """
 
     fineness: ClassVar[str] = "order"
 
@@ -116,7 +119,7 @@ class Polynomial(RodModelBase):
                 force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
             )
             state = point_state(basis.displacements, basis.order, self.orientation, rod.law)
-            note_sample(build, rod, x, index, state, order=basis.displacements, smooth=True)
+            note_sample(build, rod, x, index, state, order=basis.displacements, span=0)
 
 
 def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -97,8 +97,8 @@ class Rod(Framed, Placement):
     the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog` take those
     of stretch, bend_x and bend_y; `polynomial` has all six."""
     stiffness_factors: SixNumbers = (1,) * 6
-    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
-    forbid a strain in effect."""
+    """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]. To forbid
+    a strain leave it out of `strains`: a large factor makes the equations stiff instead."""
     rest: SixValues = (0,) * 6
     """Strains without stress: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
     damping: Dampings = ((0,) * 6,)
@@ -159,13 +159,12 @@ joints:
         kind = self.model.kind  # type: ignore[attr-defined]
         lost = [k for k in asked if k not in found]
         if not asked:
-            given = ", ".join(self.strains)
-            text = (
-                f"no strain is in all of {given}: the rod would be rigid"
-                if given
-                else "no strain is free: the rod would be rigid"
+            why = f"no strain is in all of {', '.join(self.strains)}" if self.strains else "no strain is free"
+            yield (
+                ("strains",),
+                f"{why}: the rod would be rigid",
+                "name a strain that is free, or use a body instead of a rod",
             )
-            yield ("strains",), text, "name a strain that is free, or use a body instead of a rod"
         elif not found or any(LABELS[k] in self.strains for k in lost):
             text = f"the model `{kind}` has no {named(lost)}"
             yield ("strains",), text, f"it has {named(self.model.takes(ALL))}; {_others(asked)}"

@@ -86,10 +86,20 @@ def section_force(law: Law, free: Free = ALL, *, held: int = 0, signals: int = 0
     return CoordinateForce(name, (Vector(len(free)),), fields.size, signals, effect)
 
 
-def segment_motion(name: str, pose: PoseOfStrains, free: Free, held: int) -> Motion:
-    """A motion by the free strains. Constants: a length [m], then `held` values of the strains that are not free."""
+def segment_motion(
+    name: str, pose: PoseOfStrains, free: Free, held: int, twists: Callable[[Any, Any], Any] | None = None
+) -> Motion:
+    """A motion by the free strains. Constants: a length [m], then `held` values of the strains that are not free.
+
+    `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains.
+    """
 
     def of_free(q: Any, c: Any) -> Pose:
         return pose(all_six(free, q, c[1:]), c[0])
 
-    return Motion(f"{name}{spelled(free)}" + ("_held" if held else ""), (Vector(len(free)),), 1 + held, of_free)
+    def subspace(q: Any, c: Any) -> Any:
+        assert twists is not None
+        return twists(all_six(free, q, c[1:]), c[0])[:, list(free)]
+
+    word = f"{name}{spelled(free)}" + ("_held" if held else "")
+    return Motion(word, (Vector(len(free)),), 1 + held, of_free, subspace if twists else None)

@@ -79,10 +79,11 @@ def span_at(build: Build, rod: RodProperties, x: float) -> int:
 
 def note_sample(
     build: Build, rod: RodProperties, x: float, force: int, state: Callable[[Any, Any, Any, Any], SectionState], *,
-    order: int, on_frames: bool = False, smooth: bool = False, of_force: bool = True, of_moment: bool = True,
+    order: int, on_frames: bool = False, span: int | None = None, of_force: bool = True, of_moment: bool = True,
 ) -> None:  # fmt: skip
-    """Make a section known to outputs; smooth: its model has one formula along the whole rod, which nothing interrupts."""
-    span = 0 if smooth else span_at(build, rod, x)
+    """Make a section known to outputs; span: of models with one formula along a stretch of rod, which nothing interrupts."""
+    if span is None:
+        span = span_at(build, rod, x)
     build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import casadi as ca
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from pliant.language.base import OneOrList, fault
 from pliant.language.words import describe, nearest
@@ -53,8 +53,6 @@ Word: TypeAlias = Annotated[
 
 Strains: TypeAlias = Annotated[tuple[Word, ...], OneOrList()]
 """Strains and words for sets of them; a single one may stand alone."""
-
-Order: TypeAlias = Annotated[int, Field(ge=0, le=8, strict=True)]
 
 
 def free_strains(words: Sequence[str] | None) -> Free:

@@ -133,7 +133,7 @@ def _chosen(old: RodModelBase, rod: str, word: str, options: dict[str, Any]) -> 
     for name in type(old).model_fields:
         if name not in old.model_fields_set or name in own.model_fields_set:
             continue
-        if type(old) is not kind and name in (*OF_ONE_KIND, old.fineness):
+        if type(old) is not kind and name in (*OF_ONE_KIND, old.fineness, kind.fineness):
             continue
         value = getattr(old, name)
         if name in OF_ONE_FINENESS and getattr(own, kind.fineness) != getattr(old, old.fineness):

@@ -82,7 +82,12 @@ class LivePage:
                 for rod in list(self.overlays.spec.rods)[:4]:
                     choices = [
                         NOTHING,
-                        *(f"{kind}:{n}" for kind in KINDS for n in (3, 10) if kind != "polynomial" or n == 3),
+                        *(
+                            f"{kind}:{n}"
+                            for kind, model in KINDS.items()
+                            for n in (3, 10)
+                            if model.fineness != "order" or n == 3
+                        ),
                     ]
                     hint = "Draws the robot with this model of the rod over the one shown"
                     self.overlay[rod] = self._follow(gui.add_dropdown(rod, choices, initial_value=NOTHING, hint=hint))

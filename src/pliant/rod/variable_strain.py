@@ -1,0 +1,237 @@
+"""A stretch of rod whose strains are polynomials along it: its sections' poses, and its section law at a point.
+
+Each strain has an order of its own. Its coordinates are its values at the Gauss points of as many as it has, so that its
+polynomial is Lagrange's: as orthogonal as Legendre's polynomials, and every coordinate is the strain at a place.
+
+A section's pose follows from g' = g (straight + strain) by Magnus' expansion (Magnus 1954; Iserles and Norsett 1999): over
+each of equal steps of length h, with the strains a and b (straight rod included) at its two Gauss points,
+
+    g(s + h) = g(s) exp(h/2 (a + b) + sqrt(3) h^2/12 [a, b]),
+
+which is exact for constant strains and of fourth order otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from pliant.formula.base import CoordinateForce, Effect
+from pliant.geometry import se3, so3
+from pliant.geometry.se3 import Pose
+from pliant.motion.base import Motion, Vector
+from pliant.motion.fields import Fields
+from pliant.rod.actuation import signal_word
+from pliant.rod.polynomial import gauss, lagrange
+from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.stations import SectionState, section_state
+from pliant.rod.strains import Free, all_six, held_strains, spelled
+
+STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
+"""Derivative of position and orientation along a straight rod, in its axes."""
+
+POINTS = gauss(2)[0]
+"""Gauss points of a step, as fractions of it."""
+
+
+@dataclass(frozen=True)
+class StrainBasis:
+    """Polynomials of the free strains along a stretch of rod.
+
+    free: the strains; orders: of each of them; held: whether the others have values of their own (otherwise they are zero).
+    """
+
+    free: Free
+    orders: tuple[int, ...]
+    held: bool
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates: those of the first free strain come first."""
+        return sum(order + 1 for order in self.orders)
+
+    @property
+    def name(self) -> str:
+        """Tells kinds of kernels apart."""
+        orders = str(self.orders[0]) if len(set(self.orders)) == 1 else "".join(map(str, self.orders))
+        return f"{orders}{spelled(self.free)}" + ("_held" if self.held else "")
+
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """The strain, as its place among the free ones, that each coordinate belongs to."""
+        return tuple(k for k, order in enumerate(self.orders) for _ in range(order + 1))
+
+    @property
+    def fields(self) -> Fields:
+        """What says where a point is: values of the polynomials of each order that occurs, and of the strains held."""
+        held = [f"held:{len(held_strains(self.free))}"] if self.held else []
+        return Fields(*(f"order_{order}:{order + 1}" for order in self._distinct()), *held)
+
+    def _distinct(self) -> list[int]:
+        return sorted(set(self.orders))
+
+    def at(self, x: Any, held: Sequence[Any]) -> list[Any]:
+        """The constants `fields` of the point at fraction x of the stretch."""
+        values = {f"order_{order}": lagrange(gauss(order + 1)[0], x) for order in self._distinct()}
+        return self.fields.write(**values, **({"held": list(held)} if self.held else {}))
+
+    def _values(self, c: Any) -> list[Any]:
+        """Value of each coordinate's polynomial."""
+        at = self.fields.read(c)
+        return [getattr(at, f"order_{order}")[k] for order in self.orders for k in range(order + 1)]
+
+    def strain(self, q: Any, c: Any, *, rate: bool = False) -> Any:
+        """The six strains at a point with the constants `fields`; of rates of coordinates the six rates."""
+        sums: list[Any] = [0.0] * len(self.free)
+        for j, (k, value) in enumerate(zip(self.owners, self._values(c), strict=True)):
+            sums[k] = sums[k] + value * q[j]
+        held = self.fields.read(c).held if self.held and not rate else ca.SX(0, 1)
+        return all_six(self.free, sums, held)
+
+    def spread(self, matrix: Any, c: Any) -> Any:
+        """A matrix with a column per strain (six), with columns of the coordinates instead, by the strains at a point."""
+        pairs = zip(self.owners, self._values(c), strict=True)
+        return ca.horzcat(*[value * matrix[:, self.free[k]] for k, value in pairs])
+
+
+@cache
+def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
+    """A section of the stretch. Constants: length of a step from its base to there [m], `fields` of all points of the steps."""
+    size = basis.fields.size
+
+    def points(q: Any, c: Any) -> list[tuple[Any, Any]]:
+        """The strains of both points of each step times its length, and their constants."""
+        places = [c[1 + k * size : 1 + (k + 1) * size] for k in range(2 * steps)]
+        return [(c[0] * (basis.strain(q, at) + STRAIGHT), at) for at in places]
+
+    def pose(q: Any, c: Any) -> Pose:
+        at, reached = points(q, c), se3.identity()
+        for (a, _), (b, _) in zip(at[::2], at[1::2], strict=True):
+            R, p, _ = _exponential()(_mean(a, b))
+            reached = se3.compose(reached, (R, p))
+        return reached
+
+    def each_step(q: Any, c: Any) -> Iterator[_StepMotion]:
+        at, reached = points(q, c), se3.identity()
+        for (a, at_a), (b, at_b) in zip(at[::2], at[1::2], strict=True):
+            by_a, by_b = _mean_slopes(a, b)
+            R, p, twist = _exponential()(_mean(a, b))
+            moved = c[0] * (basis.spread(by_a, at_a) + basis.spread(by_b, at_b))
+            yield _StepMotion(reached, _mean(a, b), moved, se3.transform_twist(reached, twist), at_a, at_b)
+            reached = se3.compose(reached, (R, p))
+
+    def subspace(q: Any, c: Any) -> Any:
+        return sum(step.twist @ step.moved for step in each_step(q, c))
+
+    def own(q: Any, c: Any, wrench: Any) -> Any:
+        before, total = ca.SX(6, basis.size), ca.SX(basis.size, basis.size)
+        for step in each_step(q, c):
+            columns = step.twist @ step.moved
+            # the twists of a step turn with the steps before it
+            total += columns.T @ _bracket_form(wrench) @ before
+            before += columns
+            # they change with its mean, and its mean with products of the two strains
+            load = se3.transform_twist(step.reached, ca.SX.eye(6)).T @ wrench
+            total += step.moved.T @ _load_slope()(step.mean, load) @ step.moved
+            by_both = _bracket_form(step.twist.T @ wrench) * BRACKET * c[0] ** 2
+            mixed = basis.spread(basis.spread(by_both, step.first).T, step.second).T
+            total += mixed + mixed.T
+        return total
+
+    return Motion(
+        f"variable_strain_{steps}_{basis.name}", (Vector(basis.size),), 1 + 2 * steps * size, pose, subspace, own=own
+    )
+
+
+@dataclass(frozen=True)
+class _StepMotion:
+    """A step: the pose that it begins with; its mean strain (times length), and that per coordinate; the twist of its end in
+    base axes per unit of its mean; the constants of its two points."""
+
+    reached: Pose
+    mean: Any
+    moved: Any
+    twist: Any
+    first: Any
+    second: Any
+
+
+BRACKET = math.sqrt(3) / 12
+
+
+def _mean(a: Any, b: Any) -> Any:
+    """The constant strain (times length) that leads as far as the strains a and b at the Gauss points of a step."""
+    return (a + b) / 2 + BRACKET * se3.cross_twist(a, b)
+
+
+def _mean_slopes(a: Any, b: Any) -> tuple[Any, Any]:
+    """Its derivatives by a and b."""
+    return ca.SX.eye(6) / 2 - BRACKET * _bracket_matrix(b), ca.SX.eye(6) / 2 + BRACKET * _bracket_matrix(a)
+
+
+def _bracket_matrix(a: Any) -> Any:
+    """`[a, b] = X b`."""
+    v, w = so3.hat(a[0:3]), so3.hat(a[3:6])
+    return ca.blockcat([[w, v], [ca.SX(3, 3), w]])
+
+
+def _bracket_form(load: Any) -> Any:
+    """`load . [a, b] = b' X a`, 6 x 6."""
+    f, n = so3.hat(load[0:3]), so3.hat(load[3:6])
+    # f.(w_a x v_b + v_a x w_b) + n.(w_a x w_b)
+    return ca.blockcat([[ca.SX(3, 3), f], [f, n]])
+
+
+@cache
+def _exponential() -> ca.Function:
+    """Of a twist (6): rotation matrix, position, and the twist of its end in base axes per unit of each entry (6 x 6)."""
+    x = ca.SX.sym("x", 6)
+    return ca.Function("exponential", [x], [*se3.exp(x), se3.left_jacobian(x)], {"cse": True})
+
+
+@cache
+def _load_slope() -> ca.Function:
+    """Of a twist x and a wrench (6 each): derivative by x of the wrench's work per unit of each entry of x (6 x 6)."""
+    x, wrench = ca.SX.sym("x", 6), ca.SX.sym("f", 6)
+    slope = ca.jacobian(se3.left_jacobian(x).T @ wrench, x)
+    return ca.Function("load_slope", [x, wrench], [ca.densify(slope)], {"cse": True})
+
+
+def step_points(steps: int) -> np.ndarray:
+    """Both Gauss points of each of equal steps, as fractions of all of them together (2 steps)."""
+    return ((np.arange(steps)[:, None] + POINTS) / steps).ravel()
+
+
+@cache
+def variable_strain_force(basis: StrainBasis, law: Law, *, signals: int = 0) -> CoordinateForce:
+    """Section law on the strains at one point. Constants: `fields` of the point, those of the law."""
+    size, fields = basis.fields.size, constants_of(law)
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at = c[0:size]
+        strain, rate = basis.strain(q, at), basis.strain(v, at, rate=True)
+        answer = section_effect(strain, rate, fields.read(c[size:]), signal, law)
+        force = basis.spread(ca.SX(answer.force).T, at).T
+        return Effect(force, answer.energy, answer.dissipation, answer.supply)
+
+    name = f"variable_strain_{basis.name}_{law}{signal_word(signals)}"
+    return CoordinateForce(name, (Vector(basis.size),), size + fields.size, signals, effect)
+
+
+@cache
+def variable_strain_state(basis: StrainBasis, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at one point, with the constants of `variable_strain_force`."""
+    size, fields = basis.fields.size, constants_of(law)
+
+    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+        at = c[0:size]
+        strain, rate = basis.strain(q, at), basis.strain(v, at, rate=True)
+        return section_state(strain, rate, fields.read(c[size:]), signal, law)
+
+    return state
