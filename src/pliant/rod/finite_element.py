@@ -40,6 +40,7 @@ from pliant.formula.relative import ENDS, relative_force
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.language.state_formula import depends_on_state
 from pliant.motion.fields import Fields
 from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.actuation import actuation, signal_word
@@ -98,7 +99,7 @@ rods:
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
-            if not value(factor) > 0:
+            if not depends_on_state(factor, LABELS, value) and not value(factor) > 0:
                 text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
                 yield ("stiffness_factors", k), text, "give a small factor above zero"
         for k, (label, rest) in enumerate(zip(LABELS, rod.rest, strict=True)):

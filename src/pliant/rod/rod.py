@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
@@ -10,15 +10,17 @@ from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
+from pliant.language.dimension import CURVATURE, NUMBER, Dimension
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
-from pliant.language.scalar import Length, Number, Scalar, Value
+from pliant.language.scalar import Length, Number, Scalar, StateNumber, Value
+from pliant.language.state_formula import depends_on_state
 from pliant.rod import RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
-from pliant.rod.section_law import Law
+from pliant.rod.section_law import LABELS, LawName
 from pliant.rod.shape import Shape
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), OneOrList()]
 Materials: TypeAlias = Annotated[tuple[MaterialName, ...], OneOrList()]
 SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], OneOrList(6)]
+SixFactors: TypeAlias = Annotated[
+    tuple[StateNumber, StateNumber, StateNumber, StateNumber, StateNumber, StateNumber], OneOrList(6)
+]
 SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
 
 
@@ -78,7 +83,7 @@ class Rod(Framed, Placement):
     stress_free: StrictBool = True
     """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
     bent into its shape has `stress_free: false` and no `rest`."""
-    law: Law = "linear"
+    law: LawName = "linear"
     """How the material answers large strains: linear; as an incompressible solid that thins when it is stretched, after
     neo-Hooke (`neo_hookean`), Mooney and Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`, with
     `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or by the published update of stiffness (`mean_stretch`): with the
@@ -86,9 +91,11 @@ class Rod(Framed, Placement):
     radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
     update is a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored
     energy, so what it puts in counts as supplied."""
-    stiffness_factors: SixNumbers = (1,) * 6
+    stiffness_factors: SixFactors = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
-    forbid a strain in effect."""
+    forbid a strain in effect. With the linear law they may depend on the strains `shear_x`, `shear_y`, `stretch` [-], `bend_x`,
+    `bend_y`, `twist` [1/m]: `=1 + 4*stretch^2`. The force along a strain is then its factor times its stiffness times the strain
+    from rest."""
     rest: SixValues = (0,) * 6
     """Strains without stress: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
     damping: Dampings = ((0,) * 6,)
@@ -130,6 +137,10 @@ joints:
         """Names of its frames besides its own, which is the base."""
         return ("tip", *self.frames)
 
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Its six strains."""
+        return dict(zip(LABELS, (NUMBER,) * 3 + (CURVATURE,) * 3, strict=True))
+
     @model_validator(mode="after")
     def _one_rest(self) -> Self:
         if self.shape is not None and self.stress_free and "rest" in self.model_fields_set:
@@ -141,6 +152,11 @@ joints:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
         yield from self.model.rod_problems(self, value)
+        for k, factor in enumerate(self.stiffness_factors):
+            if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
+                which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
+                text = f"{which} goes with constant stiffness factors, but that of {LABELS[k]} depends on the strains"
+                yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"

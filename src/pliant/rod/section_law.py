@@ -12,20 +12,62 @@ undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shear
     EA w(x) + s(x) kGA shear^2 / 2 + w''(x) / x EI b^2 / 2 + s(x) / x GJ t^2 / 2:
 
 exact in stretch, and to second order in shear, bend and twist of the stretched rod.
+
+Stiffness factors that depend on the strains (`StrainFactors`) act as they are written: the force along a strain is its factor times
+its stiffness times the strain from rest. What is stored is the work of these forces on the straight way from rest; that is the
+integral of each where it depends on its own strain alone. Where it depends on others, the forces have no potential, and
+what the difference puts in counts as supplied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import casadi as ca
 
 from pliant.formula.base import Effect, power_law
+from pliant.formula.varying import gauss
+from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 
-Law = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
+LABELS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
+"""The six strains in order; the rod's tangent is its z axis."""
+
+LawName = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
+
+
+@dataclass(frozen=True)
+class StrainFactors:
+    """The linear law with stiffness factors that depend on the strains: a formula for each of the six, or None.
+
+    The stiffness among a law's constants is that at strains of zero.
+    """
+
+    formulas: tuple[StateFormula | None, ...]
+
+    def __str__(self) -> str:
+        """What tells it from others in names of kernels."""
+        return f"linear{words(self.formulas)}"
+
+    def factors(self, strain: Any, numbers: Any) -> list[Any]:
+        """Factors on the stiffness at strains of zero, at these strains (6)."""
+        state, unstrained = ({name: x[k] for k, name in enumerate(LABELS)} for x in (strain, ca.SX(6, 1)))
+        out, at = [], 0
+        for formula in self.formulas:
+            if formula is None:
+                out.append(1.0)
+                continue
+            own = numbers[at : at + formula.count]
+            out.append(formula.value(state, own) / formula.value(unstrained, own))
+            at += formula.count
+        return out
+
+
+Law = LawName | StrainFactors
 
 CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6", "power:6")
 """Length [m]; of the section stiffness, coupling of the shears and of the bends, rest strain, damping coefficient and power."""
@@ -33,6 +75,8 @@ CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6",
 
 def constants_of(law: Law) -> Fields:
     """Constants of a law: `CONSTANTS`, and the numbers of a law that has some, under `law`."""
+    if isinstance(law, StrainFactors):
+        return CONSTANTS + Fields(f"law:{sizes(law.formulas)}")
     size = FIBRE_LAWS[law].size if law in FIBRE_LAWS else 0
     return CONSTANTS + Fields(f"law:{size}") if size else CONSTANTS
 
@@ -45,7 +89,10 @@ def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, vi
     """
     length, stiffness, coupling, rest, damping = at.length, at.stiffness, at.coupling, at.rest, at.damping
     x = ca.SX.sym("strain", 6)
-    density = _energy(x, rest, stiffness, coupling, law, getattr(at, "law", None))
+    if isinstance(law, StrainFactors):
+        density = _integrated(lambda e: _varying_force(e, at, law), x, rest)
+    else:
+        density = _energy(x, rest, stiffness, coupling, law, getattr(at, "law", None))
     energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
     if viscous:
         friction = length * damping * rate
@@ -53,14 +100,36 @@ def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, vi
         friction = length * ca.vertcat(*[power_law(rate[k], damping[k], at.power[k]) for k in range(6)])
     drive = length * actuation(strain, signal)
     updated = 0.0
-    if law == "mean_stretch":
-        held = _updated(ca.SX(strain), rest, stiffness, coupling)
+    if law == "mean_stretch" or isinstance(law, StrainFactors):
+        if isinstance(law, StrainFactors):
+            held = _varying_force(ca.SX(strain), at, law)
+        else:
+            held = _updated(ca.SX(strain), rest, stiffness, coupling)
         updated, elastic = length * ca.dot(elastic - held, rate), held
     force = drive - length * elastic - friction
     return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate) + updated)
 
 
-def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law, numbers: Any) -> Any:
+def _varying_force(strain: Any, at: Any, law: StrainFactors) -> Any:
+    """Forces along the strains of a section whose stiffness changes with them; couplings follow the mean of their factors."""
+    e, f = strain - at.rest, law.factors(strain, at.law)
+    force = [f[k] * at.stiffness[k] * e[k] for k in range(6)]
+    for (i, j), coupling in (((0, 1), at.coupling[0]), ((3, 4), at.coupling[1])):
+        between = (f[i] + f[j]) / 2 * coupling
+        force[i] += between * e[j]
+        force[j] += between * e[i]
+    return ca.vertcat(*force)
+
+
+def _integrated(force: Callable[[Any], Any], strain: Any, rest: Any) -> Any:
+    """Work of a force on the straight way from rest to a strain: what is stored, where the force has a potential."""
+    e, total = strain - rest, 0.0
+    for point, weight in zip(*gauss(), strict=True):
+        total += weight * ca.dot(force(rest + point * e), e)
+    return total
+
+
+def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: LawName, numbers: Any) -> Any:
     """Stored energy per length [J/m]."""
     e = strain - rest
     between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
