@@ -30,6 +30,16 @@ class Effect:
     supply: Any = 0.0
 
 
+def joined(effects: Sequence[Effect]) -> Effect:
+    """Effects one after the other: forces stacked, energies and powers summed."""
+    return Effect(
+        ca.vertcat(*(effect.force for effect in effects)),
+        sum(effect.energy for effect in effects),
+        sum(effect.dissipation for effect in effects),
+        sum(effect.supply for effect in effects),
+    )
+
+
 @dataclass(frozen=True)
 class FrameForce:
     """A force element on one or more frames.

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import casadi as ca
 
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.relative import relative_chain, relative_force
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
+from pliant.motion.fields import Fields
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
+from pliant.rod.section_law import Law, joins_pieces
 from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
@@ -165,3 +169,44 @@ def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frame
     for frame, k in frames.items():
         build.name_frame(f"{rod.name}.{frame}", *places[k])
     build.name_frame(f"{rod.name}.tip", *places[-1])
+
+
+def add_elements(
+    build: Build,
+    rod: RodProperties,
+    places: Sequence[tuple[int, Pose]],
+    constants: Sequence[Sequence[Any]],
+    force: Callable[..., FrameForce],
+) -> None:
+    """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is that of n in a row."""
+    nodes = [node for node, _ in places]
+    together = len(constants) if joins_pieces(rod.law) else 1
+    for k in range(0, len(constants), together):
+        every = [number for one in constants[k : k + together] for number in one]
+        kind = force(elements=together)
+        build.system.frame_force(kind, nodes[k : k + together + 1], every, rod.actuation or 0, rod.name)
+
+
+def element_or_chain(
+    name: str, fields: Fields, law: Law, signals: int, elements: int, strain: Any, answer: Callable[..., Effect]
+) -> FrameForce:
+    """Force of an element by its strain and the answer to it, or of all elements of a rod that the law joins.
+
+    `answer(strain, rate, constants, signals, mean)` takes the mean stretch and its rate, where the law needs it.
+    """
+    if not joins_pieces(law):
+        return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+
+    def shared(e: Any, c: Any) -> tuple[Any, Any]:
+        at = fields.read(c)
+        return at.length * (1 + e[2] - at.rest[2]), at.length
+
+    return relative_chain(
+        f"{name}_{elements}_joined",
+        elements=elements,
+        constants=fields.size,
+        signals=signals,
+        deformation=strain,
+        shared=shared,
+        law=answer,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import casadi as ca
 from pydantic import Field, StrictBool
 
-from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.base import CoordinateForce, Effect, joined
 from pliant.formula.inertia import Inertia
 from pliant.geometry import se3
 from pliant.language.base import OneOrList, Problem
@@ -26,7 +26,7 @@ from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -111,6 +111,7 @@ class ArcModel(RodModelBase):
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
+        elements: list[Element] = []
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, self.sections)
             plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
@@ -120,12 +121,13 @@ class ArcModel(RodModelBase):
             x, y, z, _ = (length * i for i in section.rotary)
             constants = [*arc.constants, length * section.mass, (x + y) / 2, z]
             build.inertia(inertia, [(node, placement)], [element], constants)
-            self._add_force(build, rod, element, arc, (k + 0.5) / self.sections)
+            elements.append(element)
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.sections])
         build.name_frame(f"{rod.name}.tip", node, placement)
+        self._add_forces(build, rod, elements, arc)
 
     def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:
         for j, (label, unit) in enumerate(zip(arc.kind.labels, arc.kind.units, strict=True)):
@@ -133,17 +135,22 @@ class ArcModel(RodModelBase):
             build.coordinate(f"{rod.name}.{own}", element.q_at + j, element.v_at + j, arc.started[j], unit=unit)
         build.add_arc(rod.name, element.nodes[-1], arc.kind)
 
-    def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
-        size = arc.kind.size
+    def _add_forces(self, build: Build, rod: RodProperties, elements: Sequence[Element], arc: _Arc) -> None:
+        size, together = arc.kind.size, 1
         if self.stiffness is not None or self.damping is not None:
             force = direct_force(arc.kind, signals=rod.signals)
             constants = [*arc.constants, *arc.unstressed]
             for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
                 constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
+            every = [constants] * len(elements)
         else:
-            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), signals=rod.signals)
-            constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
-        build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+            together = len(elements) if joins_pieces(rod.law) else 1
+            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), signals=rod.signals, arcs=together)
+            length, fractions = rod.length / self.sections, [(k + 0.5) / self.sections for k in range(self.sections)]
+            every = [[*arc.constants, *rod.law_constants(length, x, rod.rest)] for x in fractions]
+        for k in range(0, len(elements), together):
+            first, constants = elements[k], [number for one in every[k : k + together] for number in one]
+            build.system.coordinate_force(force, first.q_at, first.v_at, constants, rod.actuation or 0, rod.name)
 
 
 @dataclass(frozen=True)
@@ -175,17 +182,29 @@ def _strain(coordinates: ArcCoordinates, q: Any, c: Any) -> Any:
 
 
 @cache
-def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, signals: int = 0) -> CoordinateForce:
-    """Section law on the strains of an arc. Constants: those of the coordinates, those of the law."""
-    fields = ARC + constants_of(law)
+def arc_force(
+    coordinates: ArcCoordinates, law: Law, *, viscous: bool, signals: int = 0, arcs: int = 1
+) -> CoordinateForce:
+    """Section law on the strains of an arc, or of all arcs of a rod that the law joins. Constants of each: those of the
+    coordinates, those of the law."""
+    fields, size = ARC + constants_of(law), coordinates.size
 
     def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        by_q, strain = _strain_map(coordinates, c), _strain(coordinates, q, c)
-        answer = section_effect(strain, by_q @ v, fields.read(c), signal, law, viscous=viscous)
-        return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
+        every = [c[fields.size * k : fields.size * (k + 1)] for k in range(arcs)]
+        maps = [_strain_map(coordinates, own) for own in every]
+        strains = [_strain(coordinates, q[size * k : size * (k + 1)], own) for k, own in enumerate(every)]
+        rates = [by_q @ v[size * k : size * (k + 1)] for k, by_q in enumerate(maps)]
+        pieces = [fields.read(own) for own in every]
+        mean = mean_stretch(strains, rates, pieces) if joins_pieces(law) else None
+        answers = []
+        for by_q, strain, rate, at in zip(maps, strains, rates, pieces, strict=True):
+            answer = section_effect(strain, rate, at, signal, law, viscous=viscous, mean=mean)
+            answers.append(Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply))
+        return joined(answers)
 
     name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + signal_word(signals)
-    return CoordinateForce(name, (Vector(coordinates.size),), fields.size, signals, effect)
+    name += f"_{arcs}_joined" if joins_pieces(law) else ""
+    return CoordinateForce(name, (Vector(size),) * arcs, fields.size * arcs, signals, effect)
 
 
 @cache

@@ -21,6 +21,9 @@ class RodModelBase(Part):
     fineness: ClassVar[str] = "elements"
     """The field that says how fine the model is: the N of `KIND:N`."""
 
+    most_joined: ClassVar[int] = 40
+    """How fine it may be for laws that join all pieces of a rod, which then make one force."""
+
     is_linear: ClassVar[bool] = False
     """Whether it holds for small deflections only."""
 

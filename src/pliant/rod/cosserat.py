@@ -7,7 +7,7 @@ relative pose of neighbours, equation (2) of the reference or better.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -15,10 +15,10 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.relative import ENDS
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
-from pliant.rod.absolute import free_sections, mesh, name_frames
+from pliant.rod.absolute import add_elements, element_or_chain, free_sections, mesh, name_frames
 from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
@@ -44,6 +44,8 @@ rods:
   arm: {length: 30 cm, section: wire, material: rubber, model: {kind: cosserat, elements: 20}}
 """
 
+    most_joined: ClassVar[int] = 12
+
     kind: Literal["cosserat"] = "cosserat"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
@@ -58,12 +60,12 @@ rods:
         stations = mesh(build, rod, self.elements)
         places = free_sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
-        force = element_force(self.map, rod.law, signals=rod.signals)
-        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
+        every = []
+        for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
-            constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
-            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            every.append([*build.pose_entries(end_a), *build.pose_entries(end_b), *law])
+        add_elements(build, rod, places, every, partial(element_force, self.map, rod.law, signals=rod.signals))
         build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
 
@@ -79,18 +81,19 @@ rods:
 
 
 @cache
-def element_force(map: Map, law: Law, *, signals: int = 0) -> FrameForce:
-    """Section law on the strains of an element between two sections. Constants: placements of both ends, those of the law."""
+def element_force(map: Map, law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
+    """Section law on the strains of an element between two sections, or of all elements of a rod that the law joins. Constants of
+    each: placements of both ends, those of the law."""
     fields = ENDS + constants_of(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         return ca.vertcat(*_deformation(p, alpha, map)) / fields.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
 
-    def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(strain, rate, fields.read(c), signal, law)
+    def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
+        return section_effect(strain, rate, fields.read(c), signal, law, mean=mean)
 
     name = f"rod_{map}_{law}{signal_word(signals)}"
-    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+    return element_or_chain(name, fields, law, signals, elements, strain, answer)
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

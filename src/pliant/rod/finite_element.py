@@ -27,7 +27,7 @@ counted as supplied: where actuation varies in time, energies balance up to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -36,13 +36,13 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce, power_law
-from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.relative import ENDS
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.language.state_formula import depends_on_state
 from pliant.motion.fields import Fields
-from pliant.rod.absolute import Plane, free_sections, mesh, name_frames, planar_sections
+from pliant.rod.absolute import Plane, add_elements, element_or_chain, free_sections, mesh, name_frames, planar_sections
 from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
@@ -77,6 +77,8 @@ materials:
 rods:
   spring: {length: 30 cm, section: strip, material: steel, model: {kind: finite_element, elements: 6}}
 """
+
+    most_joined: ClassVar[int] = 12
 
     kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
@@ -114,14 +116,14 @@ rods:
             places = free_sections(build, rod, stations.arc_lengths)
         else:
             places = planar_sections(build, rod, stations.arc_lengths, self.plane)
-        force = element_force(rod.law, signals=rod.signals)
-        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
+        every = []
+        for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))
             begin, end = stations.arc_lengths[k : k + 2]
             law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
-            constants = [*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law]
-            build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
+            every.append([*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law])
+        add_elements(build, rod, places, every, partial(element_force, rod.law, signals=rod.signals))
         if self.mass == "lumped":
             add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
         else:
@@ -139,45 +141,46 @@ def element_constants(law: Law) -> Fields:
 
 
 @cache
-def element_force(law: Law, *, signals: int = 0) -> FrameForce:
-    """The element between two sections."""
+def element_force(law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
+    """The element between two sections, or all elements of a rod that the law joins."""
     fields = element_constants(law)
 
     def strain(p: Any, alpha: Any, c: Any) -> Any:
         helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
         return helix / fields.read(c).length - STRAIGHT
 
-    def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return element_effect(strain, rate, c, signal, law)
+    def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
+        return element_effect(strain, rate, c, signal, law, mean)
 
-    name = f"rod_fe_{law}{signal_word(signals)}"
-    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+    return element_or_chain(f"rod_fe_{law}{signal_word(signals)}", fields, law, signals, elements, strain, answer)
 
 
-def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
+def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: Any = None) -> Effect:
     """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`."""
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
-    mean = (stiffness[0] + stiffness[1]) / 2
+    mean_stiffness = (stiffness[0] + stiffness[1]) / 2
     # without damping
     section = SimpleNamespace(**vars(at))
-    section.stiffness, section.coupling = mean[0:6], mean[6:8]
+    section.stiffness, section.coupling = mean_stiffness[0:6], mean_stiffness[6:8]
     section.damping, section.power = ca.DM.zeros(6), ca.DM.ones(6)
     none = ca.DM(0, 1)
     x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
-    exact = section_effect(x, ca.DM.zeros(6), section, none, law)
+    held = None if mean is None else (mean[0], 0.0)
+    exact = section_effect(x, ca.DM.zeros(6), section, none, law, mean=held)
     # the wrench of the loads and its derivative, transposed, along a direction
     loads = -exact.force / length - actuation(x, signal)
-    answer = ca.Function("section", [x, way, c, signal], [loads, ca.jtimes(loads, x, way, True)])
-    wrench = answer(strain, ca.DM.zeros(6), c, signal)[0]
+    free = [x, way, c, signal, *(() if mean is None else (mean[0],))]
+    answer = ca.Function("section", free, [loads, ca.jtimes(loads, x, way, True)])
+    wrench = answer(strain, ca.DM.zeros(6), *free[2:])[0]
     # the strain that this wrench has made, beside what actuators and the law's own curve made
-    y = compliance(mean) @ wrench
+    y = compliance(mean_stiffness) @ wrench
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
-    correction = answer(strain, compliance(mean) @ varied - y, c, signal)[1]
+    correction = answer(strain, compliance(mean_stiffness) @ varied - y, *free[2:])[1]
     force = -length * (wrench + correction - turned)
     energy = length * (energy - ca.dot(y, wrench) / 2)
-    stored = section_effect(strain, rate, section, none, law)
-    friction = strain_friction(rate, length, mean, at.damping, at.power)
+    stored = section_effect(strain, rate, section, none, law, mean=mean)
+    friction = strain_friction(rate, length, mean_stiffness, at.damping, at.power)
     supply = length * ca.dot(actuation(strain, signal), rate) + stored.supply
     return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
 

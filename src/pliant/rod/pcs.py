@@ -18,7 +18,7 @@ from pliant.motion.base import Motion, Vector
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.segments import add_section_force, name_strains
+from pliant.rod.segments import Segment, add_section_forces, name_strains
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -45,6 +45,7 @@ class Pcs(RodModelBase):
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
+        segments: list[Segment] = []
         for k in range(self.elements):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
@@ -56,10 +57,11 @@ class Pcs(RodModelBase):
                 add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
+            segments.append(Segment(element, length, (k + 0.5) / self.elements, started))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.elements])
         build.name_frame(f"{rod.name}.tip", node, placement)
+        add_section_forces(build, rod, segments)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
         """Strains of a segment in the rod's shape."""

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.base import CoordinateForce, Effect, joined
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Quaternion, Vector
@@ -27,7 +27,7 @@ from pliant.motion.fields import Fields
 from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect
 from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Polynomial(RodModelBase):
     """Polynomials along the whole rod for position and orientation: most accurate with few states under smooth loads."""
 
     fineness: ClassVar[str] = "order"
+
+    most_joined: ClassVar[int] = 6
 
     kind: Literal["polynomial"] = "polynomial"
     order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
@@ -104,13 +106,18 @@ class Polynomial(RodModelBase):
         return ca.vertcat(*started)
 
     def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis, started: Any) -> None:
-        force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, signals=rod.signals)
         # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
+        every = []
         for x, weight in zip(*gauss(basis.displacements), strict=True):
             shape = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x)]
             local = _local_state(started, ca.vertcat(*shape), basis.displacements, basis.order, self.orientation)
             strain = rod.curve.straight or _entries(_strains(*local))
-            constants = [*shape, *rod.law_constants(weight * rod.length, x, strain)]
+            every.append([*shape, *rod.law_constants(weight * rod.length, x, strain)])
+        together = len(every) if joins_pieces(rod.law) else 1
+        kind = basis.displacements, basis.order, self.orientation, rod.law
+        force = strain_force(*kind, signals=rod.signals, points=together)
+        for k in range(0, len(every), together):
+            constants = [number for point in every[k : k + together] for number in point]
             build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
 
 
@@ -229,25 +236,39 @@ def _conjugate_rows(quaternions: Any) -> Any:
 
 @cache
 def strain_force(
-    displacements: int, order: int, orientation: Orientation, law: Law, *, signals: int = 0
+    displacements: int, order: int, orientation: Orientation, law: Law, *, signals: int = 0, points: int = 1
 ) -> CoordinateForce:
-    """Section law on the strains at one Gauss point; constants are those of its shape and of the law."""
+    """Section law on the strains at one Gauss point, or at all points of a rod that the law joins; constants of each are those of
+    its shape and of the law."""
     fields = _shape(displacements, order) + constants_of(law)
     parts = coordinate_parts(displacements, order, orientation)
     carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
 
-    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+    def local(q: Any, v: Any, c: Any) -> tuple[Any, Any, Any, Any]:
+        """Strain and its rate at a point, and the derivatives that lead back to the coordinates."""
         tangent, Q, Q_slope = _local_state(q, c, displacements, order, orientation)
         # differentiate in the few local quantities, then by the chain rule: the kernel stays small
         u, actual = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
         strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
         strain, by_u = ca.substitute([strain, ca.jacobian(strain, u)], [u], [actual])
         to_rates = ca.jacobian(actual, q) @ carrier.rate_matrix(q)
-        answer = section_effect(strain, by_u @ (to_rates @ v), fields.read(c), signal, law)
-        return Effect(to_rates.T @ (by_u.T @ answer.force), answer.energy, answer.dissipation, answer.supply)
+        return strain, by_u @ (to_rates @ v), by_u, to_rates
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        own = [c[fields.size * k : fields.size * (k + 1)] for k in range(points)]
+        states, pieces = [local(q, v, one) for one in own], [fields.read(one) for one in own]
+        mean = mean_stretch([x[0] for x in states], [x[1] for x in states], pieces) if joins_pieces(law) else None
+        answers = []
+        for (strain, rate, by_u, to_rates), at in zip(states, pieces, strict=True):
+            answer = section_effect(strain, rate, at, signal, law, mean=mean)
+            force = to_rates.T @ (by_u.T @ answer.force)
+            answers.append(Effect(force, answer.energy, answer.dissipation, answer.supply))
+        total = joined(answers)
+        return Effect(sum(x.force for x in answers), total.energy, total.dissipation, total.supply)
 
     name = f"polynomial_{displacements}_{order}_{orientation}_{law}{signal_word(signals)}"
-    return CoordinateForce(name, parts, fields.size, signals, effect)
+    name += "_joined" if joins_pieces(law) else ""
+    return CoordinateForce(name, parts, fields.size * points, signals, effect)
 
 
 def _shape(displacements: int, order: int) -> Fields:

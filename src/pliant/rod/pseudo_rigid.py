@@ -20,7 +20,7 @@ from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.segments import add_section_force, name_strains
+from pliant.rod.segments import Segment, add_section_forces, name_strains
 from pliant.rod.turn_limits import limit_turns
 
 if TYPE_CHECKING:
@@ -41,14 +41,15 @@ class PseudoRigid(RodModelBase):
         """Add the links to the system."""
         motion = MIDPOINT_JOINT if self.map == "midpoint" else END_JOINT
         length = rod.length / self.elements
-        nodes = [(rod.node, rod.placement)]
+        nodes, segments = [(rod.node, rod.placement)], list[Segment]()
         for k in range(self.elements):
             node, placement = nodes[-1]
             element = build.element(node, [build.plan(motion, placement, (length,))])
             started = self._started(rod, k * length, (k + 1) * length)
             name_strains(build, rod, element, k + 1, started)
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
+            segments.append(Segment(element, length, (k + 0.5) / self.elements, started))
             nodes.append((element.nodes[0], se3.identity()))
+        add_section_forces(build, rod, segments)
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
         add_lumped_masses(build, rod, nodes, arc_lengths, fractions)

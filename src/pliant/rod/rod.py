@@ -20,7 +20,7 @@ from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
-from pliant.rod.section_law import LABELS, LawName
+from pliant.rod.section_law import LABELS, LawName, joins_pieces
 from pliant.rod.shape import Shape
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ class Rod(Framed, Placement):
     """How the material answers large strains: linear; as an incompressible solid that thins when it is stretched, after
     neo-Hooke (`neo_hookean`), Mooney and Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`, with
     `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or by the published update of stiffness (`mean_stretch`): with the
-    stretch x of each piece of the model, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
+    mean stretch x of the whole rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
     radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
-    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored
-    energy, so what it puts in counts as supplied."""
+    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it joins all pieces of
+    the rod, and has no stored energy, so what it puts in counts as supplied."""
     stiffness_factors: SixFactors = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]; large ones
     forbid a strain in effect. With the linear law they may depend on the strains `shear_x`, `shear_y`, `stretch` [-], `bend_x`,
@@ -152,6 +152,13 @@ joints:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
         yield from self.model.rod_problems(self, value)
+        fineness = getattr(self.model, self.model.fineness)
+        if joins_pieces(self.law) and fineness > self.model.most_joined:
+            text = (
+                f"the law '{self.law}' joins all pieces of a rod into one force, which `{self.model.kind}` does up to "
+            )
+            text += f"{self.model.fineness} {self.model.most_joined}, but it has {fineness}"
+            yield ("law",), text, "take a coarser model, another rod model, or the law `neo_hookean`"
         for k, factor in enumerate(self.stiffness_factors):
             if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
                 which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"

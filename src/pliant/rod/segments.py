@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pliant.formula.base import CoordinateForce, Effect
+from pliant.formula.base import CoordinateForce, Effect, joined
 from pliant.motion.base import Vector
 from pliant.rod.actuation import signal_word
 from pliant.rod.properties import LABELS, RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.section_law import Law, constants_of, joins_pieces, mean_stretch, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -24,13 +25,28 @@ def name_strains(build: Build, rod: RodProperties, element: Element, number: int
         build.coordinate(f"{rod.name}.{label}[{number}]", element.q_at + j, element.v_at + j, started[j], unit=unit)
 
 
-def add_section_force(
-    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any]
-) -> None:
-    """Section law of a segment of that length [m] around fraction x of the rod, on its six strains."""
+@dataclass(frozen=True)
+class Segment:
+    """A segment of a rod: its element, its length [m], the fraction of the rod it is around, and its six strains at the start."""
+
+    element: Element
+    length: Any
+    x: float
+    started: Sequence[Any]
+
+
+def add_section_forces(build: Build, rod: RodProperties, segments: Sequence[Segment]) -> None:
+    """Section law of all segments of a rod, in order, on their six strains."""
+    constants = [rod.law_constants(segment.length, segment.x, segment.started) for segment in segments]
+    if joins_pieces(rod.law):
+        first, force = segments[0].element, rod_force(rod.law, len(segments), signals=rod.signals)
+        every = [number for piece in constants for number in piece]
+        build.system.coordinate_force(force, first.q_at, first.v_at, every, rod.actuation or 0, rod.name)
+        return
     force = section_force(rod.law, signals=rod.signals)
-    constants = rod.law_constants(length, x, started)
-    build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
+    for segment, piece in zip(segments, constants, strict=True):
+        at = segment.element
+        build.system.coordinate_force(force, at.q_at, at.v_at, piece, rod.actuation or 0, rod.name)
 
 
 @cache
@@ -43,3 +59,20 @@ def section_force(law: Law, *, signals: int = 0) -> CoordinateForce:
 
     name = f"section_{law}{signal_word(signals)}"
     return CoordinateForce(name, (Vector(6),), fields.size, signals, effect)
+
+
+@cache
+def rod_force(law: Law, count: int, *, signals: int = 0) -> CoordinateForce:
+    """A section law that joins all pieces of a rod, on the strains of that many segments in a row."""
+    fields = constants_of(law)
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        pieces = [fields.read(c[fields.size * k : fields.size * (k + 1)]) for k in range(count)]
+        strains, rates = ([x[6 * k : 6 * k + 6] for k in range(count)] for x in (q, v))
+        mean = mean_stretch(strains, rates, pieces)
+        return joined(
+            [section_effect(*piece, signal, law, mean=mean) for piece in zip(strains, rates, pieces, strict=True)]
+        )
+
+    name = f"sections_{law}_{count}{signal_word(signals)}"
+    return CoordinateForce(name, (Vector(6),) * count, fields.size * count, signals, effect)
