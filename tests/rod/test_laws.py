@@ -211,3 +211,84 @@ def test_numbers_of_laws_that_make_no_sense(numbers, message):
 def test_laws_are_written_back():
     spec = load_text(ROD.replace("NUMBERS", WORDS["ogden"]).replace("LAW", "ogden").replace("EXTRA", ""))
     assert load_text(dump(spec)) == spec
+
+
+HALVES = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+parameters: {first: 0 N, second: 0 N, torque: 0 N*m}
+sections: {thick: {shape: circle, radius: 15 mm}, thin: {shape: circle, radius: 12 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 200 kPa, poissons_ratio: 0.45}}
+rods: {arm: {length: 0.3, section: [thick, thin], material: rubber, law: mean_stretch, frames: {middle: 0.15}, RATES}}
+loads:
+  middle: {frame: arm.middle, force: [0, 0, =first]}
+  tip: {frame: arm.tip, force: [0, 0, =second], moment: [0, 0, =torque]}
+"""
+LOADS = {"first": 4.0, "second": 7.0, "torque": 0.004}
+
+
+def updated_by_hand(loads):
+    """The published update between steps, at rest: stiffness from the mean stretch, then strains, until nothing changes."""
+    sections = [((3 * 0.015**k + 0.012**k) / 4, (0.015**k + 3 * 0.012**k) / 4) for k in (2, 4)]
+    EA = [200e3 * np.pi * r2 for r2 in sections[0]]
+    GJ = [200e3 / 2.9 * np.pi / 2 * r4 for r4 in sections[1]]
+    pulls, x = [loads["first"] + loads["second"], loads["second"]], 1.0
+    for _ in range(500):
+        # of a piece 0.15 x long: E A / x^2 over its length, on its change of length
+        changes = [pull / (stiffness / x**2 / (0.15 * x)) for pull, stiffness in zip(pulls, EA, strict=True)]
+        turns = [loads["torque"] / (stiffness / x**3 / (0.15 * x)) for stiffness in GJ]
+        before, x = x, 1 + sum(changes) / 0.3
+        if abs(x - before) < 1e-15:
+            break
+    return changes, turns
+
+
+@pytest.mark.parametrize("word", ["pcs:2", "pseudo_rigid:2", "cosserat:2", "finite_element:2", "pcc:2"])
+def test_the_mean_stretch_of_the_rod_as_published_and_by_hand(word):
+    """Two halves of different thickness under different pulls: both follow the mean of their stretches."""
+    text = HALVES.replace("RATES", "damping: 0")
+    eqs = derive(with_rod_model(load_text(text), "arm", word))
+    loads = dict(LOADS, torque=0.0) if word == "pcc:2" else LOADS
+    changes, turns = updated_by_hand(loads)
+    assert changes[0] > 1.2 * changes[1]
+    found = equilibrium(eqs, parameters=loads)
+    assert found.iterations < 15
+    middle, tip = (found.frames[f"arm.{x}"].position[2] for x in ("middle", "tip"))
+    if word.startswith(("pcs", "cosserat", "pcc")):
+        assert [middle - 0.15, tip - middle - 0.15] == pytest.approx(changes, rel=1e-8)
+    else:  # these take the sections of a taper elsewhere, or carry a frame in the middle by one of two links
+        assert tip - 0.3 == pytest.approx(sum(changes), rel=0.02)
+    if word.startswith(("pcs", "cosserat")):
+        R = found.frames["arm.tip"].rotation
+        assert np.arctan2(R[1, 0], R[0, 0]) == pytest.approx(sum(turns), rel=1e-8)
+
+
+@pytest.mark.parametrize("word", ["pcs:2", "cosserat:2", "polynomial:1", "pcc:2"])
+def test_tangents_and_energies_of_the_mean_stretch(word):
+    text = HALVES.replace(
+        "RATES", "damping: 0.001, chambers: {one: {pressure: 20 kPa, radius: 4 mm, positions: [[6 mm, 2 mm]]}}"
+    )
+    eqs = derive(with_rod_model(load_text(text), "arm", word)).at(parameters=LOADS)
+    rng = np.random.default_rng(1)
+    n = len(eqs.rates)
+    size = 0.05 if word.startswith(("pcs",)) else 0.005
+    q, v = eqs.binding.increment(eqs.initial_state().q, size * rng.normal(size=n)), size * rng.normal(size=n)
+    at, step = eqs.linearization(q, v, a=np.zeros(n)), 1e-7
+    for k in range(n):
+        way = step * np.eye(n)[k]
+        pair = [eqs.inverse_dynamics(eqs.binding.increment(q, s), v, np.zeros(n)) for s in (way, -way)]
+        column = at.stiffness.toarray()[:, k]
+        assert column == pytest.approx(
+            (pair[0] - pair[1]) / (2 * step), abs=2e-6 * np.abs(at.stiffness.toarray()).max()
+        )
+    run = simulate(eqs, 0.05, rtol=1e-8)
+    energy = run.energy
+    balance = (energy.total + energy.dissipated - energy.supplied).values
+    assert np.ptp(balance) < 1e-5 * float(np.ptp(energy.supplied.values))
+
+
+def test_laws_that_join_pieces_have_a_limit_and_say_so():
+    with pytest.raises(
+        SpecError, match="joins all pieces of a rod into one force, which `cosserat` does up to elements 12"
+    ):
+        with_rod_model(load_text(HALVES.replace(", RATES", "")), "arm", "cosserat:20")

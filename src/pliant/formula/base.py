@@ -30,6 +30,17 @@ class Effect:
     supply: Any = 0.0
 
 
+def joined(effects: Sequence[Effect], *, summed: bool = False) -> Effect:
+    """Effects together: energies and powers summed; forces stacked, or summed where they act on the same coordinates."""
+    forces = [effect.force for effect in effects]
+    return Effect(
+        sum(forces[1:], forces[0]) if summed else ca.vertcat(*forces),
+        sum(effect.energy for effect in effects),
+        sum(effect.dissipation for effect in effects),
+        sum(effect.supply for effect in effects),
+    )
+
+
 @dataclass(frozen=True)
 class FrameForce:
     """A force element on one or more frames.

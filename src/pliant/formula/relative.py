@@ -37,35 +37,16 @@ def relative_force(name: str, *, constants: int, signals: int, deformation: Defo
     """
     local = _local_functions(constants, signals, deformation, law)
 
-    def state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Any, Any, Any]:
-        ends = ENDS.read(c)
-        first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
-        R, p = se3.compose(se3.inverse(first), second)
-        seen = se3.transform_twist(se3.inverse(first), twists[1])
-        relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])
-        return first, ca.vertcat(p, so3.log(R)), relative, seen
-
     def effect(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
-        first, u, relative, _ = state(poses, twists, c)
+        first, u, relative, _ = _state(poses, twists, c)
         wrench, energy, dissipation, supply = local[0](u, relative, c, signal)
         world = _transform_wrench(first, wrench)
         return Effect(ca.vertcat(-world, world), energy, dissipation, supply)
 
     def tangent(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> tuple[Any, Any, Any]:
-        first, u, relative, seen = state(poses, twists, c)
+        first, u, relative, seen = _state(poses, twists, c)
         wrench, K, C, S = local[1](u, relative, c, signal)
-        # the relative twist changes by the increment's rate and by `delta x` the second frame's twist
-        K = K - C @ _twist_matrix(seen)
-        # the second end's wrench is convected with the second frame, but is given in the first one's axes
-        turning = _wrench_matrix(wrench)
-        out, K_a, K_b, C_w = _wrench_axes(first), K, K + turning, C
-        into = _inverse_twist_axes(first)
-        K_a, K_b, C_w, S = out @ K_a @ into, out @ K_b @ into, out @ C_w @ into, out @ S
-        return (
-            ca.vertcat(ca.horzcat(K_a, -K_a), ca.horzcat(-K_b, K_b)),
-            ca.vertcat(ca.horzcat(C_w, -C_w), ca.horzcat(-C_w, C_w)),
-            ca.vertcat(-S, S),
-        )
+        return _world_tangent(first, seen, wrench, K, C, S)
 
     return FrameForce(name, 2, constants, signals, effect, tangent)
 
@@ -74,20 +55,117 @@ def relative_deformation(
     poses: Sequence[Pose], twists: Sequence[Any], c: Any, deformation: Deformation
 ) -> tuple[Any, Any, Any]:
     """The deformation between two frames, its rate in a state, and E, as `relative_force` sees them."""
-    ends = ENDS.read(c)
-    first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
-    R, p = se3.compose(se3.inverse(first), second)
-    relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])
+    _, actual, relative, _ = _state(poses, twists, c)
     u = ca.SX.sym("u", 6)
-    e = ca.SX(deformation(u[0:3], u[3:6], c))
-    E = ca.jacobian(e, u) @ _increments(u)
-    e, E = ca.substitute([e, E], [u], [ca.densify(ca.SX(ca.vertcat(p, so3.log(R))))])
+    _, e, E = _deformed(u, c, deformation)
+    e, E = ca.substitute([ca.SX(e), E], [u], [ca.densify(ca.SX(actual))])
     return e, E @ relative, E
 
 
-def _increments(u: Any) -> Any:
-    """U of the module's text."""
-    return ca.blockcat([[ca.SX.eye(3), -so3.hat(u[0:3])], [ca.SX(3, 3), so3.inverse_left_jacobian(u[3:6])]])
+def relative_chain(
+    name: str,
+    *,
+    elements: int,
+    constants: int,
+    signals: int,
+    deformation: Deformation,
+    shared: Callable[[Any, Any], tuple[Any, Any]],
+    law: Callable[[Any, Any, Any, Any, Any], Effect],
+) -> FrameForce:
+    """Forces between neighbours among `elements` + 1 frames that also depend on a mean over all of them.
+
+    `constants` and `deformation` of each element are as in `relative_force`; `shared(deformation, constants)` is what an element
+    adds to the mean and its weight, which is constant; `law(deformation, rate, constants, signals, (mean, rate of the mean))` gives
+    the force, which does not depend on the rate of the mean.
+    """
+    value, slopes = _chain_functions(constants, signals, deformation, shared, law)
+
+    def states(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[list[Any], Any, Any, Any]:
+        """State of each element with its constants; the mean and its rate; weights of all elements together."""
+        found, total, rate, weights = [], 0.0, 0.0, 0.0
+        for k in range(elements):
+            own = c[constants * k : constants * (k + 1)]
+            first, u, relative, seen = _state(poses[k : k + 2], twists[k : k + 2], own)
+            amount, weight, along = slopes(u, own)
+            total, weights, rate = total + amount, weights + weight, rate + along @ relative
+            found.append((own, first, u, relative, seen, along))
+        return found, total / weights, rate / weights, weights
+
+    def effect(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
+        found, mean, mean_rate, _ = states(poses, twists, c)
+        wrenches, powers = [ca.SX(6, 1) for _ in range(elements + 1)], ca.SX(3, 1)
+        for k, (own, first, u, relative, _, _) in enumerate(found):
+            wrench, own_powers = value(u, relative, own, signal, mean, mean_rate)[0:2]
+            world = _transform_wrench(first, wrench)
+            wrenches[k], wrenches[k + 1], powers = wrenches[k] - world, wrenches[k + 1] + world, powers + own_powers
+        return Effect(ca.vertcat(*wrenches), powers[0], powers[1], powers[2])
+
+    def tangent(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> tuple[Any, Any, Any]:
+        found, mean, mean_rate, weights = states(poses, twists, c)
+        size = 6 * (elements + 1)
+        K, C, S = ca.SX(size, size), ca.SX(size, size), ca.SX(size, signals)
+        by_mean, mean_by = ca.SX(size, 1), ca.SX(1, size)
+        for k, (own, first, u, relative, seen, along) in enumerate(found):
+            wrench, _, K_own, C_own, S_own, by = value(u, relative, own, signal, mean, mean_rate)
+            K_own, C_own, S_own = _world_tangent(first, seen, wrench, K_own, C_own, S_own)
+            here = slice(6 * k, 6 * k + 12)
+            K[here, here] += K_own
+            C[here, here] += C_own
+            S[here, :] += S_own
+            world = _transform_wrench(first, by)
+            by_mean[here] += ca.vertcat(-world, world)
+            moved = along @ _inverse_twist_axes(first) / weights
+            mean_by[:, here] += ca.horzcat(-moved, moved)
+        return K + by_mean @ mean_by, C, S
+
+    return FrameForce(name, elements + 1, constants * elements, signals, effect, tangent)
+
+
+def _chain_functions(
+    constants: int, signals: int, deformation: Deformation, shared: Any, law: Any
+) -> tuple[ca.Function, ca.Function]:
+    """Of an element of a chain: wrench, powers and derivatives, also by the mean; what it adds to the mean, its weight, and how
+    that changes with the relative increment."""
+    u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    mean, mean_rate = ca.SX.sym("m"), ca.SX.sym("md")
+    U, e, E = _deformed(u, c, deformation)
+    answer = law(e, E @ twist, c, signal, (mean, mean_rate))
+    wrench, powers = E.T @ answer.force, ca.vertcat(answer.energy, answer.dissipation, answer.supply)
+    derivatives = [ca.jacobian(wrench, u) @ U, ca.jacobian(wrench, twist), ca.jacobian(wrench, signal)]
+    outputs = [wrench, powers, *derivatives, ca.jacobian(wrench, mean)]
+    amount, weight = shared(e, c)
+    inputs = [u, twist, c, signal, mean, mean_rate]
+    return (
+        ca.Function("value", inputs, [ca.densify(ca.SX(x)) for x in outputs], {"cse": True}),
+        ca.Function("shared", [u, c], [ca.SX(amount), ca.SX(weight), ca.densify(ca.jacobian(amount, u) @ U)]),
+    )
+
+
+def _state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Any, Any, Any]:
+    """The first end; local coordinates of the second, seen from there; relative twist; twist of the second."""
+    ends = ENDS.read(c)
+    first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
+    R, p = se3.compose(se3.inverse(first), second)
+    seen = se3.transform_twist(se3.inverse(first), twists[1])
+    relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])
+    return first, ca.vertcat(p, so3.log(R)), relative, seen
+
+
+def _world_tangent(first: Pose, seen: Any, wrench: Any, K: Any, C: Any, S: Any) -> tuple[Any, Any, Any]:
+    """Tangents of both ends' world wrenches from those of the second's in the first one's axes."""
+    # the relative twist changes by the increment's rate and by `delta x` the second frame's twist
+    K = K - C @ _twist_matrix(seen)
+    # the second end's wrench is convected with the second frame, but is given in the first one's axes
+    turning = _wrench_matrix(wrench)
+    out, K_a, K_b, C_w = _wrench_axes(first), K, K + turning, C
+    into = _inverse_twist_axes(first)
+    K_a, K_b, C_w, S = out @ K_a @ into, out @ K_b @ into, out @ C_w @ into, out @ S
+    return (
+        ca.vertcat(ca.horzcat(K_a, -K_a), ca.horzcat(-K_b, K_b)),
+        ca.vertcat(ca.horzcat(C_w, -C_w), ca.horzcat(-C_w, C_w)),
+        ca.vertcat(-S, S),
+    )
 
 
 def _local_functions(
@@ -96,10 +174,7 @@ def _local_functions(
     """Wrench on the second frame in the first one's axes; its derivatives by relative increment, twist and signal."""
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
-    p, alpha = u[0:3], u[3:6]
-    U = _increments(u)
-    e = deformation(p, alpha, c)
-    E = ca.jacobian(e, u) @ U
+    U, e, E = _deformed(u, c, deformation)
     answer = law(e, E @ twist, c, signal)
     wrench = E.T @ answer.force
     inputs = [u, twist, c, signal]
@@ -109,6 +184,14 @@ def _local_functions(
         ca.Function("value", inputs, [ca.densify(ca.SX(x)) for x in (wrench, *powers)], {"cse": True}),
         ca.Function("tangent", inputs, [ca.densify(ca.SX(x)) for x in (wrench, *derivatives)], {"cse": True}),
     )
+
+
+def _deformed(u: Any, c: Any, deformation: Deformation) -> tuple[Any, Any, Any]:
+    """du per relative increment, the deformation, and its change per relative increment."""
+    p, alpha = u[0:3], u[3:6]
+    U = ca.blockcat([[ca.SX.eye(3), -so3.hat(p)], [ca.SX(3, 3), so3.inverse_left_jacobian(alpha)]])
+    e = deformation(p, alpha, c)
+    return U, e, ca.jacobian(e, u) @ U
 
 
 def _transform_wrench(pose: Pose, wrench: Any) -> Any:

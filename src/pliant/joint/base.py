@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
-from pliant.joint.coordinate import Coordinate, Orientation
+from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
+from pliant.language.dimension import LENGTH, NUMBER, Dimension
 from pliant.language.names import FrameName
 from pliant.language.placement import Axis, Placement
 from pliant.motion import SCREW, Motion
@@ -50,6 +52,11 @@ class JointBase(Placement):
         """The free motions in order, by the field they are given in (`angle`, `x`, ...)."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: value for name, value in values.items() if isinstance(value, (Coordinate, Orientation))}
+
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Its coordinates by the field they are given in, but for free rotations."""
+        found = {label: spec for label, spec in self.coordinates().items() if isinstance(spec, Coordinate)}
+        return {label: LENGTH if isinstance(spec, LengthCoordinate) else NUMBER for label, spec in found.items()}
 
     @abstractmethod
     def steps(self, build: Build) -> tuple[list[Step], Pose]:

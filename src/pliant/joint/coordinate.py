@@ -16,7 +16,6 @@ from pliant.language.scalar import (
     AngularSpeed,
     AngularSpeedVector,
     AngularStiffness,
-    Damping,
     ForceSignal,
     Length,
     LengthSignal,
@@ -25,7 +24,10 @@ from pliant.language.scalar import (
     RestLength,
     Scalar,
     Speed,
-    Stiffness,
+    StateAngularDamping,
+    StateAngularStiffness,
+    StateDamping,
+    StateStiffness,
     TorqueSignal,
     TorqueSignalVector,
     Value,
@@ -38,8 +40,9 @@ class LengthSpring(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
 
-    coefficient: Stiffness
-    """Stiffness [N/m]."""
+    coefficient: StateStiffness
+    """Stiffness [N/m]; of a joint it may depend on the joint's coordinates, of a link on its `length`, `stretch` and `strain`:
+    `=k0*(1 + (x/1 cm)^2)`."""
     rest: RestLength = 0
     """Value at which the spring is free of force [m], or `as at start`: its value in the initial pose."""
     compression: Number = 1
@@ -57,8 +60,8 @@ class AngleSpring(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
 
-    coefficient: AngularStiffness
-    """Stiffness [N m/rad]."""
+    coefficient: StateAngularStiffness
+    """Stiffness [N m/rad]; it may depend on the joint's coordinates: `=k0*(1 + (angle/1 rad)^2)`."""
     rest: RestAngle = 0
     """Angle at which the spring is free of torque [rad], or `as at start`: its value in the initial pose."""
     compression: Number = 1
@@ -76,8 +79,8 @@ class LengthDamper(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
 
-    coefficient: Damping
-    """Force per speed to the power [N (s/m)^power]."""
+    coefficient: StateDamping
+    """Force per speed to the power [N (s/m)^power]; it may depend on the state as a stiffness may."""
     power: Number = 1
     """Power of the speed, 1 for a viscous damper [-]."""
 
@@ -95,8 +98,8 @@ class AngleDamper(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
 
-    coefficient: AngularDamping
-    """Torque per angular speed to the power [N m (s/rad)^power]."""
+    coefficient: StateAngularDamping
+    """Torque per angular speed to the power [N m (s/rad)^power]; it may depend on the joint's coordinates."""
     power: Number = 1
     """Power of the angular speed, 1 for a viscous damper [-]."""
 

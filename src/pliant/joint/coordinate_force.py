@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import casadi as ca
 
 from pliant.formula.base import CoordinateForce, Effect, one_sided, power_law
+from pliant.formula.varying import spring_energy
 from pliant.geometry import so3
-from pliant.motion.base import Quaternion, Vector
+from pliant.language.state_formula import StateFormula, sizes, words
+from pliant.motion.base import Part, Quaternion, Vector
 from pliant.motion.fields import Fields
 
 CONSTANTS = Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
@@ -40,6 +43,62 @@ def coordinate_force(*, with_input: bool) -> CoordinateForce:
 
 ORIENTATION = Fields("stiffness:3", "damping:3", "rest:4")
 """Of `ORIENTATION_FORCE`: stiffness and damping about x, y and z, quaternion of the rest orientation."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a coefficient sees of a joint: its coordinates from some place on, and where in them is what.
+
+    parts: of all that is seen; own: place of the coordinate itself in q and in v; names: of all by name.
+    """
+
+    parts: tuple[Part, ...]
+    own: tuple[int, int]
+    names: tuple[tuple[str, tuple[int, int]], ...]
+
+
+@cache
+def varying_force(
+    seen: Surroundings, stiffness: StateFormula | None, damping: StateFormula | None, *, with_input: bool
+) -> CoordinateForce:
+    """Spring, damper and input on one plain coordinate, with coefficients that depend on coordinates of its joint.
+
+    The spring stores the integral of its force from rest on, with the other coordinates as they are. Where it depends on these,
+    what their motion puts into that store counts as supplied.
+    """
+    fields = CONSTANTS + Fields(f"of_stiffness:{sizes([stiffness])}", f"of_damping:{sizes([damping])}")
+    (own_q, own_v), places = seen.own, dict(seen.names)
+    own = next((name for name, place in seen.names if place == seen.own), "")
+
+    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
+        at, x, rate = fields.read(c), q[own_q], v[own_v]
+        state = {name: q[place] for name, (place, _) in places.items()}
+        counted, half_square, share = one_sided(x - at.rest, at.direction, at.smoothing)
+
+        def coefficient(formula: StateFormula | None, plain: Any, numbers: Any, where: Any) -> Any:
+            return plain if formula is None else formula.value({**state, own: where}, numbers)
+
+        k = coefficient(stiffness, at.stiffness, at.of_stiffness, x)
+        friction = share * power_law(rate, coefficient(damping, at.damping, at.of_damping, x), at.power)
+        drive = share * signal[0] if with_input else 0.0
+        supply, energy = drive * rate, at.stiffness * half_square
+        if stiffness is not None:
+            energy = spring_energy(
+                lambda s: coefficient(stiffness, 0.0, at.of_stiffness, s),
+                at.rest,
+                x - at.rest,
+                at.direction,
+                at.smoothing,
+            )
+            supply += sum(ca.jacobian(energy, q[a]) * v[b] for a, b in places.values()) - k * counted * rate
+        force = ca.SX(v.numel(), 1)
+        force[own_v] = drive - k * counted - friction
+        return Effect(ca.densify(force), energy, friction * rate, supply)
+
+    name = ("driven" if with_input else "passive") + words([stiffness, damping])
+    where = "_".join(f"{a}_{b}" for _, (a, b) in (("", seen.own), *seen.names))
+    shape = "_".join(f"{part.q_size}{part.v_size}" for part in seen.parts)
+    return CoordinateForce(f"{name}_{shape}_at_{where}", seen.parts, fields.size, int(with_input), effect)
 
 
 def _orientation_effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:

@@ -90,6 +90,10 @@ class Part(BaseModel):
         """
         return None
 
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Quantities of its state, with their dimensions, that its coefficients may use by name."""
+        return {}
+
     def problems(self, value: Callable[[Any], float]) -> Iterator[Problem]:
         """What is wrong with the values of this part together; `value` evaluates one of them."""
         yield from ()

@@ -44,12 +44,14 @@ class Quantity:
     signal: True where the value may vary in time, that is, use `t` and input parameters.
     words: words allowed instead of a value.
     cycles: True for a frequency in cycles per second, where `rad/s` would be off by 2 pi.
+    of_state: True where the value may depend on the state of its part (`Part.state_names`).
     """
 
     dimension: Dimension | None
     signal: bool = False
     words: tuple[str, ...] = ()
     cycles: bool = False
+    of_state: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
@@ -174,6 +176,13 @@ Damping: TypeAlias = Annotated[Scalar, Quantity(dim.DAMPING)]
 AngularDamping: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_DAMPING)]
 RestLength: TypeAlias = Annotated[Scalar, Quantity(dim.LENGTH, words=(AS_AT_START,))]
 RestAngle: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER, words=(AS_AT_START,))]
+
+# Coefficients that may depend on the state of their part.
+StateNumber: TypeAlias = Annotated[Scalar, Quantity(dim.NUMBER, of_state=True)]
+StateStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.STIFFNESS, of_state=True)]
+StateAngularStiffness: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_STIFFNESS, of_state=True)]
+StateDamping: TypeAlias = Annotated[Scalar, Quantity(dim.DAMPING, of_state=True)]
+StateAngularDamping: TypeAlias = Annotated[Scalar, Quantity(dim.ANGULAR_DAMPING, of_state=True)]
 
 # Values that may vary in time.
 AnySignal: TypeAlias = Annotated[Scalar, Quantity(None, signal=True)]

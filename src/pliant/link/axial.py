@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.formula.varying import spring_energy
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Part
-from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, Stiffness
+from pliant.language.dimension import LENGTH, NUMBER, Dimension
+from pliant.language.scalar import AS_AT_START, ForceSignal, Length, Number, RestLength, StateStiffness
+from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.link.base import LinkBase
 from pliant.motion.fields import Fields
 
@@ -33,8 +37,9 @@ class AxialSpring(Part):
 
     short_form: ClassVar[str | None] = "coefficient"
 
-    coefficient: Stiffness
-    """Stiffness [N/m]."""
+    coefficient: StateStiffness
+    """Stiffness [N/m]; it may depend on the link's `length` [m], its `stretch`, which is the length less the rest length [m], and
+    its `strain`, which is the stretch over the rest length [-]: `=k0*(1 + strain^2)`."""
     rest: RestLength = AS_AT_START
     """Length at which the spring is free of force [m], or `as at start`: its length in the initial pose."""
     compression: Number = 1
@@ -74,6 +79,10 @@ links:
     smoothing: 1 mm
 """
 
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Its length, and how far that is from rest."""
+        return {"length": LENGTH, "stretch": LENGTH, "strain": NUMBER}
+
     def deformation(self, poses: Any, constants: Any) -> Any:
         """Length of the link [m]."""
         return axial_length(poses, constants)
@@ -82,31 +91,37 @@ links:
         """Add the link's force to the system."""
         ends = [build.attachment(end) for end in self.between]
         spring = self.spring or AxialSpring(coefficient=0)
-        if spring.rest == AS_AT_START:
-            points = [build.initial_point(node, placement[1]) for node, placement in ends]
-            difference = points[0] - points[1]
-            rest: Any = ca.sqrt(ca.dot(difference, difference))
-        else:
-            rest = build.value(spring.rest)
-        damping, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        points = [build.initial_point(node, placement[1]) for node, placement in ends]
+        difference = points[0] - points[1]
+        length: Any = ca.sqrt(ca.dot(difference, difference))
+        rest = build.value(spring.compression) * (length if spring.rest == AS_AT_START else build.value(spring.rest))
+        given, power = (self.damper.coefficient, self.damper.power) if self.damper else (0, 1)
+        start = _state(length, rest)
+        stiffness = build.coefficient(spring.coefficient, start, f"links.{name}.spring")
+        damping = build.coefficient(given, start, f"links.{name}.damper")
         constants = AXIAL.write(
             first=build.entries(ends[0][1][1]),
             second=build.entries(ends[1][1][1]),
-            stiffness=build.value(spring.coefficient),
-            rest=build.value(spring.compression) * rest,
-            damping=build.value(damping),
+            stiffness=stiffness.plain,
+            rest=rest,
+            damping=damping.plain,
             power=build.value(power),
             direction={"both": 0, "tension": 1, "compression": -1}[self.direction],
             smoothing=build.value(self.smoothing),
         )
         with_input = self.input != 0
         build.frame_force(
-            axial_force(with_input=with_input),
+            axial_force(stiffness.formula, damping.formula, with_input=with_input),
             [node for node, _ in ends],
-            constants,
+            [*constants, *stiffness.numbers, *damping.numbers],
             [self.input] if with_input else [],
             name,
         )
+
+
+def _state(length: Any, rest: Any) -> dict[str, Any]:
+    """What coefficients may use, by name."""
+    return {"length": length, "stretch": length - rest, "strain": (length - rest) / rest}
 
 
 def axial_length(poses: Any, c: Any) -> Any:
@@ -118,25 +133,39 @@ def axial_length(poses: Any, c: Any) -> Any:
     return ca.sqrt(ca.dot(difference, difference) + 1e-24)
 
 
+def axial_force(
+    stiffness: StateFormula | None = None, damping: StateFormula | None = None, *, with_input: bool
+) -> FrameForce:
+    """Force along the line between two points; a stiffness that depends on the length stores the integral of its force."""
+    return _axial_force(stiffness, damping, with_input)
+
+
 @cache
-def axial_force(*, with_input: bool) -> FrameForce:
-    """Force along the line between two points."""
+def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, with_input: bool) -> FrameForce:
+    fields = AXIAL + Fields(f"of_stiffness:{sizes([stiffness])}", f"of_damping:{sizes([damping])}")
 
     def law(length: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        at = AXIAL.read(c)
-        counted, half_square, share = one_sided(length - at.rest, at.direction, at.smoothing)
-        damping = share * power_law(rate, at.damping, at.power)
-        pull = share * signal[0] if with_input else 0.0
-        return Effect(
-            force=-at.stiffness * counted - damping - pull,
-            energy=at.stiffness * half_square,
-            dissipation=damping * rate,
-            supply=-pull * rate,
-        )
+        at = fields.read(c)
 
-    name = "axial_driven" if with_input else "axial"
+        def k_at(x: Any) -> Any:
+            return at.stiffness if stiffness is None else stiffness.value(_state(x, at.rest), at.of_stiffness)
+
+        counted, half_square, share = one_sided(length - at.rest, at.direction, at.smoothing)
+        resistance = at.damping if damping is None else damping.value(_state(length, at.rest), at.of_damping)
+        friction = share * power_law(rate, resistance, at.power)
+        pull = share * signal[0] if with_input else 0.0
+        energy, supply = at.stiffness * half_square, -pull * rate
+        if stiffness is not None:
+            x = ca.SX.sym("x")
+            stored = spring_energy(k_at, at.rest, x - at.rest, at.direction, at.smoothing)
+            energy, slope = ca.substitute([stored, ca.jacobian(stored, x)], [x], [ca.SX(length)])
+            # what the integral misses of a stiffness with kinks
+            supply += (slope - k_at(length) * counted) * rate
+        return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
+
+    name = ("axial_driven" if with_input else "axial") + words([stiffness, damping])
     return force_from_deformation(
-        name, frames=2, constants=AXIAL.size, signals=int(with_input), deformation=axial_length, law=law
+        name, frames=2, constants=fields.size, signals=int(with_input), deformation=axial_length, law=law
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -10,32 +10,43 @@ import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, one_sided, power_law
 from pliant.formula.relative import ENDS, relative_force
+from pliant.formula.varying import spring_energy
 from pliant.geometry import se3, so3
 from pliant.language.base import KeyPath, OneOrList, WordOrList
-from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
+from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, LENGTH, NUMBER, Dimension, damping_dimension
 from pliant.language.scalar import (
     Angle,
-    AngularDamping,
-    AngularStiffness,
-    Damping,
     ForceSignal,
     Length,
     Number,
     Scalar,
-    Stiffness,
+    StateAngularDamping,
+    StateAngularStiffness,
+    StateDamping,
+    StateStiffness,
     TorqueSignal,
     Vector,
 )
+from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.link.base import LinkBase
 from pliant.motion.fields import Fields
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
+COMPONENTS = ("shear_x", "shear_y", "stretch", "bend_x", "bend_y", "twist")
+"""The six deformations in order."""
+
 Way: TypeAlias = Literal["both", "positive", "negative"]
 Map: TypeAlias = Literal["midpoint", "first", "published"]
 
 
+SixStiffnesses: TypeAlias = tuple[
+    StateStiffness, StateStiffness, StateStiffness, StateAngularStiffness, StateAngularStiffness, StateAngularStiffness
+]
+SixDampings: TypeAlias = tuple[
+    StateDamping, StateDamping, StateDamping, StateAngularDamping, StateAngularDamping, StateAngularDamping
+]
 SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
 SixWays: TypeAlias = Annotated[tuple[Way, Way, Way, Way, Way, Way], OneOrList(6)]
 
@@ -49,10 +60,11 @@ class Beam(LinkBase):
     quantities: ClassVar[dict[str, str]] = {"deformation": "", "rate": "", "force": ""}
 
     type: Literal["beam"] = "beam"
-    stiffness: tuple[Stiffness, Stiffness, Stiffness, AngularStiffness, AngularStiffness, AngularStiffness] = (0,) * 6
-    """The six stiffnesses: three [N/m], three [N m/rad]."""
-    damping: tuple[Damping, Damping, Damping, AngularDamping, AngularDamping, AngularDamping] = (0,) * 6
-    """The six damping coefficients: three [N (s/m)^power], three [N m (s/rad)^power]."""
+    stiffness: SixStiffnesses = (0,) * 6
+    """The six stiffnesses: three [N/m], three [N m/rad]. They may depend on the deformations from rest `shear_x`, `shear_y`,
+    `stretch` [m], `bend_x`, `bend_y` and `twist` [rad]: `=k0*(1 + (stretch/1 cm)^2)`."""
+    damping: SixDampings = (0,) * 6
+    """The six damping coefficients: three [N (s/m)^power], three [N m (s/rad)^power]; they may depend on the deformations too."""
     damping_power: SixNumbers = (1,) * 6
     """Power of the rates, one for all components or six [-]."""
     rest: Rest = "as at start"
@@ -76,6 +88,10 @@ class Beam(LinkBase):
         """How deformations are measured: the `map`, or what it is by default."""
         one_way = any(way != "both" for way in self.direction)
         return self.map or ("first" if one_way else "midpoint")
+
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Its six deformations from rest."""
+        return dict(zip(COMPONENTS, (LENGTH,) * 3 + (NUMBER,) * 3, strict=True))
 
     def dimension(self, path: KeyPath, value: Callable[[Scalar], float]) -> Dimension | None:
         """A damping coefficient's dimension depends on its power."""
@@ -124,18 +140,30 @@ links:
             rest = [*build.entries(start_a[0].T @ (start_b[1] - start_a[1])), 0, 0, 0]
         else:
             rest = [build.value(x) for x in self.rest]
+        rest = [build.value(f) * r for f, r in zip(self.compression, rest, strict=True)]
+        relative = (start_a[0].T @ start_b[0], start_a[0].T @ (start_b[1] - start_a[1]))
+        if self.rest == "as at start":
+            relative = (ca.DM.eye(3), relative[1])
+        started = beam_deformation(relative[1], so3.log(relative[0]), self.measure)
+        start = {name: started[k] - rest[k] for k, name in enumerate(COMPONENTS)}
+        stiffness, damping = (
+            [build.coefficient(x, start, f"links.{name}.{key}.{k}") for k, x in enumerate(getattr(self, key))]
+            for key in ("stiffness", "damping")
+        )
         ways = {"both": 0, "positive": 1, "negative": -1}
         constants = BEAM.write(
             first=build.pose_entries(end_a),
             second=build.pose_entries(end_b),
-            rest=[build.value(f) * r for f, r in zip(self.compression, rest, strict=True)],
-            stiffness=[build.value(x) for x in self.stiffness],
-            damping=[build.value(x) for x in self.damping],
+            rest=rest,
+            stiffness=[x.plain for x in stiffness],
+            damping=[x.plain for x in damping],
             power=[build.value(x) for x in self.damping_power],
             direction=[ways[way] for way in self.direction],
         )
         with_input = any(x != 0 for x in self.input)
-        kind = beam_force(map=self.measure, with_input=with_input)
+        formulas = tuple(x.formula for x in (*stiffness, *damping))
+        constants += [number for x in (*stiffness, *damping) for number in x.numbers]
+        kind = beam_force(formulas, map=self.measure, with_input=with_input)
         build.frame_force(kind, [node_a, node_b], constants, self.input if with_input else (), name)
 
 
@@ -161,27 +189,65 @@ BEAM = ENDS + Fields("rest:6", "stiffness:6", "damping:6", "power:6", "direction
 """Constants of `beam_force`."""
 
 
+PLAIN: tuple[StateFormula | None, ...] = (None,) * 12
+"""No coefficient depends on the state."""
+
+
+def beam_force(formulas: tuple[StateFormula | None, ...] = PLAIN, *, map: Map, with_input: bool) -> FrameForce:
+    """Six-component force between two frames; `formulas` of six stiffnesses and six damping coefficients, where they have one.
+
+    A stiffness that depends on the deformation stores the integral of its force along its own component. Where it depends on
+    others, what these put into that store counts as supplied.
+    """
+    return _beam_force(formulas, map, with_input)
+
+
 @cache
-def beam_force(*, map: Map, with_input: bool) -> FrameForce:
-    """Six-component force between two frames."""
+def _beam_force(formulas: tuple[StateFormula | None, ...], map: Map, with_input: bool) -> FrameForce:
+    fields = BEAM + Fields(f"numbers:{sizes(formulas)}")
+    first = [sizes(formulas[:k]) for k in range(12)]
 
     def law(e: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        at = BEAM.read(c)
-        forces, energy, dissipation, supply = [], 0.0, 0.0, 0.0
+        at = fields.read(c)
+        forces: list[Any] = []
+        energy: Any = 0.0
+        dissipation: Any = 0.0
+        supply: Any = 0.0
+        x = ca.SX.sym("x", 6)
+
+        def coefficient(k: int, plain: Any, at_rest: Any) -> Any:
+            formula = formulas[k]
+            if formula is None:
+                return plain
+            state = {name: at_rest[j] for j, name in enumerate(COMPONENTS)}
+            return formula.value(state, at.numbers[first[k] : first[k] + formula.count])
+
+        from_rest = [e[k] - at.rest[k] for k in range(6)]
         for k in range(6):
-            counted, half_square, share = one_sided(e[k] - at.rest[k], at.direction[k], 0.0)
-            friction = share * power_law(rate[k], at.damping[k], at.power[k])
+            counted, half_square, share = one_sided(from_rest[k], at.direction[k], 0.0)
+            stiffness = coefficient(k, at.stiffness[k], from_rest)
+            friction = share * power_law(rate[k], coefficient(6 + k, at.damping[k], from_rest), at.power[k])
             drive = share * signal[k] if with_input else 0.0
-            forces.append(-at.stiffness[k] * counted - friction + drive)
-            energy += at.stiffness[k] * half_square
+            forces.append(-stiffness * counted - friction + drive)
             dissipation += friction * rate[k]
             supply += drive * rate[k]
+            if formulas[k] is None:
+                energy += at.stiffness[k] * half_square
+                continue
+
+            def along(s: Any, k: int = k) -> Any:
+                return coefficient(k, 0.0, [s if j == k else x[j] for j in range(6)])
+
+            stored = spring_energy(along, 0.0, x[k], at.direction[k], 0.0)
+            held, slope = ca.substitute([stored, ca.gradient(stored, x)], [x], [ca.SX(ca.vertcat(*from_rest))])
+            energy += held
+            supply += ca.dot(slope, rate) - stiffness * counted * rate[k]
         return Effect(ca.vertcat(*forces), energy, dissipation, supply)
 
-    name = f"beam_{map}" + ("_driven" if with_input else "")
+    name = f"beam_{map}" + ("_driven" if with_input else "") + words(formulas)
     return relative_force(
         name,
-        constants=BEAM.size,
+        constants=fields.size,
         signals=6 if with_input else 0,
         deformation=lambda p, turn, c: beam_deformation(p, turn, map),
         law=law,

@@ -18,6 +18,7 @@ from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
 from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
+from pliant.language.state_formula import Coefficient, coefficient
 from pliant.model import placing
 from pliant.model.entries import (
     ArcEntry,
@@ -88,6 +89,15 @@ class Build:
     def value(self, scalar: Scalar) -> Any:
         """A scalar of the model as a float or an expression of the parameters (SI units)."""
         return self.environment.value(scalar)
+
+    def coefficient(self, scalar: Scalar, state: Mapping[str, Any], path: str) -> Coefficient:
+        """A coefficient that may use quantities of the state by name, of which `state` has the values at the start; `path` is where
+        it stands."""
+        found = coefficient(scalar, state, self.environment.values)
+        if found.formula is not None and not np.isfinite(self.nominal(found.at(state))):
+            message = f"the value of {scalar} is not a finite number at the start"
+            raise SpecError([Fault(message, "check what it divides by, and its roots and logarithms", path)])
+        return found
 
     def direction(self, axis: Axis) -> tuple[Any, Any, Any]:
         """A unit vector."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
-from pliant.joint.coordinate_force import CONSTANTS, DIRECTION, ORIENTATION, ORIENTATION_FORCE, coordinate_force
+from pliant.joint.coordinate_force import (
+    CONSTANTS,
+    DIRECTION,
+    ORIENTATION,
+    ORIENTATION_FORCE,
+    Surroundings,
+    coordinate_force,
+    varying_force,
+)
 from pliant.language.scalar import AS_AT_START
+from pliant.language.state_formula import Coefficient
 from pliant.model.entries import CoordinateEntry, NodePlan
 from pliant.model.inertia import mass_properties
-from pliant.motion.base import Quaternion
+from pliant.model.system import Element
+from pliant.motion.base import Quaternion, Vector
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -38,13 +49,22 @@ def add_joint(build: Build, name: str) -> None:
     steps, after = joint.steps(build)
     coordinates = joint.coordinates()
     single = len(coordinates) == 1
+    added = _Added(name, [], {}, {})
     for step in steps:
         element = build.element(node, [NodePlan(step.motion, se3.compose(at, step.before), step.constants)])
         node, q_at, v_at = element.nodes[0], element.q_at, element.v_at
+        added.elements.append(element)
         for label in step.labels:
             spec = coordinates[label]
-            q_at, v_at = _coordinate(build, spec, spec.name or (name if single else f"{name}.{label}"), q_at, v_at)
+            places = (q_at, v_at)
+            own = spec.name or (name if single else f"{name}.{label}")
+            q_at, v_at, initial = _coordinate(build, spec, own, q_at, v_at)
+            if isinstance(spec, Coordinate):
+                added.places[label], added.initial[label] = places, initial
         at = se3.identity()
+    for label in added.places:
+        spec = coordinates[label]
+        _scalar_forces(build, spec, spec.name or (name if single else f"{name}.{label}"), label, added)
     at = se3.compose(at, after)
     if not steps:
         node, at = build.hold("joints", name, node, at)
@@ -55,7 +75,18 @@ def add_joint(build: Build, name: str) -> None:
     add_body(build, body, node, at)
 
 
-def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class _Added:
+    """A joint that has been added: its elements, and by label the places of its plain coordinates in q and v and their start."""
+
+    joint: str
+    elements: list[Element]
+    places: dict[str, tuple[int, int]]
+    initial: dict[str, Any]
+
+
+def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: int, v_at: int) -> tuple[int, int, Any]:
+    """Name a coordinate and give its start; returns the places after it, and its value at the start if it is a plain one."""
     is_rotation = isinstance(spec, Orientation)
     unit = "-" if is_rotation else "m" if isinstance(spec, LengthCoordinate) else "rad"
     entry = build.coordinates[name] = CoordinateEntry(name, q_at, v_at, is_rotation, spec, unit)
@@ -68,13 +99,12 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
         build.start(start, [build.value(rate) for rate in spec.rate])
         if spec.spring is not None or any(x != 0 for x in (*spec.damper, *spec.input)):
             _orientation_forces(build, spec, name, q_at, v_at, start)
-        return q_at + Quaternion().q_size, v_at + Quaternion().v_size
+        return q_at + Quaternion().q_size, v_at + Quaternion().v_size, None
     initial, rate = build.value(spec.initial), build.value(spec.rate)  # type: ignore[attr-defined]
     if spec.motion is not None:  # type: ignore[attr-defined]
         initial, rate = build.at_start(spec.motion)  # type: ignore[attr-defined]
     build.start([initial], [rate])
-    _scalar_forces(build, spec, name, q_at, v_at, initial)
-    return q_at + 1, v_at + 1
+    return q_at + 1, v_at + 1, initial
 
 
 def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v_at: int, start: list[Any]) -> None:
@@ -89,26 +119,41 @@ def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v
     build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
 
 
-def _scalar_forces(build: Build, spec: Any, name: str, q_at: int, v_at: int, initial: Any) -> None:
+def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _Added) -> None:
     if spec.spring is None and spec.damper is None and spec.input == 0:
         return
-    stiffness, rest = 0.0, 0.0
+    (q_at, v_at), path = added.places[label], f"joints.{added.joint}.{label}"
+    stiffness, rest = Coefficient(0.0), 0.0
     if spec.spring is not None:
         at_start = spec.spring.rest == AS_AT_START
-        rest = initial if at_start else build.value(spec.spring.rest)
-        stiffness, rest = build.value(spec.spring.coefficient), build.value(spec.spring.compression) * rest
-    damping, power = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
+        rest = added.initial[label] if at_start else build.value(spec.spring.rest)
+        rest = build.value(spec.spring.compression) * rest
+        stiffness = build.coefficient(spec.spring.coefficient, added.initial, f"{path}.spring")
+    given, power = (spec.damper.coefficient, spec.damper.power) if spec.damper is not None else (0, 1)
+    damping = build.coefficient(given, added.initial, f"{path}.damper")
     constants = CONSTANTS.write(
-        stiffness=stiffness,
+        stiffness=stiffness.plain,
         rest=rest,
-        damping=build.value(damping),
+        damping=damping.plain,
         power=build.value(power),
         direction=DIRECTION[spec.direction],
         smoothing=build.value(spec.smoothing),
     )
     driven = spec.input != 0
     signals = [spec.input] if driven else []
-    build.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
+    if stiffness.formula is None and damping.formula is None:
+        build.coordinate_force(coordinate_force(with_input=driven), q_at, v_at, constants, signals, name)
+        return
+    used = frozenset().union(*(x.formula.names for x in (stiffness, damping) if x.formula is not None))
+    if used <= {label}:
+        seen, (q_at, v_at) = Surroundings((Vector(1),), (0, 0), ((label, (0, 0)),)), added.places[label]
+    else:
+        q_at, v_at = added.elements[0].q_at, added.elements[0].v_at
+        places = {key: (q - q_at, v - v_at) for key, (q, v) in added.places.items()}
+        parts = tuple(part for element in added.elements for part in element.parts)
+        seen = Surroundings(parts, places[label], tuple((key, places[key]) for key in places if key in used | {label}))
+    kind = varying_force(seen, stiffness.formula, damping.formula, with_input=driven)
+    build.coordinate_force(kind, q_at, v_at, [*constants, *stiffness.numbers, *damping.numbers], signals, name)
 
 
 def tie_coordinates(build: Build) -> None:

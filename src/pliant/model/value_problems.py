@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.environment import Environment, is_finite
-from pliant.language.scalar import Each, FormulaMarker, Scalar
+from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.syntax import ExpressionError
 from pliant.language.walk import leaves, parts
 from pliant.language.words import KeyPath
@@ -130,14 +130,14 @@ class ValueChecks:
         used: set[str] = set()
         for leaf in leaves(thing):
             value = leaf.value
-            if not isinstance(value, str) or isinstance(value, Each) or isinstance(leaf.marker, FormulaMarker):
+            if not isinstance(value, str) or isinstance(value, Each) or not isinstance(leaf.marker, Quantity):
                 continue
             try:
                 names = environment.uses(value)
             except ExpressionError:
                 continue  # a word
             used |= names
-            if "t" not in names:
+            if "t" not in names and not (leaf.marker.of_state and names - environment.values.keys()):
                 for name in names:
                     self.values.setdefault(name, []).append((key, leaf.path, value))
         for name in used:

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from pliant.formula.base import Effect, FrameForce
+from pliant.formula.relative import relative_chain, relative_deformation, relative_force
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
 from pliant.motion import FREE, PLANAR_XZ, PLANAR_YZ
+from pliant.motion.fields import Fields
 from pliant.rod.lumped import WORLD
 from pliant.rod.properties import RodProperties
+from pliant.rod.section_law import Law, joins_pieces, mean_stretch
 from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Plane, plane_of
 from pliant.rod.turn_limits import limit_turns
 
@@ -190,3 +194,77 @@ def name_frames(build: Build, rod: RodProperties, places: Sequence[Place], frame
     for frame, k in frames.items():
         build.name_frame(f"{rod.name}.{frame}", *places[k])
     build.name_frame(f"{rod.name}.tip", *places[-1])
+
+
+def add_elements(
+    build: Build,
+    rod: RodProperties,
+    places: Sequence[tuple[int, Pose]],
+    constants: Sequence[Sequence[Any]],
+    force: Callable[..., FrameForce],
+) -> list[tuple[int, int, int]]:
+    """Add the elements between neighbouring sections, each with its constants; `force(elements=n)` is that of n in a row.
+
+    Returns of each element the index of its force in the system, its place among those of this force, and their number.
+    """
+    nodes = [node for node, _ in places]
+    together = len(constants) if joins_pieces(rod.law) else 1
+    added: list[tuple[int, int, int]] = []
+    for k in range(0, len(constants), together):
+        every = [number for one in constants[k : k + together] for number in one]
+        kind = force(elements=together)
+        index = build.system.frame_force(kind, nodes[k : k + together + 1], every, rod.actuation or 0, rod.name)
+        added += [(index, j, together) for j in range(together)]
+    return added
+
+
+@dataclass(frozen=True)
+class ElementState:
+    """An element between two sections: its mean strain (6), the rate of it, its change per relative increment (6 x 6), its
+    constants, and of a law that joins all elements their mean stretch and its rate."""
+
+    strain: Any
+    rate: Any
+    change: Any
+    constants: Any
+    mean: tuple[Any, Any] | None
+
+
+def element_state(
+    poses: Sequence[Pose], twists: Sequence[Any], c: Any, fields: Fields, strain: Any, index: int, elements: int
+) -> ElementState:
+    """State of one of several elements in a row, with `fields` of each in the constants c; `strain` as in `element_or_chain`."""
+    found = []
+    for k in range(elements):
+        own = c[fields.size * k : fields.size * (k + 1)]
+        found.append((*relative_deformation(poses[k : k + 2], twists[k : k + 2], own, strain), own))
+    e, rate, change, own = found[index]
+    if elements == 1:
+        return ElementState(e, rate, change, own, None)
+    mean = mean_stretch([x[0] for x in found], [x[1] for x in found], [fields.read(x[3]) for x in found])
+    return ElementState(e, rate, change, own, mean)
+
+
+def element_or_chain(
+    name: str, fields: Fields, law: Law, signals: int, elements: int, strain: Any, answer: Callable[..., Effect]
+) -> FrameForce:
+    """Force of an element by its strain and the answer to it, or of all elements of a rod that the law joins.
+
+    `answer(strain, rate, constants, signals, mean)` takes the mean stretch and its rate, where the law needs it.
+    """
+    if not joins_pieces(law):
+        return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+
+    def shared(e: Any, c: Any) -> tuple[Any, Any]:
+        at = fields.read(c)
+        return at.length * (1 + e[2] - at.rest[2]), at.length
+
+    return relative_chain(
+        f"{name}_{elements}_joined",
+        elements=elements,
+        constants=fields.size,
+        signals=signals,
+        deformation=strain,
+        shared=shared,
+        law=answer,
+    )

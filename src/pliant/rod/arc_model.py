@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -26,9 +26,9 @@ from pliant.rod.arc import arc_motion
 from pliant.rod.base import RodModelBase
 from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
+from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
-from pliant.rod.stations import SectionState, note_sample, section_state
+from pliant.rod.stations import SectionState, note_sample
 from pliant.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class ArcModel(RodModelBase):
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
+        elements: list[Element] = []
         for k in range(self.sections):
             frames = frames_on_segment(build, rod, k, self.sections)
             plans = [build.plan(motion, placement, (x, *arc.constants)) for x in (*frames.values(), 1.0)]
@@ -142,7 +143,7 @@ class ArcModel(RodModelBase):
             x, y, z, _ = (length * i for i in section.rotary)
             constants = [*arc.constants, length * section.mass, (x + y) / 2, z]
             build.inertia(inertia, [(node, placement)], [element], constants)
-            self._add_force(build, rod, element, arc, (k + 0.5) / self.sections)
+            elements.append(element)
             if self.muscle_limits is not None:
                 self.muscle_limits.apply(build, element, rod.name)
             for number, frame in zip(element.nodes, frames, strict=False):
@@ -150,6 +151,7 @@ class ArcModel(RodModelBase):
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.sections])
         build.name_frame(f"{rod.name}.tip", node, placement)
+        self._add_forces(build, rod, elements, arc)
 
     def _name(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, k: int) -> None:
         for j, (label, unit) in enumerate(zip(arc.kind.labels, arc.kind.units, strict=True)):
@@ -157,21 +159,19 @@ class ArcModel(RodModelBase):
             build.coordinate(f"{rod.name}.{own}", element.q_at + j, element.v_at + j, arc.started[j], unit=unit)
         build.add_arc(rod.name, element.nodes[-1], arc.kind)
 
-    def _add_force(self, build: Build, rod: RodProperties, element: Element, arc: _Arc, x: float) -> None:
-        size = arc.kind.size
-        if self.stiffness is not None or self.damping is not None:
-            force, state = direct_force(arc.kind, signals=rod.signals), direct_state(arc.kind)
-            constants = [*arc.constants, *arc.unstressed]
-            for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
-                constants += [build.value(v) for v in (values * size if len(values) == 1 else values)]
-        else:
-            force = arc_force(arc.kind, rod.law, viscous=_is_viscous(rod), signals=rod.signals)
-            state = arc_state(arc.kind, rod.law)
-            constants = [*arc.constants, *rod.law_constants(rod.length / self.sections, x, rod.rest)]
-        index = build.system.coordinate_force(
-            force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
-        )
-        note_sample(build, rod, x, index, state, order=2)
+    def _add_forces(self, build: Build, rod: RodProperties, elements: Sequence[Element], arc: _Arc) -> None:
+        length, fractions = rod.length / self.sections, [(k + 0.5) / self.sections for k in range(self.sections)]
+        if self.stiffness is None and self.damping is None:
+            pieces = [Piece(at, arc.constants, length, x, rod.rest) for at, x in zip(elements, fractions, strict=True)]
+            add_pieces(build, rod, arc_piece(arc.kind), pieces, order=2, viscous=_is_viscous(rod))
+            return
+        force, state = direct_force(arc.kind, signals=rod.signals), direct_state(arc.kind)
+        constants = [*arc.constants, *arc.unstressed]
+        for values in (self.stiffness or (0.0,), self.damping or (0.0,)):
+            constants += [build.value(v) for v in (values * arc.kind.size if len(values) == 1 else values)]
+        for at, x in zip(elements, fractions, strict=True):
+            index = build.system.coordinate_force(force, at.q_at, at.v_at, constants, rod.actuation or 0, rod.name)
+            note_sample(build, rod, x, index, state, order=2)
 
 
 @dataclass(frozen=True)
@@ -203,34 +203,20 @@ def _strain(coordinates: ArcCoordinates, q: Any, c: Any) -> Any:
 
 
 @cache
-def arc_force(coordinates: ArcCoordinates, law: Law, *, viscous: bool, signals: int = 0) -> CoordinateForce:
-    """Section law on the strains of an arc. Constants: those of the coordinates, those of the law."""
-    fields = ARC + constants_of(law)
+def arc_piece(coordinates: ArcCoordinates) -> PieceKind:
+    """An arc; the constants of its shape are those of its coordinates."""
 
-    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        by_q, strain = _strain_map(coordinates, c), _strain(coordinates, q, c)
-        answer = section_effect(strain, by_q @ v, fields.read(c), signal, law, viscous=viscous)
-        return Effect(by_q.T @ answer.force, answer.energy, answer.dissipation, answer.supply)
+    def state(q: Any, c: Any) -> PieceState:
+        by_q = _strain_map(coordinates, c)
+        return PieceState(_strain(coordinates, q, c), lambda v: by_q @ v, lambda force: by_q.T @ force)
 
-    name = f"arc_{coordinates.name}_{law}" + ("_viscous" if viscous else "") + signal_word(signals)
-    return CoordinateForce(name, (Vector(coordinates.size),), fields.size, signals, effect)
-
-
-@cache
-def arc_state(coordinates: ArcCoordinates, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section in the middle of an arc."""
-    fields = ARC + constants_of(law)
-
-    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
-        rate = _strain_map(coordinates, c) @ v
-        return section_state(_strain(coordinates, q, c), rate, fields.read(c), signal, law)
-
-    return state
+    return PieceKind(f"arc_{coordinates.name}", (Vector(coordinates.size),), ARC, state)
 
 
 @cache
 def direct_state(coordinates: ArcCoordinates) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """The same of an arc with springs and dampers on its coordinates: forces that do the same work on the strains."""
+    """State of the middle section of an arc with springs and dampers on its coordinates: forces that do the same work on the
+    strains."""
     fields = _direct_fields(coordinates.size)
 
     def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:

@@ -22,6 +22,9 @@ class RodModelBase(Part):
     fineness: ClassVar[str] = "elements"
     """The field that says how fine the model is: the N of `KIND:N`."""
 
+    most_joined: ClassVar[int] = 40
+    """How many pieces it may have for laws that join all pieces of a rod, which then make one force."""
+
     is_linear: ClassVar[bool] = False
     """Whether it holds for small deflections only."""
 
@@ -41,6 +44,10 @@ class RodModelBase(Part):
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """What this model cannot do for a rod; paths start at the rod."""
         yield from ()
+
+    def pieces(self) -> int:
+        """Number of pieces on which the section law acts."""
+        return int(getattr(self, self.fineness))
 
     def arcs(self) -> int:
         """Number of circular arcs that the rod is made of; 0 for models without."""

@@ -7,7 +7,7 @@ relative pose of neighbours, equation (2) of the reference or better.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -15,12 +15,22 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce
-from pliant.formula.relative import ENDS, relative_deformation, relative_force
+from pliant.formula.relative import ENDS
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
-from pliant.rod.absolute import mesh, name_frames, plane_problems, sections, strains_of_sections
+from pliant.motion.fields import Fields
+from pliant.rod.absolute import (
+    add_elements,
+    element_or_chain,
+    element_state,
+    mesh,
+    name_frames,
+    plane_problems,
+    sections,
+    strains_of_sections,
+)
 from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
@@ -49,6 +59,8 @@ rods:
   arm: {length: 30 cm, section: wire, material: rubber, model: {kind: cosserat, elements: 20}}
 """
 
+    most_joined: ClassVar[int] = 12
+
     kind: Literal["cosserat"] = "cosserat"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 10
     """Number of elements. Every named frame of the rod is a section between two of them, and lies on a section exactly;
@@ -72,13 +84,14 @@ rods:
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
         add_lumped_masses(build, rod, places, stations.arc_lengths, stations.fractions)
-        force = element_force(self.map, rod.law, signals=rod.signals)
-        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
+        every = []
+        for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             begin, end = stations.arc_lengths[k : k + 2]
             law = rod.law_constants(end - begin, stations.fraction(k, 0.5), self._started(rod, begin, end))
-            constants = [*build.pose_entries(end_a), *build.pose_entries(end_b), *law]
-            index = build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
-            state = element_state(self.map, rod.law)
+            every.append([*build.pose_entries(end_a), *build.pose_entries(end_b), *law])
+        force = partial(element_force, self.map, rod.law, signals=rod.signals)
+        for k, (index, at, together) in enumerate(add_elements(build, rod, places, every, force)):
+            state = middle_state(self.map, rod.law, at, together)
             note_sample(build, rod, stations.fraction(k, 0.5), index, state, order=2, on_frames=True)
         build.rod_stations(rod.name, places, stations.fractions)
         name_frames(build, rod, places, stations.frames)
@@ -95,37 +108,37 @@ rods:
 
 
 @cache
-def element_force(map: Map, law: Law, *, signals: int = 0) -> FrameForce:
-    """Section law on the strains of an element between two sections. Constants: placements of both ends, those of the law."""
+def element_force(map: Map, law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
+    """Section law on the strains of an element between two sections, or of all elements of a rod that the law joins. Constants of
+    each: placements of both ends, those of the law."""
     fields = ENDS + constants_of(law)
 
-    def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return _strain(p, alpha, fields.read(c).length, map)
-
-    def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return section_effect(strain, rate, fields.read(c), signal, law)
+    def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
+        return section_effect(strain, rate, fields.read(c), signal, law, mean=mean)
 
     name = f"rod_{map}_{law}{signal_word(signals)}"
-    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+    return element_or_chain(name, fields, law, signals, elements, _strain(fields, map), answer)
 
 
 @cache
-def element_state(map: Map, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section in the middle of an element."""
+def middle_state(map: Map, law: Law, index: int, elements: int) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section in the middle of one of the elements of `element_force`."""
     fields = ENDS + constants_of(law)
 
-    def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return _strain(p, alpha, fields.read(c).length, map)
-
     def state(poses: Any, twists: Any, c: Any, signal: Any) -> SectionState:
-        e, rate, _ = relative_deformation(poses, twists, c, strain)
-        return section_state(e, rate, fields.read(c), signal, law)
+        at = element_state(poses, twists, c, fields, _strain(fields, map), index, elements)
+        return section_state(at.strain, at.rate, fields.read(at.constants), signal, law, at.mean)
 
     return state
 
 
-def _strain(p: Any, alpha: Any, length: Any, map: Map) -> Any:
-    return ca.vertcat(*_deformation(p, alpha, map)) / length - ca.DM([0, 0, 1, 0, 0, 0])
+def _strain(fields: Fields, map: Map) -> Callable[[Any, Any, Any], Any]:
+    """The strain of an element from the far end's position and rotation vector, seen from the near end, and its constants."""
+
+    def strain(p: Any, alpha: Any, c: Any) -> Any:
+        return ca.vertcat(*_deformation(p, alpha, map)) / fields.read(c).length - ca.DM([0, 0, 1, 0, 0, 0])
+
+    return strain
 
 
 def _deformation(p: Any, alpha: Any, map: Map) -> tuple[Any, Any]:

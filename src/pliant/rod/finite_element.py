@@ -27,7 +27,7 @@ counted as supplied: where actuation varies in time, energies balance up to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -36,20 +36,30 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce, power_law
-from pliant.formula.relative import ENDS, relative_deformation, relative_force
+from pliant.formula.relative import ENDS
 from pliant.geometry import so3
 from pliant.language.base import Problem
 from pliant.language.scalar import Scalar
+from pliant.language.state_formula import depends_on_state
 from pliant.motion.fields import Fields
-from pliant.rod.absolute import mesh, name_frames, plane_problems, sections, strains_of_sections
+from pliant.rod.absolute import (
+    add_elements,
+    element_or_chain,
+    element_state,
+    mesh,
+    name_frames,
+    plane_problems,
+    sections,
+    strains_of_sections,
+)
 from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
-from pliant.rod.properties import LABELS, RodProperties
+from pliant.rod.properties import RodProperties
 from pliant.rod.section_law import Law, constants_of, section_effect
 from pliant.rod.stations import SectionState, material_wrench, note_sample
-from pliant.rod.strains import Free
+from pliant.rod.strains import LABELS, Free
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -80,6 +90,8 @@ rods:
         "plane": "`strains: planar_xz` or `planar_yz` in the rod, beside its `model`"
     }
 
+    most_joined: ClassVar[int] = 12
+
     kind: Literal["finite_element"] = "finite_element"
     elements: Annotated[int, Field(ge=1, le=2000, strict=True)] = 8
     """Number of elements. Every named frame of the rod is a node; there are more elements than asked for only where
@@ -102,7 +114,7 @@ rods:
     def rod_problems(self, rod: Rod, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Stiffness in every strain; rest strains in the plane."""
         for k, (label, factor) in enumerate(zip(LABELS, rod.stiffness_factors, strict=True)):
-            if not value(factor) > 0:
+            if not depends_on_state(factor, LABELS, value) and not value(factor) > 0:
                 text = f"finite elements need stiffness in every strain, but the factor of {label} is {value(factor):g}"
                 yield ("stiffness_factors", k), text, "give a small factor above zero"
         yield from plane_problems(rod, value)
@@ -111,17 +123,19 @@ rods:
         """Add the nodes and the elements between them to the system."""
         stations = mesh(build, rod, self.elements)
         places = sections(build, rod, stations.arc_lengths)
-        force = element_force(rod.law, signals=rod.signals)
-        for k, ((node_a, end_a), (node_b, end_b)) in enumerate(pairwise(places)):
+        every = []
+        for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))
             begin, end = stations.arc_lengths[k : k + 2]
             law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
-            constants = [*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law]
-            index = build.system.frame_force(force, [node_a, node_b], constants, rod.actuation or 0, rod.name)
-            for side, x in ((-1, near), (0, stations.fraction(k, 0.5)), (1, far)):
+            every.append([*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law])
+        force = partial(element_force, rod.law, signals=rod.signals)
+        for k, (index, at, together) in enumerate(add_elements(build, rod, places, every, force)):
+            for side in (-1, 0, 1):
                 note_sample(
-                    build, rod, x, index, element_state(rod.law, side), order=4, on_frames=True,
+                    build, rod, stations.fraction(k, 0.5 + side * GAUSS / 2), index,
+                    point_state(rod.law, side, at, together), order=4, on_frames=True,
                     of_force=side == 0, of_moment=side != 0,
                 )  # fmt: skip
         if self.mass == "lumped":
@@ -141,50 +155,51 @@ def element_constants(law: Law) -> Fields:
 
 
 @cache
-def element_force(law: Law, *, signals: int = 0) -> FrameForce:
-    """The element between two sections."""
+def element_force(law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
+    """The element between two sections, or all elements of a rod that the law joins."""
     fields = element_constants(law)
 
-    def strain(p: Any, alpha: Any, c: Any) -> Any:
-        return _mean_strain(p, alpha, fields.read(c).length)
-
-    def answer(strain: Any, rate: Any, c: Any, signal: Any) -> Effect:
-        return element_effect(strain, rate, c, signal, law)
+    def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
+        return element_effect(strain, rate, c, signal, law, mean)
 
     name = f"rod_fe_{law}{signal_word(signals)}"
-    return relative_force(name, constants=fields.size, signals=signals, deformation=strain, law=answer)
+    return element_or_chain(name, fields, law, signals, elements, _mean_strain(fields), answer)
 
 
-def _mean_strain(p: Any, alpha: Any, length: Any) -> Any:
-    helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
-    return helix / length - STRAIGHT
+def _mean_strain(fields: Fields) -> Callable[[Any, Any, Any], Any]:
+    """The mean strain of an element from the far end's position and rotation vector, seen from the near end, and its constants."""
+
+    def strain(p: Any, alpha: Any, c: Any) -> Any:
+        helix = ca.vertcat(so3.inverse_left_jacobian(alpha) @ p, alpha)
+        return helix / fields.read(c).length - STRAIGHT
+
+    return strain
 
 
 @cache
-def element_state(law: Law, side: int) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section at the first (side -1) or second (1) Gauss point of an element, or in its middle (0)."""
+def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any, Any, Any, Any], SectionState]:
+    """State of the section at the first (side -1) or second (1) Gauss point of one of the elements of `element_force`, or in its
+    middle (0)."""
     fields = element_constants(law)
 
-    def mean_strain(p: Any, alpha: Any, c: Any) -> Any:
-        return _mean_strain(p, alpha, fields.read(c).length)
-
     def state(poses: Any, twists: Any, c: Any, signal: Any) -> SectionState:
-        e, rate, E = relative_deformation(poses, twists, c, mean_strain)
-        at = fields.read(c)
+        element = element_state(poses, twists, c, fields, _mean_strain(fields), index, elements)
+        e, rate, mean = element.strain, element.rate, element.mean
+        at = fields.read(element.constants)
         near, far = ca.vertcat(at.stiffness, at.coupling), at.far_stiffness
-        mean = (near + far) / 2
+        middle = (near + far) / 2
         # the strain that actuators, and the law's own curve, have made without any load
-        elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, mean), law)
-        unloaded = e - compliance(mean) @ (elastic - actuation(e, signal))
-        local = gauss_rates(at.length, mean, side * GAUSS) @ rate
+        elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, middle), law, mean)
+        unloaded = e - compliance(middle) @ (elastic - actuation(e, signal))
+        local = gauss_rates(at.length, middle, side * GAUSS) @ rate
         friction = ca.vertcat(*[power_law(local[k], at.damping[k], at.power[k]) for k in range(6)])
 
         def strain(carried: Any, x: float) -> Any:
-            stiffness = mean + (far - near) * (x - 0.5) / GAUSS
+            stiffness = middle + (far - near) * (x - 0.5) / GAUSS
             return unloaded + compliance(stiffness) @ (carried - friction)
 
         # what the far end is held by, in the axes of the near one
-        held = -E.T @ element_effect(e, rate, c, signal, law).force
+        held = -element.change.T @ element_effect(e, rate, element.constants, signal, law, mean).force
         x = 0.5 + side * GAUSS / 2
         carried = _along_element(held, strain, at.length, x)
         here = strain(carried, x)
@@ -223,28 +238,43 @@ def turning_of(wrench: Any) -> Any:
     return ca.blockcat([[ca.SX(3, 3), n], [n, m]])
 
 
-def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law) -> Effect:
-    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`."""
+def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: Any = None) -> Effect:
+    """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`.
+
+    mean: of a law that joins all elements, the mean stretch of the rod and its rate.
+    """
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
-    mean = (stiffness[0] + stiffness[1]) / 2
-    section, none = _undamped(at, mean), ca.DM(0, 1)
-    x, way = ca.SX.sym("x", 6), ca.SX.sym("way", 6)
-    exact = section_effect(x, ca.DM.zeros(6), section, none, law)
-    # the wrench of the loads and its derivative, transposed, along a direction
-    loads = -exact.force / length - actuation(x, signal)
-    answer = ca.Function("section", [x, way, c, signal], [loads, ca.jtimes(loads, x, way, True)])
-    wrench = answer(strain, ca.DM.zeros(6), c, signal)[0]
+    middle = (stiffness[0] + stiffness[1]) / 2
+    section, none = _undamped(at, middle), ca.DM(0, 1)
+    # the wrench of the loads at a strain, and its derivative, transposed, along a direction
+    answer = _loads(law, c.numel(), signal.numel(), is_joined=mean is not None)
+    others = (1.0 if mean is None else mean[0], c, signal)
+    wrench = answer(strain, ca.DM.zeros(6), *others)[0]
     # the strain that this wrench has made, beside what actuators and the law's own curve made
-    y = compliance(mean) @ wrench
+    y = compliance(middle) @ wrench
     varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
-    correction = answer(strain, compliance(mean) @ varied - y, c, signal)[1]
+    correction = answer(strain, compliance(middle) @ varied - y, *others)[1]
     force = -length * (wrench + correction - turned)
     energy = length * (energy - ca.dot(y, wrench) / 2)
-    stored = section_effect(strain, rate, section, none, law)
-    friction = strain_friction(rate, length, mean, at.damping, at.power)
+    stored = section_effect(strain, rate, section, none, law, mean=mean)
+    friction = strain_friction(rate, length, middle, at.damping, at.power)
     supply = length * ca.dot(actuation(strain, signal), rate) + stored.supply
     return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
+
+
+@cache
+def _loads(law: Law, constants: int, signals: int, *, is_joined: bool) -> ca.Function:
+    """Of a strain, a direction, the mean stretch of a rod that the law joins, `element_constants` and signals: the wrench of loads
+    that the strain stands for, and its derivative, transposed, along the direction."""
+    x, way, stretch = ca.SX.sym("x", 6), ca.SX.sym("way", 6), ca.SX.sym("mean")
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    at = element_constants(law).read(c)
+    section = _undamped(at, (ca.vertcat(at.stiffness, at.coupling) + at.far_stiffness) / 2)
+    mean = (stretch, 0.0) if is_joined else None
+    exact = section_effect(x, ca.DM.zeros(6), section, ca.DM(0, 1), law, mean=mean)
+    loads = -exact.force / at.length - actuation(x, signal)
+    return ca.Function("loads", [x, way, stretch, c, signal], [loads, ca.jtimes(loads, x, way, True)])
 
 
 def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any, Any]:

@@ -16,17 +16,11 @@ from pliant.language.base import Part, Problem, ValueOrPart
 from pliant.language.scalar import Scalar
 from pliant.rod.base import RodModelBase
 from pliant.rod.pcs import frames_on_segment
+from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.polynomial import gauss, lagrange
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.stations import note_sample
 from pliant.rod.strains import LABELS, Free, held_strains, is_zero, named
-from pliant.rod.variable_strain import (
-    StrainBasis,
-    step_points,
-    variable_strain_force,
-    variable_strain_motion,
-    variable_strain_state,
-)
+from pliant.rod.variable_strain import StrainBasis, step_points, variable_strain_motion, variable_strain_point
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -67,6 +61,8 @@ class Gvs(RodModelBase):
     """
 
     fineness: ClassVar[str] = "order"
+
+    most_joined: ClassVar[int] = 12
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -120,6 +116,11 @@ rods:
                 text = f"{LABELS[k]} has an order, but it is not free"
                 yield ("model", "order", LABELS[k]), text, "remove it, or add the strain to the rod's `strains`"
 
+    def pieces(self) -> int:
+        """Points of the section law in all elements."""
+        given = self.order.given().values() if isinstance(self.order, StrainOrders) else (self.order,)
+        return self.elements * (max(given, default=0) + 2)
+
     def _orders(self, free: Free) -> tuple[int, ...]:
         """Order of each free strain."""
         if not isinstance(self.order, StrainOrders):
@@ -136,10 +137,11 @@ rods:
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
-        for k in range(self.elements):
-            held = _Held(rod, rod.curve.shares(k * length, (k + 1) * length))
-            basis = StrainBasis(rod.free, orders, not held.is_zero)
-            motion = variable_strain_motion(basis, steps)
+        every = [_Held(rod, rod.curve.shares(k * length, (k + 1) * length)) for k in range(self.elements)]
+        basis = StrainBasis(rod.free, orders, not all(held.is_zero for held in every))
+        motion = variable_strain_motion(basis, steps)
+        pieces: list[Piece] = []
+        for k, held in enumerate(every):
             frames = frames_on_segment(build, rod, k, self.elements)
             plans = []
             for x in (*points, *frames.values(), 1.0):
@@ -152,11 +154,13 @@ rods:
                 add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            self._add_elasticity(build, rod, element, basis, held, started, k)
+            pieces += self._pieces(rod, element, basis, held, started, k)
             ends = [(number, se3.identity()) for number in (*element.nodes[: len(points)], element.nodes[-1])]
             build.rod_stations(rod.name, ends, [(k + x) / self.elements for x in (*points, 1.0)])
             node, placement = element.nodes[-1], se3.identity()
         build.name_frame(f"{rod.name}.tip", node, placement)
+        shared = max(orders) + 2
+        add_pieces(build, rod, variable_strain_point(basis), pieces, order=shared, points=shared, smooth=True)
 
     def _name(
         self, build: Build, rod: RodProperties, element: Element, basis: StrainBasis, held: _Held, number: int
@@ -172,29 +176,15 @@ rods:
                 build.coordinate(name, element.q_at + at, element.v_at + at, started[-1], unit=unit)
         return started
 
-    def _add_elasticity(
-        self,
-        build: Build,
-        rod: RodProperties,
-        element: Element,
-        basis: StrainBasis,
-        held: _Held,
-        started: list[Any],
-        number: int,
-    ) -> None:
-        """The section law at Gauss points: one more than would do for a uniform rod with a linear law."""
-        force, state = variable_strain_force(basis, rod.law, signals=rod.signals), variable_strain_state(basis, rod.law)
+    def _pieces(
+        self, rod: RodProperties, element: Element, basis: StrainBasis, held: _Held, started: list[Any], number: int
+    ) -> Iterator[Piece]:
+        """Points of an element: one more than would do for a uniform rod with a linear law."""
         length = rod.length / self.elements
-        points = max(basis.orders) + 2
-        for x, weight in zip(*gauss(points), strict=True):
-            at = basis.at(x, held.at(x))
+        for x, weight in zip(*gauss(max(basis.orders) + 2), strict=True):
             strain = rod.curve.straight or _strain(basis, started, x, held)
             place = (number + x) / self.elements
-            constants = [*at, *rod.law_constants(weight * length, place, strain)]
-            index = build.system.coordinate_force(
-                force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
-            )
-            note_sample(build, rod, place, index, state, order=points, span=number)
+            yield Piece(element, basis.at(x, held.at(x)), weight * length, place, strain)
 
 
 class _Held:

@@ -18,8 +18,9 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
+from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion
+from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
 from pliant.rod.strains import ALL, Free
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ class Pcs(RodModelBase):
         node, placement = rod.node, rod.placement
         build.name_frame(rod.name, node, placement)
         build.rod_stations(rod.name, [(node, placement)], [0.0])
-        for k in range(self.elements):
+        every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]
+        pieces: list[Piece] = []
+        for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             frames = frames_on_segment(build, rod, k, self.elements)
             fractions = [*points, *frames.values(), 1.0]
-            started = self._started(rod, k * length, (k + 1) * length)
-            held = held_values(rod.free, started)
             motion = strain_segment(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length * x, *held)) for x in fractions])
             name_strains(build, rod, element, k + 1, started)
@@ -67,10 +68,11 @@ class Pcs(RodModelBase):
                 add_piece_of_mass(build, rod, number, se3.identity(), weight * length, x)
             for number, frame in zip(element.nodes[len(points) :], frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
-            add_section_force(build, rod, element, length, (k + 0.5) / self.elements, started)
+            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started))
             node, placement = element.nodes[-1], se3.identity()
             build.rod_stations(rod.name, [(node, placement)], [(k + 1) / self.elements])
         build.name_frame(f"{rod.name}.tip", node, placement)
+        add_pieces(build, rod, segment_piece(rod.free, len(pieces[0].shape)), pieces, order=2)
 
     def _started(self, rod: RodProperties, begin: Any, end: Any) -> Sequence[Any]:
         """Strains of a segment in the rod's shape."""

@@ -11,7 +11,7 @@ over Gauss points.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -19,16 +19,13 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from pliant.formula.base import CoordinateForce, Effect
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Quaternion, Vector
 from pliant.motion.fields import Fields
-from pliant.rod.actuation import signal_word
 from pliant.rod.base import RodModelBase
+from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
-from pliant.rod.section_law import Law, constants_of, section_effect
-from pliant.rod.stations import SectionState, note_sample, section_state
 from pliant.rod.turn_limits import refuse_turn
 
 if TYPE_CHECKING:
@@ -46,6 +43,8 @@ class Polynomial(RodModelBase):
     """
 
     fineness: ClassVar[str] = "order"
+
+    most_joined: ClassVar[int] = 7
 
     kind: Literal["polynomial"] = "polynomial"
     order: Annotated[int, Field(ge=1, le=12, strict=True)] = 3
@@ -107,19 +106,21 @@ class Polynomial(RodModelBase):
             q, v = q + 3, v + 3
         return ca.vertcat(*started)
 
+    def pieces(self) -> int:
+        """As many points as displacement polynomials."""
+        return self.order + 1
+
     def _add_elasticity(self, build: Build, rod: RodProperties, element: Element, basis: Basis, started: Any) -> None:
-        force = strain_force(basis.displacements, basis.order, self.orientation, rod.law, signals=rod.signals)
         # As many points as displacement polynomials: at these p' can follow any orientation, so nothing locks.
-        for x, weight in zip(*gauss(basis.displacements), strict=True):
-            shape = [rod.length, *basis.values(x)[basis.displacements :], *basis.slopes(x)]
-            local = _local_state(started, ca.vertcat(*shape), basis.displacements, basis.order, self.orientation)
+        points = basis.displacements
+        pieces = []
+        for x, weight in zip(*gauss(points), strict=True):
+            shape = [rod.length, *basis.values(x)[points:], *basis.slopes(x)]
+            local = _local_state(started, ca.vertcat(*shape), points, basis.order, self.orientation)
             strain = rod.curve.straight or _entries(_strains(*local))
-            constants = [*shape, *rod.law_constants(weight * rod.length, x, strain)]
-            index = build.system.coordinate_force(
-                force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name
-            )
-            state = point_state(basis.displacements, basis.order, self.orientation, rod.law)
-            note_sample(build, rod, x, index, state, order=basis.displacements, span=0)
+            pieces.append(Piece(element, shape, weight * rod.length, x, strain))
+        kind = polynomial_point(points, basis.order, self.orientation)
+        add_pieces(build, rod, kind, pieces, order=points, points=points, smooth=True)
 
 
 def gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -236,43 +237,23 @@ def _conjugate_rows(quaternions: Any) -> Any:
 
 
 @cache
-def strain_force(
-    displacements: int, order: int, orientation: Orientation, law: Law, *, signals: int = 0
-) -> CoordinateForce:
-    """Section law on the strains at one Gauss point; constants are those of its shape and of the law."""
-    fields = _shape(displacements, order) + constants_of(law)
+def polynomial_point(displacements: int, order: int, orientation: Orientation) -> PieceKind:
+    """A Gauss point of the rod, with the constants `_shape`."""
     parts = coordinate_parts(displacements, order, orientation)
     carrier = Motion("carrier", parts, 0, lambda q, c: se3.identity())
 
-    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        tangent, Q, Q_slope = _local_state(q, c, displacements, order, orientation)
-        # differentiate in the few local quantities, then by the chain rule: the kernel stays small
-        u, actual = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
-        strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
-        strain, by_u = ca.substitute([strain, ca.jacobian(strain, u)], [u], [actual])
-        to_rates = ca.jacobian(actual, q) @ carrier.rate_matrix(q)
-        answer = section_effect(strain, by_u @ (to_rates @ v), fields.read(c), signal, law)
-        return Effect(to_rates.T @ (by_u.T @ answer.force), answer.energy, answer.dissipation, answer.supply)
-
-    name = f"polynomial_{displacements}_{order}_{orientation}_{law}{signal_word(signals)}"
-    return CoordinateForce(name, parts, fields.size, signals, effect)
-
-
-@cache
-def point_state(
-    displacements: int, order: int, orientation: Orientation, law: Law
-) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section at one Gauss point, with the constants of `strain_force`."""
-    fields = _shape(displacements, order) + constants_of(law)
-    carrier = Motion("carrier", coordinate_parts(displacements, order, orientation), 0, lambda q, c: se3.identity())
-
-    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
+    def state(q: Any, c: Any) -> PieceState:
         x = ca.SX.sym("q", q.numel())
-        strain = _strains(*_local_state(x, c, displacements, order, orientation))
-        strain, by_q = ca.substitute([strain, ca.jacobian(strain, x)], [x], [q])
-        return section_state(strain, by_q @ (carrier.rate_matrix(q) @ v), fields.read(c), signal, law)
+        tangent, Q, Q_slope = _local_state(x, c, displacements, order, orientation)
+        # differentiate in the few local quantities, then by the chain rule: the kernel stays small
+        u, local = ca.SX.sym("u", 3 + 2 * Q.numel()), ca.vertcat(tangent, Q, Q_slope)
+        strain = _strains(u[0:3], u[3 : 3 + Q.numel()], u[3 + Q.numel() :])
+        actual, by_q = ca.substitute([local, ca.jacobian(local, x)], [x], [q])
+        strain, by_u = ca.substitute([strain, ca.jacobian(strain, u)], [u], [actual])
+        to_rates = by_q @ carrier.rate_matrix(q)
+        return PieceState(strain, lambda v: by_u @ (to_rates @ v), lambda force: to_rates.T @ (by_u.T @ force))
 
-    return state
+    return PieceKind(f"polynomial_{displacements}_{order}_{orientation}", parts, _shape(displacements, order), state)
 
 
 def _shape(displacements: int, order: int) -> Fields:

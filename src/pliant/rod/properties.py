@@ -13,9 +13,8 @@ from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
-from pliant.rod.section_law import Law, constants_of
-from pliant.rod.strains import LABELS as LABELS
-from pliant.rod.strains import Free
+from pliant.rod.section_law import Law, StrainFactors, constants_of
+from pliant.rod.strains import LABELS, Free
 from pliant.section.base import MaterialValues, OneSection, SectionProperties
 from pliant.section.fibre_law import FIBRE_LAWS
 
@@ -49,7 +48,7 @@ class RodProperties:
         curve: the shape in which it starts.
         stress_free: whether it is without stress in that shape; otherwise `rest` are the strains without stress.
         sections, materials, dampings: along the rod. A section makes `SectionProperties` from a material's values.
-        stiffness_factors: on the six strains.
+        stiffness_factors: on the six strains; at strains of zero where they depend on them.
         damping_power: of the six strain rates.
         law: how the section answers.
         law_numbers: numbers of the law along the rod, from its materials; nothing where it has none.
@@ -129,8 +128,10 @@ class RodProperties:
         """
         section = self.section(x)
         rest = started if self.stress_free else self.rest
-        numbers = {"law": list(self._along(self.law_numbers, x, lambda given: given))} if self.law_numbers else {}
-        return constants_of(self.law).write(
+        layout = constants_of(self.law)
+        found = self._along(self.law_numbers, x, lambda given: given) if self.law_numbers else ()
+        numbers = {"law": list(found)} if "law" in layout.at else {}
+        return layout.write(
             length=length,
             stiffness=section.stiffness,
             coupling=section.coupling,
@@ -156,6 +157,7 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     node, at = build.frame(rod.parent)
     placement = se3.compose(at, build.placement(rod))
     signals = _signals(rod, build)
+    factors, law, numbers = _stiffness_factors(rod, name, build)
     length, rest = value(rod.length), tuple(map(value, rod.rest))
     if rod.shape is not None:
         base, curve = rod.shape.curve(build, length)
@@ -179,10 +181,10 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         sections=_sections(rod, build, along),
         materials=along([_material(build.robot.materials[given], build) for given in rod.material]),
         dampings=along([tuple(map(value, six)) for six in rod.damping]),
-        stiffness_factors=tuple(map(value, rod.stiffness_factors)),
+        stiffness_factors=factors,
         damping_power=tuple(map(value, rod.damping_power)),
-        law=rod.law,
-        law_numbers=_law_numbers(rod, build, along),
+        law=law,
+        law_numbers=along([numbers]) if numbers else _law_numbers(rod, build, along),
         free=rod.free_strains(),
         attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
         actuation=build.add_signal_expressions(signals) if signals else None,
@@ -201,6 +203,21 @@ def _signals(rod: Rod, build: Build) -> list[Any]:
         for k, signal in enumerate(chamber.signals(build)):
             total[k] = total[k] + signal
     return total
+
+
+def _stiffness_factors(rod: Rod, name: str, build: Build) -> tuple[tuple[Any, ...], Law, tuple[Any, ...]]:
+    """Factors at strains of zero, the rod's law, and the numbers of formulas where factors depend on strains."""
+    unstrained, path = dict.fromkeys(LABELS, 0.0), f"rods.{name}.stiffness_factors"
+    given = [build.coefficient(factor, unstrained, f"{path}.{k}") for k, factor in enumerate(rod.stiffness_factors)]
+    formulas = tuple(factor.formula for factor in given)
+    factors = tuple(factor.at(unstrained) for factor in given)
+    if all(formula is None for formula in formulas):
+        return factors, rod.law, ()
+    for k, (factor, formula) in enumerate(zip(factors, formulas, strict=True)):
+        if formula is not None:
+            text = f"the stiffness factor of {LABELS[k]} is not above zero at strains of zero"
+            build.require(factor - 1e-12, f"{path}.{k}", text, "add a small number to it")
+    return factors, StrainFactors(formulas), tuple(number for factor in given for number in factor.numbers)
 
 
 def _law_numbers(rod: Rod, build: Build, along: Callable[[Sequence[Any]], Stations]) -> Stations:

@@ -9,7 +9,7 @@ bending in a plane, twist and stretch at second order with the default map.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,9 +22,9 @@ from pliant.motion.base import Motion
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
 from pliant.rod.lumped import add_lumped_masses
+from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import Law, constants_of
-from pliant.rod.segments import add_section_force, held_values, name_strains, segment_motion, segment_state
+from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
 from pliant.rod.stations import SectionState
 from pliant.rod.strains import ALL, Free
 from pliant.rod.turn_limits import limit_turns
@@ -54,17 +54,16 @@ class PseudoRigid(RodModelBase):
     def apply(self, build: Build, rod: RodProperties) -> None:
         """Add the links to the system."""
         length = rod.length / self.elements
-        nodes = [(rod.node, rod.placement)]
-        for k in range(self.elements):
+        nodes, pieces = [(rod.node, rod.placement)], list[Piece]()
+        every = [self._started(rod, k * length, (k + 1) * length) for k in range(self.elements)]
+        for k, (started, held) in enumerate(zip(every, held_values(rod.free, every), strict=True)):
             node, placement = nodes[-1]
-            started = self._started(rod, k * length, (k + 1) * length)
-            held = held_values(rod.free, started)
             motion = link_joint(self.map, rod.free, len(held))
             element = build.element(node, [build.plan(motion, placement, (length, *held))])
             name_strains(build, rod, element, k + 1, started)
-            place = (k + 0.5) / self.elements
-            add_section_force(build, rod, element, length, place, started, state=joint_state)
+            pieces.append(Piece(element, held, length, (k + 0.5) / self.elements, started))
             nodes.append((element.nodes[0], se3.identity()))
+        add_pieces(build, rod, segment_piece(rod.free, len(pieces[0].shape), at_joint), pieces, order=2)
         fractions = [k / self.elements for k in range(self.elements + 1)]
         arc_lengths = [k * length for k in range(self.elements + 1)]
         add_lumped_masses(build, rod, nodes, arc_lengths, fractions)
@@ -104,21 +103,13 @@ class PseudoRigid(RodModelBase):
         return min(int(place + (0.5 if self.map == "midpoint" else 1e-9)), self.elements)
 
 
-@cache
-def joint_state(law: Law, free: Free = ALL, held: int = 0) -> Callable[[Any, Any, Any, Any], SectionState]:
+def at_joint(along: SectionState, length: Any) -> SectionState:
     """State of the section at a joint: half of the joint's turn is behind it."""
-    of_joint = segment_state(law, free, held)
-    fields = constants_of(law)
-
-    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
-        found = of_joint(q, v, c, signal)
-        back = so3.exp(-fields.read(c).length / 2 * found.strain[3:6])
-        strain, material, actuation = (
-            ca.vertcat(back @ x[0:3], x[3:6]) for x in (found.strain, found.material, found.actuation)
-        )
-        return SectionState(strain, material, actuation)
-
-    return state
+    back = so3.exp(-length / 2 * along.strain[3:6])
+    strain, material, actuation = (
+        ca.vertcat(back @ x[0:3], x[3:6]) for x in (along.strain, along.material, along.actuation)
+    )
+    return SectionState(strain, material, actuation)
 
 
 def _turns(strain: Any, length: Any) -> Any:

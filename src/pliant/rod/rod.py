@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 
@@ -10,15 +10,17 @@ from pydantic import Field, GetCoreSchemaHandler, StrictBool, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from pliant.language.base import Framed, OneOrList, Part, Problem, fault, positive
+from pliant.language.dimension import CURVATURE, NUMBER, Dimension
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
-from pliant.language.scalar import Length, Number, Scalar, Value
+from pliant.language.scalar import Length, Number, Scalar, StateNumber, Value
+from pliant.language.state_formula import depends_on_state
 from pliant.rod import KINDS, RodModel
 from pliant.rod.chamber import Chamber
 from pliant.rod.pcs import Pcs
 from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
-from pliant.rod.section_law import Law
+from pliant.rod.section_law import LawName, joins_pieces
 from pliant.rod.shape import Shape
 from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 Sections: TypeAlias = Annotated[tuple[SectionName, ...], Field(min_length=1), OneOrList()]
 Materials: TypeAlias = Annotated[tuple[MaterialName, ...], OneOrList()]
 SixValues: TypeAlias = Annotated[tuple[Value, Value, Value, Value, Value, Value], OneOrList(6)]
+SixFactors: TypeAlias = Annotated[
+    tuple[StateNumber, StateNumber, StateNumber, StateNumber, StateNumber, StateNumber], OneOrList(6)
+]
 SixNumbers: TypeAlias = Annotated[tuple[Number, Number, Number, Number, Number, Number], OneOrList(6)]
 
 
@@ -79,14 +84,14 @@ class Rod(Framed, Placement):
     stress_free: StrictBool = True
     """Whether it is without stress as it starts. Otherwise `rest` are the strains without stress: a straight rod that is
     bent into its shape has `stress_free: false` and no `rest`."""
-    law: Law = "linear"
+    law: LawName = "linear"
     """How the material answers large strains: linear; as an incompressible solid that thins when it is stretched, after
     neo-Hooke (`neo_hookean`), Mooney and Rivlin (`mooney_rivlin`, with `mooney_ratio` of its material), Gent (`gent`, with
     `gent_limit`) or Ogden (`ogden`, with `ogden_terms`); or by the published update of stiffness (`mean_stretch`): with the
-    stretch x of each piece of the model, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
+    mean stretch x of the whole rod, radii shrink by 1/sqrt(x), E and G by 1/x, lengths grow by x, and chambers keep their
     radius. The incompressible laws are exact in stretch, and to second order in shear, bend and twist of the stretched rod. The
-    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it has no stored
-    energy, so what it puts in counts as supplied."""
+    update is a formula of the present strains, which is what updating between ever shorter steps comes to; it joins all pieces of
+    the rod, and has no stored energy, so what it puts in counts as supplied."""
     strains: Strains | None = None
     """The strains that are free, by name, or words for sets of them: all six where it is not given. The others stay as they
     are at the start and have neither states nor stiffness, and forces along them do no work. `planar` (or `planar_xz`) is
@@ -96,9 +101,11 @@ class Rod(Framed, Placement):
     take any; `cosserat`, `finite_element` and `timoshenko` take `planar`, and their sections then move in the plane of
     the base's axes as these stand at the start, which what carries the base must not leave; `pcc` and `pcc_cog` take those
     of stretch, bend_x and bend_y; `polynomial` has all six."""
-    stiffness_factors: SixNumbers = (1,) * 6
+    stiffness_factors: SixFactors = (1,) * 6
     """Factors on the stiffness of the six strains shear-x, shear-y, stretch, bend-x, bend-y, twist [-]. To forbid
-    a strain leave it out of `strains`: a large factor makes the equations stiff instead."""
+    a strain leave it out of `strains`: a large factor makes the equations stiff instead. With the linear law they may depend on the
+    strains `shear_x`, `shear_y`, `stretch` [-], `bend_x`, `bend_y`, `twist` [1/m]: `=1 + 4*stretch^2`. The force along a strain is
+    then its factor times its stiffness times the strain from rest."""
     rest: SixValues = (0,) * 6
     """Strains without stress: three [-], three [1/m]. A rod without `shape` starts with them if it is `stress_free`."""
     damping: Dampings = ((0,) * 6,)
@@ -139,6 +146,10 @@ joints:
     def frame_names(self) -> tuple[str, ...]:
         """Names of its frames besides its own, which is the base."""
         return ("tip", *self.frames)
+
+    def state_names(self) -> Mapping[str, Dimension]:
+        """Its six strains."""
+        return dict(zip(LABELS, (NUMBER,) * 3 + (CURVATURE,) * 3, strict=True))
 
     @model_validator(mode="after")
     def _one_rest(self) -> Self:
@@ -181,6 +192,18 @@ joints:
         yield from found
         if not found:
             yield from self.model.rod_problems(self, value)
+        pieces = self.model.pieces()
+        if joins_pieces(self.law) and pieces > self.model.most_joined:
+            text = (
+                f"the law '{self.law}' joins all pieces of a rod into one force, which `{self.model.kind}` does up to "
+            )
+            text += f"{self.model.most_joined} of them, but it has {pieces}"
+            yield ("law",), text, "take a coarser model, another rod model, or the law `neo_hookean`"
+        for k, factor in enumerate(self.stiffness_factors):
+            if depends_on_state(factor, LABELS, value) and (self.law != "linear" or self.model.is_linear):
+                which = f"the law '{self.law}'" if self.law != "linear" else f"the rod model '{self.model.kind}'"
+                text = f"{which} goes with constant stiffness factors, but that of {LABELS[k]} depends on the strains"
+                yield ("stiffness_factors", k), text, "choose the linear law and another rod model, or constant factors"
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
             yield ("damping_power",), text, "remove `damping_power` or `rayleigh`"

@@ -3,7 +3,8 @@
 Strains are (shear, shear, stretch, bend, bend, twist) against the straight, unstretched rod; forces are conjugate to
 them.
 All laws but `mean_stretch` come from a stored energy, so undamped motion conserves it exactly. `mean_stretch` is
-the published update of stiffness by stretch, which does not: what the update puts in or takes out counts as supplied.
+the published update of stiffness by the mean stretch of the rod, which does not: what the update puts in or takes out counts as
+supplied. It joins all pieces of a rod, so they are one force.
 
 The hyperelastic laws are those of fibres (`section.fibre_law`): a fibre of an incompressible rod that is stretched by x stores
 E w(x), and stretched so the solid answers a small shear with G s(x). Sections become thinner by 1/sqrt(x), so a fibre at the
@@ -12,20 +13,60 @@ undeformed distance y from the axis is at y / sqrt(x), and with stretch x, shear
     EA w(x) + s(x) kGA shear^2 / 2 + w''(x) / x EI b^2 / 2 + s(x) / x GJ t^2 / 2:
 
 exact in stretch, and to second order in shear, bend and twist of the stretched rod.
+
+Stiffness factors that depend on the strains (`StrainFactors`) act as they are written: the force along a strain is its factor times
+its stiffness times the strain from rest. What is stored is the work of these forces on the straight way from rest; that is the
+integral of each where it depends on its own strain alone. Where it depends on others, the forces have no potential, and
+what the difference puts in counts as supplied.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import casadi as ca
 
 from pliant.formula.base import Effect, power_law
+from pliant.formula.varying import gauss
+from pliant.language.state_formula import StateFormula, sizes, words
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation
+from pliant.rod.strains import LABELS
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
 
-Law = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
+LawName = Literal["linear", "neo_hookean", "mooney_rivlin", "gent", "ogden", "mean_stretch"]
+
+
+@dataclass(frozen=True)
+class StrainFactors:
+    """The linear law with stiffness factors that depend on the strains: a formula for each of the six, or None.
+
+    The stiffness among a law's constants is that at strains of zero.
+    """
+
+    formulas: tuple[StateFormula | None, ...]
+
+    def __str__(self) -> str:
+        """What tells it from others in names of kernels."""
+        return f"linear{words(self.formulas)}"
+
+    def factors(self, strain: Any, numbers: Any) -> list[Any]:
+        """Factors on the stiffness at strains of zero, at these strains (6)."""
+        state, unstrained = ({name: x[k] for k, name in enumerate(LABELS)} for x in (strain, ca.SX(6, 1)))
+        out, at = [], 0
+        for formula in self.formulas:
+            if formula is None:
+                out.append(1.0)
+                continue
+            own = numbers[at : at + formula.count]
+            out.append(formula.value(state, own) / formula.value(unstrained, own))
+            at += formula.count
+        return out
+
+
+Law = LawName | StrainFactors
 
 CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6", "power:6")
 """Length [m]; of the section stiffness, coupling of the shears and of the bends, rest strain, damping coefficient and power."""
@@ -33,34 +74,75 @@ CONSTANTS = Fields("length", "stiffness:6", "coupling:2", "rest:6", "damping:6",
 
 def constants_of(law: Law) -> Fields:
     """Constants of a law: `CONSTANTS`, and the numbers of a law that has some, under `law`."""
+    if isinstance(law, StrainFactors):
+        return CONSTANTS + Fields(f"law:{sizes(law.formulas)}")
     size = FIBRE_LAWS[law].size if law in FIBRE_LAWS else 0
     return CONSTANTS + Fields(f"law:{size}") if size else CONSTANTS
 
 
-def section_effect(strain: Any, rate: Any, at: Any, signal: Any, law: Law, *, viscous: bool = False) -> Effect:
+def section_effect(
+    strain: Any,
+    rate: Any,
+    at: Any,
+    signal: Any,
+    law: Law,
+    *,
+    viscous: bool = False,
+    mean: tuple[Any, Any] | None = None,
+) -> Effect:
     """The answer of a length of rod to a strain (6) that is the same all along it: forces conjugate to the strains.
 
     `at` are the constants of the law (`constants_of`) by name; `signal` holds what actuators do (`rod.actuation`), or nothing.
-    `viscous`: damping has the power one whatever `at` says, which saves its logarithms.
+    `viscous`: damping has the power one whatever `at` says, which saves its logarithms. `mean`: of the law `mean_stretch`, the mean
+    stretch of the rod and its rate, where this is not all of it.
     """
-    length, stiffness, coupling, rest, damping = at.length, at.stiffness, at.coupling, at.rest, at.damping
-    x = ca.SX.sym("strain", 6)
-    density = _energy(x, rest, stiffness, coupling, law, getattr(at, "law", None))
-    energy, elastic = ca.substitute([density, ca.gradient(density, x)], [x], [ca.SX(strain)])
+    length, damping = at.length, at.damping
+    energy, elastic, updated = _elastic(ca.SX(strain), ca.SX(rate), at, law, mean)
     if viscous:
         friction = length * damping * rate
     else:
         friction = length * ca.vertcat(*[power_law(rate[k], damping[k], at.power[k]) for k in range(6)])
     drive = length * actuation(strain, signal)
-    updated = 0.0
-    if law == "mean_stretch":
-        held = _updated(ca.SX(strain), rest, stiffness, coupling)
-        updated, elastic = length * ca.dot(elastic - held, rate), held
     force = drive - length * elastic - friction
-    return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate) + updated)
+    return Effect(force, length * energy, ca.dot(friction, rate), ca.dot(drive, rate) + length * updated)
 
 
-def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law, numbers: Any) -> Any:
+def _elastic(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | None) -> tuple[Any, Any, Any]:
+    """Per length: what is stored [J/m], the forces along the strains, and the power that a law without potential puts in [W/m]."""
+    if law == "mean_stretch":
+        return _updated(strain, at, mean or (1 + strain[2] - at.rest[2], rate[2]))
+    x = ca.SX.sym("strain", 6)
+    if isinstance(law, StrainFactors):
+        density = _integrated(lambda e: _varying_force(e, at, law), x, at.rest)
+    else:
+        density = _energy(x, at.rest, at.stiffness, at.coupling, law, getattr(at, "law", None))
+    energy, force = ca.substitute([density, ca.gradient(density, x)], [x], [strain])
+    if not isinstance(law, StrainFactors):
+        return energy, force, 0.0
+    held = _varying_force(strain, at, law)
+    return energy, held, ca.dot(force - held, rate)
+
+
+def _varying_force(strain: Any, at: Any, law: StrainFactors) -> Any:
+    """Forces along the strains of a section whose stiffness changes with them; couplings follow the mean of their factors."""
+    e, f = strain - at.rest, law.factors(strain, at.law)
+    force = [f[k] * at.stiffness[k] * e[k] for k in range(6)]
+    for (i, j), coupling in (((0, 1), at.coupling[0]), ((3, 4), at.coupling[1])):
+        between = (f[i] + f[j]) / 2 * coupling
+        force[i] += between * e[j]
+        force[j] += between * e[i]
+    return ca.vertcat(*force)
+
+
+def _integrated(force: Callable[[Any], Any], strain: Any, rest: Any) -> Any:
+    """Work of a force on the straight way from rest to a strain: what is stored, where the force has a potential."""
+    e, total = strain - rest, 0.0
+    for point, weight in zip(*gauss(), strict=True):
+        total += weight * ca.dot(force(rest + point * e), e)
+    return total
+
+
+def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: LawName, numbers: Any) -> Any:
     """Stored energy per length [J/m]."""
     e = strain - rest
     between = coupling[0] * e[0] * e[1], coupling[1] * e[3] * e[4]
@@ -70,10 +152,6 @@ def _energy(strain: Any, rest: Any, stiffness: Any, coupling: Any, law: Law, num
     bend = 0.5 * (stiffness[3] * e[3] ** 2 + stiffness[4] * e[4] ** 2) + between[1]
     twist = 0.5 * stiffness[5] * e[5] ** 2
     x = 1 + strain[2] - rest[2]
-    if law == "mean_stretch":
-        # the axial force EA (x - 1) / x^3 has this potential; the rest is what the springs hold as they are now
-        axial = stiffness[2] * (0.5 - 1 / x + 0.5 / x**2)
-        return axial + shear / x**3 + (bend + twist) / x**4
     axial, shearing, bending = fibre_factors(FIBRE_LAWS[law], x, numbers)
     return stiffness[2] * axial + shearing * shear + bending * bend + shearing / x * twist
 
@@ -88,13 +166,29 @@ def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
     return found[0], found[1], found[2]
 
 
-def _updated(strain: Any, rest: Any, stiffness: Any, coupling: Any) -> Any:
-    """Forces along the strains with the stiffness that the published update gives a piece of rod at its stretch x.
+def _updated(strain: Any, at: Any, mean: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+    """Energy, forces along the strains and power of the published update at a mean stretch x of the rod and its rate.
 
-    Radii shrink by 1/sqrt(x), E and G by 1/x, and the piece is x times as long. Per piece of undeformed length h that makes
-    of EA/h and kGA/h their x^-3, of EI/h and GJ/h their x^-4.
+    Radii shrink by 1/sqrt(x), E and G by 1/x, and pieces are x times as long. Per piece of undeformed length h that makes
+    of EA/h and kGA/h their x^-3, of EI/h and GJ/h their x^-4. Stored is what the springs hold as they are now.
     """
-    e, x = strain - rest, 1 + strain[2] - rest[2]
-    shear = ca.vertcat(stiffness[0] * e[0] + coupling[0] * e[1], stiffness[1] * e[1] + coupling[0] * e[0])
-    bend = ca.vertcat(stiffness[3] * e[3] + coupling[1] * e[4], stiffness[4] * e[4] + coupling[1] * e[3])
-    return ca.vertcat(ca.vertcat(shear, stiffness[2] * e[2]) / x**3, ca.vertcat(bend, stiffness[5] * e[5]) / x**4)
+    e, k = strain - at.rest, at.stiffness
+    shear, bend = at.coupling[0], at.coupling[1]
+    stretching = ca.vertcat(k[0] * e[0] + shear * e[1], k[1] * e[1] + shear * e[0], k[2] * e[2])
+    turning = ca.vertcat(k[3] * e[3] + bend * e[4], k[4] * e[4] + bend * e[3], k[5] * e[5])
+    x = mean[0] * ca.if_else(mean[0] > 0, 1.0, ca.SX(float("nan")))
+    force = ca.vertcat(stretching / x**3, turning / x**4)
+    faded = -3 * ca.dot(stretching, e[0:3]) / x**4 - 4 * ca.dot(turning, e[3:6]) / x**5
+    return ca.dot(force, e) / 2, force, faded / 2 * mean[1]
+
+
+def mean_stretch(strains: Sequence[Any], rates: Sequence[Any], pieces: Sequence[Any]) -> tuple[Any, Any]:
+    """Mean stretch of a rod against rest, and its rate, from strains, their rates and constants of its pieces."""
+    total = sum(at.length for at in pieces)
+    stretched = sum(at.length * (1 + e[2] - at.rest[2]) for e, at in zip(strains, pieces, strict=True))
+    return stretched / total, sum(at.length * rate[2] for rate, at in zip(rates, pieces, strict=True)) / total
+
+
+def joins_pieces(law: Law) -> bool:
+    """Whether a law joins all pieces of a rod, so that they make one force."""
+    return law == "mean_stretch"

@@ -10,15 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pliant.formula.base import CoordinateForce, Effect
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
 from pliant.motion.fields import Fields
-from pliant.rod.actuation import signal_word
-from pliant.rod.properties import LABELS, RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
-from pliant.rod.stations import SectionState, note_sample, section_state
-from pliant.rod.strains import ALL, Free, all_six, held_strains, is_zero, spelled
+from pliant.rod.pieces import PieceKind, PieceState
+from pliant.rod.properties import RodProperties
+from pliant.rod.stations import SectionState
+from pliant.rod.strains import ALL, LABELS, Free, all_six, held_strains, is_zero, spelled
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -28,10 +26,10 @@ PoseOfStrains = Callable[[Any, Any], Pose]
 """Pose of a segment's end from its six strains and a length [m]."""
 
 
-def held_values(free: Free, started: Sequence[Any]) -> list[Any]:
-    """Values of the strains that are not free, as they are at the start; nothing if they are all zero."""
-    held = [started[k] for k in held_strains(free)]
-    return [] if all(map(is_zero, held)) else held
+def held_values(free: Free, every: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Values of the strains that are not free in each segment of a rod, as they are at the start; nothing if all are zero."""
+    held = [[started[k] for k in held_strains(free)] for started in every]
+    return [[] for _ in every] if all(is_zero(value) for values in held for value in values) else held
 
 
 def name_strains(build: Build, rod: RodProperties, element: Element, number: int, started: Sequence[Any]) -> None:
@@ -42,48 +40,21 @@ def name_strains(build: Build, rod: RodProperties, element: Element, number: int
         build.coordinate(name, element.q_at + j, element.v_at + j, started[k], unit=unit)
 
 
-def add_section_force(
-    build: Build, rod: RodProperties, element: Element, length: Any, x: float, started: Sequence[Any], *,
-    state: Callable[[Law, Free, int], Callable[[Any, Any, Any, Any], SectionState]] | None = None,
-) -> None:  # fmt: skip
-    """Section law of a segment of that length [m] around fraction x of the rod, on its free strains; state: that of its middle
-    section where the strains are not in the axes of that."""
-    held = held_values(rod.free, started)
-    force = section_force(rod.law, rod.free, held=len(held), signals=rod.signals)
-    constants = [*rod.law_constants(length, x, started), *held]
-    index = build.system.coordinate_force(force, element.q_at, element.v_at, constants, rod.actuation or 0, rod.name)
-    note_sample(build, rod, x, index, (state or segment_state)(rod.law, rod.free, len(held)), order=2)
-
-
 @cache
-def segment_state(law: Law, free: Free = ALL, held: int = 0) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section in the middle of a segment, from its free strains as coordinates; constants as `section_force`."""
-    fields = constants_of(law) + Fields(f"held:{held}")
+def segment_piece(
+    free: Free = ALL, held: int = 0, section: Callable[[SectionState, Any], SectionState] | None = None
+) -> PieceKind:
+    """A segment with its free strains as coordinates; the constants of its shape are `held` values of the others.
 
-    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
-        at, none = fields.read(c), c[0:0]
-        strain, rate = all_six(free, q, at.held if held else none), all_six(free, v, none)
-        return section_state(strain, rate, at, signal, law)
-
-    return state
-
-
-@cache
-def section_force(law: Law, free: Free = ALL, *, held: int = 0, signals: int = 0) -> CoordinateForce:
-    """Section law on strain coordinates, with the signals of chambers (`rod.actuation`).
-
-    The constants are those of the law and `held` values of the strains that are not free. Forces along these do no work.
+    Forces along strains that are not free do no work. section: as in `PieceKind`.
     """
-    fields = constants_of(law) + Fields(f"held:{held}")
+    shape = Fields(f"held:{held}")
 
-    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        at, none = fields.read(c), c[0:0]
-        strain, rate = all_six(free, q, at.held if held else none), all_six(free, v, none)
-        answer = section_effect(strain, rate, at, signal, law)
-        return Effect(answer.force[list(free)], answer.energy, answer.dissipation, answer.supply)
+    def state(q: Any, c: Any) -> PieceState:
+        return PieceState(all_six(free, q, c), lambda v: all_six(free, v, c[0:0]), lambda force: force[list(free)])
 
-    name = f"section_{law}{spelled(free)}" + ("_held" if held else "") + signal_word(signals)
-    return CoordinateForce(name, (Vector(len(free)),), fields.size, signals, effect)
+    name = f"section{spelled(free)}" + ("_held" if held else "")
+    return PieceKind(name, (Vector(len(free)),), shape, state, section)
 
 
 def segment_motion(

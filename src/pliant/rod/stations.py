@@ -87,15 +87,20 @@ def note_sample(
     build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
 
 
-def material_wrench(strain: Any, rate: Any, at: Any, law: Law) -> Any:
-    """Answer of a section's material to its strains and their rates: force and moment, positive as the strains are."""
+def material_wrench(strain: Any, rate: Any, at: Any, law: Law, mean: tuple[Any, Any] | None = None) -> Any:
+    """Answer of a section's material to its strains and their rates: force and moment, positive as the strains are.
+
+    mean: of a law that joins all pieces of a rod, the mean stretch and its rate.
+    """
     of_one_metre = SimpleNamespace(**{**vars(at), "length": 1.0})
-    return -section_effect(strain, rate, of_one_metre, ca.DM(0, 1), law).force
+    return -section_effect(strain, rate, of_one_metre, ca.DM(0, 1), law, mean=mean).force
 
 
-def section_state(strain: Any, rate: Any, at: Any, signal: Any, law: Law) -> SectionState:
+def section_state(
+    strain: Any, rate: Any, at: Any, signal: Any, law: Law, mean: tuple[Any, Any] | None = None
+) -> SectionState:
     """State of a section with these strains (6) and rates; `at` are the constants of the section law by name."""
-    return SectionState(strain, material_wrench(strain, rate, at, law), ca.SX(actuation(strain, signal)))
+    return SectionState(strain, material_wrench(strain, rate, at, law, mean), ca.SX(actuation(strain, signal)))
 
 
 def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *, of_force: bool) -> Station:

@@ -14,7 +14,7 @@ which is exact for constant strains and of fourth order otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,15 +22,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.formula.base import CoordinateForce, Effect
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
 from pliant.motion.fields import Fields
-from pliant.rod.actuation import signal_word
+from pliant.rod.pieces import PieceKind, PieceState
 from pliant.rod.polynomial import gauss, lagrange
-from pliant.rod.section_law import Law, constants_of, section_effect
-from pliant.rod.stations import SectionState, section_state
 from pliant.rod.strains import Free, all_six, held_strains, spelled
 
 STRAIGHT = ca.DM([0, 0, 1, 0, 0, 0])
@@ -209,29 +206,12 @@ def step_points(steps: int) -> np.ndarray:
 
 
 @cache
-def variable_strain_force(basis: StrainBasis, law: Law, *, signals: int = 0) -> CoordinateForce:
-    """Section law on the strains at one point. Constants: `fields` of the point, those of the law."""
-    size, fields = basis.fields.size, constants_of(law)
+def variable_strain_point(basis: StrainBasis) -> PieceKind:
+    """A point of the stretch; the constants of its shape are its `fields`."""
 
-    def effect(q: Any, v: Any, c: Any, signal: Any) -> Effect:
-        at = c[0:size]
-        strain, rate = basis.strain(q, at), basis.strain(v, at, rate=True)
-        answer = section_effect(strain, rate, fields.read(c[size:]), signal, law)
-        force = basis.spread(ca.SX(answer.force).T, at).T
-        return Effect(force, answer.energy, answer.dissipation, answer.supply)
+    def state(q: Any, c: Any) -> PieceState:
+        return PieceState(
+            basis.strain(q, c), lambda v: basis.strain(v, c, rate=True), lambda force: basis.spread(ca.SX(force).T, c).T
+        )
 
-    name = f"variable_strain_{basis.name}_{law}{signal_word(signals)}"
-    return CoordinateForce(name, (Vector(basis.size),), size + fields.size, signals, effect)
-
-
-@cache
-def variable_strain_state(basis: StrainBasis, law: Law) -> Callable[[Any, Any, Any, Any], SectionState]:
-    """State of the section at one point, with the constants of `variable_strain_force`."""
-    size, fields = basis.fields.size, constants_of(law)
-
-    def state(q: Any, v: Any, c: Any, signal: Any) -> SectionState:
-        at = c[0:size]
-        strain, rate = basis.strain(q, at), basis.strain(v, at, rate=True)
-        return section_state(strain, rate, fields.read(c[size:]), signal, law)
-
-    return state
+    return PieceKind(f"variable_strain_{basis.name}", (Vector(basis.size),), basis.fields, state)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.language.state_formula import depends_on_state
 from pliant.link.beam import Beam
 from pliant.model.model import Model
 from pliant.output.constraint import ConstraintOutput
@@ -123,7 +124,8 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         rod = model.spec.rods.get(name)
         if rod is None:  # the edge of a mesh
             continue
-        if rod.law != "linear" or rod.model.is_linear or len(stations) < 2:
+        varies = any(depends_on_state(factor, rod.state_names(), value) for factor in rod.stiffness_factors)
+        if rod.law != "linear" or varies or rod.model.is_linear or len(stations) < 2:
             continue
         half_x, half_y = _half_sizes(model, rod.section, value)
         moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
@@ -170,7 +172,10 @@ def _turned_links(model: Model, bound: Binding, states: _States) -> Iterator[str
     """Beam links whose ends turn so far against each other that their rotations become ambiguous."""
     value = parameter_values(model, bound)
     for name, link in model.spec.links.items():
-        if not isinstance(link, Beam) or not (link.measure == "midpoint" or any(value(k) for k in link.stiffness[3:])):
+        if not isinstance(link, Beam):
+            continue
+        turning = any(depends_on_state(k, link.state_names(), value) or value(k) for k in link.stiffness[3:])
+        if not (link.measure == "midpoint" or turning):
             continue
         force = bound.system.frame_forces[model.link_forces[name]]
         ends = bound.constants[force.constants : force.constants + 24]

@@ -24,6 +24,7 @@ from pliant.language.names import NameMarker, Reference
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import CountMarker, Each, FormulaMarker, Quantity, Scalar
 from pliant.language.source import MODEL_FOLDER, FileProblem, bundled, read_source, with_variant
+from pliant.language.state_formula import THIS
 from pliant.language.syntax import ExpressionError, Node, Number, Symbol, parse, substitute, symbols, to_text
 from pliant.language.walk import Leaf, map_leaves
 from pliant.language.words import KeyPath, nearest
@@ -145,7 +146,7 @@ class _Level:
     def _add(self, collection: str, name: str, thing: Any, instance: Instance = ONCE) -> None:
         path = (collection, name)
         if isinstance(thing, Part):
-            thing = map_leaves(thing, self._change(instance), path)
+            thing = map_leaves(thing, self._change(instance, frozenset(thing.state_names())), path)
             if isinstance(thing, FromFiles):
                 thing = self._with_files(thing, path)
                 if thing is None:
@@ -200,12 +201,13 @@ class _Level:
             single = joint.model_copy(update={"child": child, "parent": parent, "first_parent": None})
             self._add("joints", name, single, Instance(index, count))
 
-    def _change(self, instance: Instance) -> Callable[[Leaf], Any]:
-        """What happens to each value, name and reference of a thing."""
+    def _change(self, instance: Instance, state: frozenset[str] = frozenset()) -> Callable[[Leaf], Any]:
+        """What happens to each value, name and reference of a thing whose coefficients may use these names of its state."""
 
         def change(leaf: Leaf) -> Any:
             if isinstance(leaf.marker, Quantity):
-                return self._scalar(leaf.value, leaf.path, instance)
+                own = state if leaf.marker.of_state else frozenset()
+                return self._scalar(leaf.value, leaf.path, instance, own)
             if isinstance(leaf.marker, CountMarker) and leaf.field != ("count",):
                 return self._count(leaf.value, leaf.path)
             if isinstance(leaf.marker, FormulaMarker):
@@ -218,14 +220,16 @@ class _Level:
 
         return change
 
-    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance) -> Scalar:
+    def _scalar(self, value: Scalar, path: KeyPath, instance: Instance, state: frozenset[str] = frozenset()) -> Scalar:
         if isinstance(value, Each):
             value = self._pick(value, path, instance)
         if not isinstance(value, str) or not value.startswith("="):
             return value
         node = parse(value)
-        numbers = {name: Number(float(number)) for name, number in instance.values.items()}
+        numbers: dict[str, Node] = {name: Number(float(number)) for name, number in instance.values.items()}
         used = symbols(node)
+        if self.prefix:  # an outer model may have a parameter called like a quantity of the state in here
+            numbers |= {name: Symbol(THIS + name) for name in used & state - self.names.keys()}
         if not used & (self.names.keys() | numbers.keys()) or (not self.prefix and not used & numbers.keys()):
             return value
         return to_text(substitute(node, {**self.names, **numbers}))

@@ -14,10 +14,12 @@ from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
 from pliant.language.parameter import Parameter
 from pliant.language.scalar import Each, Quantity, Scalar
+from pliant.language.state_formula import THIS, is_state
 from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
 from pliant.language.walk import Leaf, leaves
 from pliant.language.words import KeyPath
 from pliant.model.value_problems import part_problems, problems_between
+from pliant.rod.strains import LABELS
 from pliant.spec.flat import Flat, Origin
 from pliant.spec.flattening import flat_spec, flatten_all
 from pliant.spec.structure import structure_problems
@@ -25,6 +27,13 @@ from pliant.spec.structure import structure_problems
 if TYPE_CHECKING:
     from pliant.spec.building import Broken
     from pliant.spec.robot import RobotSpec
+
+NO_STATE: Mapping[str, Dimension] = {}
+STRAINS = frozenset({*LABELS, "strain"})
+MAY_DEPEND = (
+    "coefficients of springs and dampers of joints and links may depend on their coordinates and lengths, and stiffness_factors "
+    "of rods on their strains; a parameter needs another name"
+)
 
 
 def check_meaning(spec: RobotSpec, broken: Broken) -> list[Fault]:
@@ -132,24 +141,27 @@ class Checked:
                 marker = Quantity(None, signal=True)
                 self._value(collection, name, Leaf(thing, marker, (), Parameter(value=thing), ()))
             return
+        state = thing.state_names()
         for leaf in leaves(thing):
-            self._value(collection, name, leaf)
+            self._value(collection, name, leaf, state)
         for path, message, hint in part_problems(thing, self.number):
             self.report(collection, name, path, message, hint)
 
-    def _value(self, collection: str, name: str, leaf: Leaf) -> None:
+    def _value(self, collection: str, name: str, leaf: Leaf, state: Mapping[str, Dimension] = NO_STATE) -> None:
         marker, value = leaf.marker, leaf.value
         if not isinstance(marker, Quantity) or isinstance(value, (Each, int, float)) or value in marker.words:
             return
         rest = leaf.path[1:] if collection == "world" else leaf.path
         try:
-            problem = self._problem(collection, name, leaf, marker)
+            problem = self._problem(collection, name, leaf, marker, state)
         except ExpressionError as error:
-            problem = self._unknown(error)
+            problem = self._unknown(error, state)
         if problem:
             self.report(collection, name, rest, *problem)
 
-    def _problem(self, collection: str, name: str, leaf: Leaf, marker: Quantity) -> tuple[str, str] | None:
+    def _problem(
+        self, collection: str, name: str, leaf: Leaf, marker: Quantity, state: Mapping[str, Dimension]
+    ) -> tuple[str, str] | None:
         node = to_node(leaf.value)
         what = str(next((step for step in reversed(leaf.path) if isinstance(step, str)), "the value"))
         varying = symbols(node) & (self.inputs | {TIME})
@@ -166,9 +178,11 @@ class Checked:
         known: Mapping[str, Dimension | OpenDimension] = self.dimensions
         if marker.signal:
             known = {**known, TIME: UNKNOWN}
+        own = {name for name in symbols(node) if marker.of_state and is_state(name, state, self.flat.parameters)}
+        known = {**known, **{name: state[name.removeprefix(THIS)] for name in own}} if own else known
         expected, special = self._expected(collection, name, leaf, marker)
         problem = wrong_dimension(node, expected, known, by_unit=special)
-        if problem is None and not is_finite(self.number(leaf.value)):
+        if problem is None and not own and not is_finite(self.number(leaf.value)):
             return f"the value of {leaf.value} is not a finite number", ""
         return problem
 
@@ -191,11 +205,13 @@ class Checked:
         except ExpressionError:
             return None  # reported where the value stands
 
-    def _unknown(self, error: ExpressionError) -> tuple[str, str] | None:
+    def _unknown(self, error: ExpressionError, state: Mapping[str, Dimension] = NO_STATE) -> tuple[str, str] | None:
         """A fault about a name, in better words where it has a meaning elsewhere; None if it is known."""
         if error.name in self.flat.parameters or self.broken.touches("parameters", error.name):
             return None  # its own fault is reported where it is defined
         for word, where in (("i", "in repeated things"), ("count", "in repeated things"), (TIME, "in signals")):
             if error.name == word:
                 return f"`{word}` is known only {where}", ""
+        if error.name in state or error.name in STRAINS:
+            return f"'{error.name}' is a quantity of the state, which this value cannot depend on", MAY_DEPEND
         return str(error), error.hint

@@ -60,7 +60,7 @@ bodies:
         frames: {tip: {position: [0.4, 0, 0], rotation: {axis: y, angle: 130 deg}}}}
 joints:
   fly: {type: free, child: base, z: {initial: -0.9 m}, orientation: {rate: [0.3, -0.2, 0.5]}}
-  elbow: {type: revolute, parent: base.hook, child: arm, axis: y, angle: {input: =torque, damper: 0.05}}
+  elbow: {type: revolute, parent: base.hook, child: arm, axis: y, angle: {input: =torque, damper: "=0.05 N*m*s * (1 + angle^2)"}}
 links:
   rope: {type: axial, between: [world, base.hook], spring: {coefficient: =stiffness, rest: 1 m}, damper: 1,
          direction: tension, input: =pull, smoothing: 1 mm}
@@ -82,7 +82,7 @@ bodies:
          inertia: {principal: [1e-4, 2e-4, 3e-4]}, frames: {tip: {position: [0.1, 0, 0]}}}
 joints:
   hinge: {type: universal, parent: "link[i-1].tip", first_parent: world, child: link, axis1: y, axis2: z,
-          angle1: {initial: 0.1, spring: =stiffness, damper: 0.01}, angle2: {spring: =stiffness, damper: 0.01}}
+          angle1: {initial: 0.1, spring: =stiffness, damper: 0.01}, angle2: {spring: "=stiffness*(1 + angle1^2)", damper: 0.01}}
 tendons:
   rope: {type: elastic, through: [{frame: world, position: [0, 0, 0.3]}, "link[3].tip", "link[9]"], stiffness: 50, damper: 1,
          shortening: =10 cm * sin(3*t), friction: 0.2, slip_speed: 5 cm/s}

@@ -138,14 +138,14 @@ def test_a_module_near_its_highest_pressure_and_its_mirror_image(balloon, word):
     assert left.iterations < 60
     tip = np.array(left.outputs["tip"])
     np.testing.assert_allclose(tip, np.array(right.outputs["tip"]) * [-1, 1, 1], atol=1e-8)
-    np.testing.assert_allclose(tip, [-44.3e-3, 25.6e-3, 25.2e-3], atol=4e-4)
+    np.testing.assert_allclose(tip, [-43.65e-3, 25.2e-3, 25.9e-3], atol=4e-4)
 
 
 @pytest.mark.parametrize("word", ["pcs:3", "polynomial:2"])
 def test_beyond_its_highest_pressure_no_rest_is_reported(balloon, word):
     eqs = pliant.derive(with_rod_model(balloon, "arm", word))
     with pytest.raises(pliant.AnalysisFailed, match="no equilibrium found") as failed:
-        pliant.equilibrium(eqs, inputs={"p2": 140e3})
+        pliant.equilibrium(eqs, inputs={"p2": 150e3})
     assert failed.value.result.status == "failed"
 
 

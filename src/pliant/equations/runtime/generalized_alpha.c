@@ -225,6 +225,8 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     }
     work = 0;
     memcpy(residual, w->rhs, nv * sizeof(double));
+    for (int i = 0; i < nv; ++i)
+      if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
     if (!keep) {
       pl_assemble(w, 1, s * to_v, s);
       turn_blocks(T, x, blocks, unit, column);

@@ -94,7 +94,7 @@ def test_fixed_steps_that_newton_cannot_solve_are_halved_and_end_on_stops():
     assert run.rejected >= 2
     assert stop in reached
     taken = np.diff(reached)
-    assert taken[0] == pytest.approx(stop / 15)
+    assert taken.min() < 0.6 * step
     # each refusal halves what the way to the next stop is cut into; after sixteen calm steps one halving is taken back
     halvings = calm = 0
     for k, h in enumerate(taken):
