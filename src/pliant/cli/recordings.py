@@ -101,6 +101,7 @@ def compare(
         return 0
     # two short lines per head, so that the table fits a terminal of 80 columns
     heads = "rod,;states,;derive,s;compile,s;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
+    heads = heads.replace("mm", found[0].unit if found else "mm")
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for head in heads.split(";"):
         table.add_column(Text("\n".join(head.split(","))), no_wrap=True)
@@ -203,9 +204,12 @@ def _print_fit(found: Any) -> None:
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
     for i, j in pairs:
         out.print(f"errors of {names[j]} and {names[i]} go together by {found.correlation[i, j]:+.2f}", markup=False)
-    out.print(f"mean error on the fitted samples: {found.before_mm:.3f} mm before, {found.after_mm:.3f} mm after")
+    out.print(
+        f"mean error on the fitted samples: {found.before_mm:.3f} {found.unit} before, {found.after_mm:.3f} {found.unit} after"
+    )
     if found.after_test_mm == found.after_test_mm:
-        out.print(f"on the held-out cycles: {found.before_test_mm:.3f} mm before, {found.after_test_mm:.3f} mm after")
+        before, after = f"{found.before_test_mm:.3f} {found.unit}", f"{found.after_test_mm:.3f} {found.unit}"
+        out.print(f"on the held-out cycles: {before} before, {after} after")
     exact = found.derivatives == "exact"
     words = "exact derivatives" if exact else f"finite differences ({found.derivatives})"
     out.print(f"{found.evaluations} evaluations with {words}")

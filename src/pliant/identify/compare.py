@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.identify.recording import Recording, RecordingError, drive, plateaus
+from pliant.equations.outputs import output_units
+from pliant.identify.recording import Recording, RecordingError, drive, plateaus, thousandths
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -35,7 +36,8 @@ class Comparison:
         derive_s, compile_s, static_s, run_s: wall times [s]: derivation, compilation (or loading what was compiled before), all
             states at rest together, and the motion.
         realtime_factor: simulated over wall time [-].
-        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm].
+        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is no
+            position in thousandths of its SI unit, as `unit` says].
         static_mean_error_mm: the same between states at rest under the inputs of `static_times` and the reference there; NaN
             where there are none or one of them was not found.
         mean_error_percent: the mean as a share of the point's distance from the origin at the start [%].
@@ -63,6 +65,7 @@ class Comparison:
     static_times: np.ndarray
     static_path: np.ndarray
     notes: tuple[str, ...] = ()
+    unit: str = "mm"
 
 
 ARRAYS = ("time", "path", "measured", "static_times", "static_path")
@@ -125,7 +128,7 @@ def compare(
         raise RecordingError(
             f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
         )
-    return [_row(run, rod, measured, times, inside, rest_at, static) for run in runs]
+    return [_row(run, rod, output, measured, times, inside, rest_at, static) for run in runs]
 
 
 def _compared_times(
@@ -191,13 +194,14 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
 def _row(
     run: _Run,
     rod: str,
+    output: str,
     measured: np.ndarray,
     times: np.ndarray,
     inside: np.ndarray,
     static_times: np.ndarray,
     static: np.ndarray,
 ) -> Comparison:
-    eqs = run.eqs
+    eqs, unit = run.eqs, thousandths(output_units(run.eqs.model)[output])
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[0]))
@@ -214,11 +218,12 @@ def _row(
         max_error_mm=float(distance.max()),
         static_mean_error_mm=float(at_rest.mean()) if at_rest.size else float("nan"),
         mean_error_percent=100 * mean / reach if reach else float("nan"),
-        mean_error_percent_of_rod=100 * mean / length,
+        mean_error_percent_of_rod=100 * mean / length if unit == "mm" else float("nan"),
         time=times,
         path=run.path,
         measured=measured,
         static_times=static_times,
         static_path=run.static,
         notes=run.notes,
+        unit=unit,
     )

@@ -32,12 +32,12 @@ class ExpressionOutput(OutputBase):
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         try:
-            found = self.dimension(robot, coordinates, ())
+            found = self.result_dimension(robot, coordinates, ())
         except ExpressionError:
             return ""
         return "" if not isinstance(found, Dimension) else "-" if found.is_number else found.unit.replace("*", " ")
 
-    def dimension(
+    def result_dimension(
         self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
     ) -> Dimension | OpenDimension:
         """Its dimension; `above` are outputs that are being worked out. Raises ExpressionError where units do not fit."""
@@ -84,6 +84,6 @@ def _dimension(
     """Dimension of an output; unknown within a circle, which is reported by itself."""
     output = robot.outputs[name]
     if isinstance(output, ExpressionOutput):
-        return UNKNOWN if name in above else output.dimension(robot, coordinates, (*above, name))
+        return UNKNOWN if name in above else output.result_dimension(robot, coordinates, (*above, name))
     unit = output.unit(robot, coordinates)
     return UNKNOWN if not unit else NUMBER if unit == "-" else parse_unit(unit).dimension
