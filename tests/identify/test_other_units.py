@@ -18,7 +18,8 @@ sections: {round: {shape: circle, radius: 5 mm}}
 materials: {gum: {density: 1000, youngs_modulus: =stiffness, poissons_ratio: 0.4}}
 rods:
   arm:
-    {rotation: {axis: y, angle: 90 deg}, length: 0.3 m, section: round, material: gum, damping: 1e-3, model: {kind: pcs, elements: 2}}
+    {rotation: {axis: y, angle: 90 deg}, length: 0.3 m, section: round, material: gum, damping: 1e-3,
+     model: {kind: pcs, elements: 2}}
 loads: {pull: {type: wrench, frame: arm.tip, force: [0, =push, 0]}}
 outputs:
   support: {reaction: arm, expressed_in: world}
