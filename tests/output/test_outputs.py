@@ -50,12 +50,14 @@ outputs:
   support: {reaction: hinge}
   clamp: {reaction: finger, quantity: wrench}
   stored: {energy: elastic, part: finger}
+  lever: {expression: =support.z*(1 m) + torque}
+  curve: {rod: finger, at: 10 cm, quantity: curvature}
 """
-SIZES = {"place": 3, "turning": 4, "strain": 6, "weight": 3, "held": 3, "support": 3, "clamp": 6}
+SIZES = {"place": 3, "turning": 4, "strain": 6, "weight": 3, "held": 3, "support": 3, "clamp": 6, "curve": 3}
 UNITS = {
     "place": "m", "turning": "-", "height": "m", "angle": "rad", "swing": "rad/s", "torque": "N m", "stretch": "m",
     "force": "N", "strain": "", "tension": "N", "bend": "rad", "weight": "N", "held": "", "held_x": "N", "energy": "J",
-    "support": "N", "clamp": "", "stored": "J",
+    "support": "N", "clamp": "", "stored": "J", "lever": "N m", "curve": "1/m",
 }  # fmt: skip
 
 
@@ -84,6 +86,7 @@ def test_values_have_their_sizes_and_order(eqs):
     assert found["height"] == pytest.approx(-np.sin(0.2))
     assert found["torque"] == pytest.approx(-3 * 0.2)
     assert found["force"] == pytest.approx(100 * (found["stretch"] - 1))
+    assert found["lever"] == pytest.approx(found["support"][2] + found["torque"])
     assert found["energy"] == pytest.approx(sum(eqs.binding.energies(0.0, q, v)[:2]))
     assert output_function(eqs.model).n_out() == len(UNITS)
     assert energy_outputs(eqs.model) == {"energy"}

@@ -303,7 +303,11 @@ BRANCHES = """\
 pliant: 1
 sections: {round: {shape: circle, radius: 5 mm}}
 materials: {gum: {density: 1000, youngs_modulus: 5 MPa, poissons_ratio: 0.4}}
-bodies: {base: {mass: 1 kg, center_of_mass: [0.05 m, 0, 0]}, fork: {mass: 0.1 kg}, ball: {mass: 10 g}, bob: {mass: 20 g, center_of_mass: [5 cm, 0, 0]}}
+bodies:
+  base: {mass: 1 kg, center_of_mass: [0.05 m, 0, 0]}
+  fork: {mass: 0.1 kg}
+  ball: {mass: 10 g}
+  bob: {mass: 20 g, center_of_mass: [5 cm, 0, 0]}
 joints:
   hinge: {type: universal, child: base}
   neck: {type: weld, parent: base, child: fork, position: [0.1 m, 0, 0]}
