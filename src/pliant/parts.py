@@ -79,6 +79,7 @@ from pliant.output import (
     ExpressionOutput,
     FrameOutput,
     LinkOutput,
+    MeshOutput,
     ReactionOutput,
     RodOutput,
     TendonOutput,
