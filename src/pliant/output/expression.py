@@ -10,7 +10,7 @@ from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
 from pliant.language.scalar import Formula
 from pliant.language.syntax import ExpressionError, Symbol, parse, symbols, to_text
-from pliant.language.units import parse_unit
+from pliant.language.units import UnitError, parse_unit
 from pliant.output.base import OutputBase, Symbols, component
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ class ExpressionOutput(OutputBase):
             found = self.result_dimension(robot, coordinates, ())
         except ExpressionError:
             return ""
-        return "" if not isinstance(found, Dimension) else "-" if found.is_number else found.unit.replace("*", " ")
+        if not isinstance(found, Dimension):
+            return ""
+        unit = "-" if found.is_number else found.unit.replace("*", " ")
+        try:
+            return unit if found.is_number or parse_unit(unit).dimension == found else ""
+        except UnitError:  # powers that are no whole numbers
+            return ""
 
     def result_dimension(
         self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
