@@ -81,6 +81,7 @@ from pliant.output import (
     ExpressionOutput,
     FrameOutput,
     LinkOutput,
+    MeshOutput,
     ReactionOutput,
     RodOutput,
     TendonOutput,

@@ -22,6 +22,7 @@ outputs:
   lever: {expression: =support.z*width + drive}
   ratio: {expression: =pull/support.norm + sin(t/(1 s))}
   twice: {expression: =2*lever}
+  root: {expression: =sqrt(pull)}
   energy: {energy: total}
   share: {expression: =energy/(1 J)}
 """
@@ -36,13 +37,13 @@ def test_values_and_units():
     )
     np.testing.assert_allclose(run["twice"].values, 2 * run["lever"].values)
     np.testing.assert_allclose(run["share"].values, run["energy"].values)
-    assert [run[name].unit for name in ("lever", "ratio", "twice", "share")] == ["N m", "-", "N m", "-"]
+    assert [run[name].unit for name in ("lever", "ratio", "twice", "share", "root")] == ["N m", "-", "N m", "-", ""]
 
 
 def test_derivatives_are_those_of_what_they_are_made_of():
     """Energies of the whole robot have none, and what is made of them is not among the outputs of the linear system."""
     space = linearize(derive(load_text(ROBOT)), at="initial")
-    assert space.outputs == ("support.x", "support.y", "support.z", "pull", "lever", "ratio", "twice")
+    assert space.outputs == ("support.x", "support.y", "support.z", "pull", "lever", "ratio", "twice", "root")
     C, D = dict(zip(space.outputs, space.C, strict=True)), dict(zip(space.outputs, space.D, strict=True))
     np.testing.assert_allclose(C["lever"], 0.2 * C["support.z"])
     np.testing.assert_allclose(D["lever"], 0.2 * D["support.z"] + 1)

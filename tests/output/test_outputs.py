@@ -22,6 +22,8 @@ joints:
   flight: {type: free, child: ball, x: {initial: 2 m}}
 rods:
   finger: {parent: arm, length: 0.3 m, section: round, material: gum, model: {kind: pcc, sections: 2}}
+meshes:
+  net: {type: membrane, drawing: {rectangle: [0.2 m, 0.2 m], cells: [1, 1]}, mass: 0.1 kg, stiffness: 50 N, tightness: 0.9}
 links:
   rope: {type: axial, between: [{frame: world, position: [1 m, 0, 1 m]}, arm.tip], spring: {coefficient: 100, rest: 1}}
   mount: {type: beam, between: [ball, world], stiffness: [1, 1, 1, 1, 1, 1]}
@@ -50,12 +52,16 @@ outputs:
   support: {reaction: hinge}
   clamp: {reaction: finger, quantity: wrench}
   stored: {energy: elastic, part: finger}
+  lever: {expression: =support.z*(1 m) + torque}
+  curve: {rod: finger, at: 10 cm, quantity: curvature}
+  thread: {mesh: net, edge: [1, 2]}
 """
-SIZES = {"place": 3, "turning": 4, "strain": 6, "weight": 3, "held": 3, "support": 3, "clamp": 6}
+SIZES = {"place": 3, "turning": 4, "strain": 6, "weight": 3, "held": 3, "support": 3, "clamp": 6, "curve": 3}
 UNITS = {
     "place": "m", "turning": "-", "height": "m", "angle": "rad", "swing": "rad/s", "torque": "N m", "stretch": "m",
     "force": "N", "strain": "", "tension": "N", "bend": "rad", "weight": "N", "held": "", "held_x": "N", "energy": "J",
-    "support": "N", "clamp": "", "stored": "J",
+    "support": "N", "clamp": "", "stored": "J", "lever": "N m", "curve": "1/m",
+    "thread": "N",
 }  # fmt: skip
 
 
@@ -84,6 +90,8 @@ def test_values_have_their_sizes_and_order(eqs):
     assert found["height"] == pytest.approx(-np.sin(0.2))
     assert found["torque"] == pytest.approx(-3 * 0.2)
     assert found["force"] == pytest.approx(100 * (found["stretch"] - 1))
+    assert found["thread"] > 0
+    assert found["lever"] == pytest.approx(found["support"][2] + found["torque"])
     assert found["energy"] == pytest.approx(sum(eqs.binding.energies(0.0, q, v)[:2]))
     assert output_function(eqs.model).n_out() == len(UNITS)
     assert energy_outputs(eqs.model) == {"energy"}

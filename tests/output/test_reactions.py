@@ -297,3 +297,60 @@ def test_superfluous_constraints_are_told():
 def test_what_a_part_does_not_have_is_refused(output, message):
     with pytest.raises(SpecError, match=message):
         load_text(ROBOT.replace("MODEL", "pcs") + f"  wrong: {output}\n")
+
+
+BRANCHES = """\
+pliant: 1
+sections: {round: {shape: circle, radius: 5 mm}}
+materials: {gum: {density: 1000, youngs_modulus: 5 MPa, poissons_ratio: 0.4}}
+bodies:
+  base: {mass: 1 kg, center_of_mass: [0.05 m, 0, 0]}
+  fork: {mass: 0.1 kg}
+  ball: {mass: 10 g}
+  bob: {mass: 20 g, center_of_mass: [5 cm, 0, 0]}
+joints:
+  hinge: {type: universal, child: base}
+  neck: {type: weld, parent: base, child: fork, position: [0.1 m, 0, 0]}
+  grip: {type: weld, parent: arm.tip, child: ball}
+  swing: {type: revolute, parent: ball, child: bob, axis: y, position: [0, 0, 0.1 m]}
+rods:
+  arm: {parent: fork, rotation: {axis: y, angle: 90 deg}, length: 0.3 m, section: round, material: gum, model: MODEL}
+  tail: {parent: fork, length: 0.2 m, section: round, material: gum, model: {kind: pcc}}
+tendons:
+  line: {type: elastic, stiffness: 20, rest: 0.2 m, through: [base, fork, arm.tip]}
+"""
+CUTS = "outputs:\n" + "".join(
+    f"  r{k}: {{reaction: {name}}}\n" for k, name in enumerate(("neck", "grip", "arm", "tail", "swing", "hinge"))
+)
+
+
+@pytest.mark.parametrize("model", ["{kind: pcs, elements: 2}", "{kind: cosserat, elements: 2}"])
+def test_counting_apart_changes_nothing(model):
+    """Frames without coordinates, by which welds and rod bases are counted, leave all equations and derivatives as they are."""
+    text = BRANCHES.replace("MODEL", model)
+    plain, counted = (derive(load_text(given)).binding for given in (text, text + CUTS))
+    assert len(counted.system.elements) == len(plain.system.elements) + 4
+    random = np.random.default_rng(2)
+    start = derive(load_text(text)).initial_state().q
+    q = plain.increment(start, 0.2 * random.standard_normal(plain.nv))
+    v, a = random.standard_normal((2, plain.nv))
+    for one, two in zip(plain.forward(0.0, q, v), counted.forward(0.0, q, v), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-9)
+    for one, two in zip(plain.forward_derivatives(0.0, q, v), counted.forward_derivatives(0.0, q, v), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-8, atol=1e-8 * np.abs(one).max())
+    here, there = (bound.linearized(0.0, q, v, a, np.zeros(0)) for bound in (plain, counted))
+    for name in ("stiffness", "damping", "mass"):
+        one, two = getattr(here, name).toarray(), getattr(there, name).toarray()
+        np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-10 * np.abs(one).max())
+
+
+def test_a_rod_in_a_plane_that_is_put_somewhere_by_name():
+    text = BEAM.replace("MODEL", "{kind: finite_element, elements: 2, plane: xz}").replace(
+        "angle: 30 deg", "angle: 0 deg"
+    )
+    text = text.replace("0.03 N", "0 N")
+    rests = []
+    for given in (text, text.partition("outputs:")[0]):
+        eqs = derive(load_text(given))
+        rests.append(equilibrium(eqs, start={"arm.section[1].x": -0.01}).q)
+    np.testing.assert_allclose(rests[0], rests[1], atol=1e-9)

@@ -106,7 +106,8 @@ def compare(
 
 def _print_comparison(found: Sequence[Comparison]) -> None:
     """Two tables that fit a terminal of 80 columns: accuracy and speed, then what it took to derive the equations."""
-    errors = _table("rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm")
+    heads = "rod,;states,;static,s;run,s;speed,x real;mean,mm;share,%;max,mm;at rest,mm"
+    errors = _table(heads.replace("mm", found[0].unit if found else "mm"))
     costs = _table("rod,;states,;derive,s;compile,s;code,kB;memory,kB")
     for row in found:
         numbers = (row.mean_error_mm, row.mean_error_percent, row.max_error_mm, row.static_mean_error_mm)
@@ -219,9 +220,12 @@ def _print_fit(found: Any) -> None:
     pairs = [(i, j) for i in range(len(names)) for j in range(i)]
     for i, j in pairs:
         out.print(f"errors of {names[j]} and {names[i]} go together by {found.correlation[i, j]:+.2f}", markup=False)
-    out.print(f"mean error on the fitted samples: {found.before_mm:.3f} mm before, {found.after_mm:.3f} mm after")
+    out.print(
+        f"mean error on the fitted samples: {found.before_mm:.3f} {found.unit} before, {found.after_mm:.3f} {found.unit} after"
+    )
     if found.after_test_mm == found.after_test_mm:
-        out.print(f"on the held-out cycles: {found.before_test_mm:.3f} mm before, {found.after_test_mm:.3f} mm after")
+        before, after = f"{found.before_test_mm:.3f} {found.unit}", f"{found.after_test_mm:.3f} {found.unit}"
+        out.print(f"on the held-out cycles: {before} before, {after} after")
     exact = found.derivatives == "exact"
     words = "exact derivatives" if exact else f"finite differences ({found.derivatives})"
     out.print(f"{found.evaluations} evaluations with {words}")

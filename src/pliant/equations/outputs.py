@@ -34,6 +34,16 @@ def output_names(model: Model) -> tuple[str, ...]:
     return tuple(model.spec.outputs)
 
 
+def output_parts(model: Model, name: str) -> list[str]:
+    """Names of the numbers of an output: its own, or `place.x` and so on of a vector."""
+    size = output_function(model).size1_out(output_names(model).index(name))
+    if size == 1:
+        return [name]
+    known = model.spec.outputs[name].components(model.spec)
+    usual = {3: tuple("xyz"), 4: tuple("wxyz")}.get(size, tuple(str(k + 1) for k in range(size)))
+    return [f"{name}.{label}" for label in (known if len(known) == size else usual)]
+
+
 def output_units(model: Model) -> dict[str, str]:
     """SI unit of each output; empty where its components differ in unit or nothing is known of it."""
     coordinates = {entry.name: entry.unit for entry in model.coordinates}

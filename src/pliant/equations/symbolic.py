@@ -248,7 +248,7 @@ def mass_energies(system: System, part: Tracked, q: Any, v: Any, a: Any, theta: 
 def carried_function(system: System, nodes: Sequence[int]) -> ca.Function:
     """`(q, v, a, multipliers, constants, signals, signal rates) ->` the wrenches that nodes hand on to what holds them (6 each), as
     the runtime's `pl_carried` computes them: for their exact derivatives."""
-    X = ca.SX if len(system.nodes) <= INLINE_UP_TO else ca.MX
+    X: Any = ca.SX if len(system.nodes) <= INLINE_UP_TO else ca.MX
     q, v, a = X.sym("q", system.q_size), X.sym("v", system.v_size), X.sym("a", system.v_size)
     multipliers, theta = X.sym("multipliers", system.rows), X.sym("constants", len(system.constants.numbers))
     s, sd = X.sym("signals", system.signal_count), X.sym("signal_rates", system.signal_count)

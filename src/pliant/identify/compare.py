@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.identify.recording import Recording, RecordingError, drive, plateaus, undriven
+from pliant.equations.outputs import output_units
+from pliant.identify.recording import Recording, RecordingError, drive, plateaus, thousandths, undriven
 from pliant.language.aliases import canonical
 from pliant.language.arguments import ArgumentError, positive
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -38,7 +39,8 @@ class Comparison:
             it, so it does not grow with their number.
         memory_kb: memory of an evaluation: tables, constants and workspace [kB].
         realtime_factor: simulated over wall time [-].
-        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm].
+        mean_error_mm, max_error_mm: distance of the compared point from the reference over the window [mm; of an output that is no
+            position in thousandths of its SI unit, as `unit` says].
         static_mean_error_mm: the same between states at rest under the inputs of `static_times` and the reference there; NaN
             where there are none or one of them was not found.
         mean_error_percent: the mean as a share of the point's distance from the origin at the start [%].
@@ -68,6 +70,7 @@ class Comparison:
     code_kb: float
     memory_kb: float
     notes: tuple[str, ...] = ()
+    unit: str = "mm"
 
 
 NEVER_AT_REST = (
@@ -141,7 +144,7 @@ def compare(
         raise RecordingError(
             f"the output '{output}' has {runs[0].path.shape[1]} components and {measured.shape[1]} columns are given"
         )
-    return [_row(run, rod, measured, times, inside, rest_at, static) for run in runs]
+    return [_row(run, rod, output, measured, times, inside, rest_at, static) for run in runs]
 
 
 def _compared_times(
@@ -207,13 +210,14 @@ def _run(kind: str, eqs: Equations, output: str, times: np.ndarray, static_at: S
 def _row(
     run: _Run,
     rod: str,
+    output: str,
     measured: np.ndarray,
     times: np.ndarray,
     inside: np.ndarray,
     static_times: np.ndarray,
     static: np.ndarray,
 ) -> Comparison:
-    eqs = run.eqs
+    eqs, unit = run.eqs, thousandths(output_units(run.eqs.model)[output])
     distance = 1e3 * np.linalg.norm(run.path - measured, axis=1)[inside]
     at_rest = 1e3 * np.linalg.norm(run.static - static, axis=1)
     mean, reach = float(distance.mean()), float(1e3 * np.linalg.norm(measured[0]))
@@ -230,7 +234,7 @@ def _row(
         max_error_mm=float(distance.max()),
         static_mean_error_mm=float(at_rest.mean()) if at_rest.size else float("nan"),
         mean_error_percent=100 * mean / reach if reach else float("nan"),
-        mean_error_percent_of_rod=100 * mean / length,
+        mean_error_percent_of_rod=100 * mean / length if unit == "mm" else float("nan"),
         time=times,
         path=run.path,
         measured=measured,
@@ -239,4 +243,5 @@ def _row(
         code_kb=eqs.binding.program.code_size / 1e3,
         memory_kb=eqs.binding.program.memory(eqs.binding) / 1e3,
         notes=run.notes,
+        unit=unit,
     )

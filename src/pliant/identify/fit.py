@@ -11,8 +11,9 @@ import scipy
 
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
+from pliant.equations.outputs import output_units
 from pliant.identify.compare import DEFAULT_METHOD
-from pliant.identify.recording import Recording, RecordingError, drive
+from pliant.identify.recording import Recording, RecordingError, drive, thousandths
 from pliant.identify.sensitivity import output_sensitivity, rest_sensitivity, why_not
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.motion.integrator import Method
@@ -40,11 +41,13 @@ class Fit:
         intervals: 95 % confidence intervals.
         correlation: how the errors of two parameters go together, parameters x parameters, from -1 to 1.
         at_bounds: parameters that ended on a bound; their deviations mean little.
-        before_mm, after_mm: mean distance over the samples that were fitted.
+        before_mm, after_mm: mean distance over the samples that were fitted [mm; of an output that is no position in thousandths of
+            its SI unit, as `unit` says].
         before_test_mm, after_test_mm: the same over the samples that were held out (NaN without any).
         evaluations: simulations (or sets of states at rest) made; those with derivatives count once.
         derivatives: "exact", or why they came from finite differences.
         message: what the solver said.
+        unit: of the distances.
     """
 
     status: Status
@@ -61,6 +64,7 @@ class Fit:
     evaluations: int
     derivatives: str
     message: str
+    unit: str = "mm"
 
 
 @on_one_blas_thread
@@ -127,6 +131,7 @@ def fit(
         evaluations=problem.count,
         derivatives=problem.source.reason or "exact",
         message=str(found.message),
+        unit=thousandths(output_units(eqs.model)[output]),
     )
 
 

@@ -86,6 +86,11 @@ def _as_recording_error(problem: FileProblem) -> RecordingError:
     return RecordingError("; ".join(filter(None, (str(problem), problem.hint))))
 
 
+def thousandths(unit: str) -> str:
+    """The unit of numbers that are given in thousandths of an SI unit: mm of positions, mN of forces."""
+    return f"m{unit}" if unit in ("m", "N", "N m", "J", "rad", "m/s", "rad/s") else f"1e-3 {unit}".strip()
+
+
 def _name_and_unit(heading: str) -> tuple[str, Unit | None]:
     name, underscore, unit = heading.rpartition("_")
     if underscore:

@@ -23,7 +23,7 @@ from pliant.control.feedback import StateFeedback
 from pliant.equations.compiling import runtime_files
 from pliant.equations.equations import Equations
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
-from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names
+from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
 from pliant.equations.tables import Tables, build_tables
 from pliant.io import c_text
 from pliant.io.c_text import ExportError, filled
@@ -229,13 +229,10 @@ def _exported_outputs(model: Model) -> list[int]:
 
 def _output_parts(model: Model) -> tuple[str, ...]:
     """Names of all numbers of the outputs: `pull`, or `place.x` of a vector."""
-    names: list[str] = []
-    for i in _exported_outputs(model) if model.spec.outputs else ():
-        name, size = output_names(model)[i], output_function(model).size1_out(i)
-        known = model.spec.outputs[name].components(model.spec)
-        labels = known if len(known) == size else tuple(str(k + 1) for k in range(size))
-        names += [name] if size == 1 else [f"{name}.{label}" for label in labels]
-    return tuple(names)
+    if not model.spec.outputs:
+        return ()
+    names = [output_names(model)[i] for i in _exported_outputs(model)]
+    return tuple(part for name in names for part in output_parts(model, name))
 
 
 def _outputs(model: Model) -> ca.Function:

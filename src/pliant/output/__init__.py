@@ -10,6 +10,7 @@ from pliant.output.energy import EnergyOutput
 from pliant.output.expression import ExpressionOutput
 from pliant.output.frame import FrameOutput
 from pliant.output.link import LinkOutput
+from pliant.output.mesh import MeshOutput
 from pliant.output.reaction import ReactionOutput
 from pliant.output.rod import RodOutput
 from pliant.output.tendon import TendonOutput
@@ -24,7 +25,8 @@ Output: TypeAlias = Annotated[
     | ConstraintOutput
     | EnergyOutput
     | ReactionOutput
-    | ExpressionOutput,
+    | ExpressionOutput
+    | MeshOutput,
     ByKey("output"),
 ]
 

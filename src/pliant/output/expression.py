@@ -10,7 +10,7 @@ from pliant.language.environment import TIME, parameter_dimensions
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
 from pliant.language.scalar import Formula
 from pliant.language.syntax import ExpressionError, Symbol, parse, symbols, to_text
-from pliant.language.units import parse_unit
+from pliant.language.units import UnitError, parse_unit
 from pliant.output.base import OutputBase, Symbols, component
 
 if TYPE_CHECKING:
@@ -32,12 +32,18 @@ class ExpressionOutput(OutputBase):
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
         try:
-            found = self.dimension(robot, coordinates, ())
+            found = self.result_dimension(robot, coordinates, ())
         except ExpressionError:
             return ""
-        return "" if not isinstance(found, Dimension) else "-" if found.is_number else found.unit.replace("*", " ")
+        if not isinstance(found, Dimension):
+            return ""
+        unit = "-" if found.is_number else found.unit.replace("*", " ")
+        try:
+            return unit if found.is_number or parse_unit(unit).dimension == found else ""
+        except UnitError:  # powers that are no whole numbers
+            return ""
 
-    def dimension(
+    def result_dimension(
         self, robot: RobotSpec, coordinates: Mapping[str, str], above: tuple[str, ...]
     ) -> Dimension | OpenDimension:
         """Its dimension; `above` are outputs that are being worked out. Raises ExpressionError where units do not fit."""
@@ -84,6 +90,6 @@ def _dimension(
     """Dimension of an output; unknown within a circle, which is reported by itself."""
     output = robot.outputs[name]
     if isinstance(output, ExpressionOutput):
-        return UNKNOWN if name in above else output.dimension(robot, coordinates, (*above, name))
+        return UNKNOWN if name in above else output.result_dimension(robot, coordinates, (*above, name))
     unit = output.unit(robot, coordinates)
     return UNKNOWN if not unit else NUMBER if unit == "-" else parse_unit(unit).dimension

@@ -44,7 +44,7 @@ def expression_problems(checked: Checked) -> Iterator[Finding]:
             yield "outputs", name, ("expression",), message, "break the circle"
             continue
         try:
-            output.dimension(flat, coordinate_units(flat), (name,))
+            output.result_dimension(flat, coordinate_units(flat), (name,))
         except ExpressionError as error:
             yield "outputs", name, ("expression",), str(error), error.hint
 

@@ -206,12 +206,13 @@ def _motion_figures(run: Result) -> Iterator[str]:
 
 
 def _comparison(eqs: Equations, found: Compared, name: str) -> str:
+    unit = found.rows[0].unit if found.rows else "mm"
     head = (
         "rod",
         "states",
-        "mean error [mm]",
-        "largest error [mm]",
-        "mean error at rest [mm]",
+        f"mean error [{unit}]",
+        f"largest error [{unit}]",
+        f"mean error at rest [{unit}]",
         "run [s]",
         "times real time",
         "code [kB]",
@@ -232,7 +233,7 @@ def _fit(eqs: Equations, found: Fit, name: str) -> str:
     errors = [("fitted samples", _number(found.before_mm), _number(found.after_mm))]
     if np.isfinite(found.after_test_mm):
         errors.append(("held-out samples", _number(found.before_test_mm), _number(found.after_test_mm)))
-    head = ("mean error [mm]", "before", "after")
+    head = (f"mean error [{found.unit}]", "before", "after")
     return table(("parameter", "value (SI)", "standard deviation"), rows) + table(head, errors)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names
+from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names, output_parts
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -186,11 +186,7 @@ def _outputs(
         if name in energy_outputs(model):
             continue
         rows += range(at - size, at)
-        labels += (
-            [name]
-            if size == 1
-            else [f"{name}.{k}" for k in ("wxyz" if size == 4 else "xyz" if size == 3 else range(size))]
-        )
+        labels += output_parts(model, name)
     C, by_u = np.hstack([by_y, by_r])[rows], by_u[rows]
     for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
         if not np.all(np.isfinite(row)):

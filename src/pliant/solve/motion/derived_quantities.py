@@ -166,7 +166,7 @@ def _outputs(
     if not eqs.model.spec.outputs:
         return {}
     states = (motion.q, motion.v, motion.a, motion.multipliers)
-    carried = np.zeros(0)
+    carried: np.ndarray = np.zeros(0)
     if nodes := carrying_nodes(eqs.model):
         carried = bound.carried(motion.time, *states, nodes).reshape(len(motion.time), -1)
     arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies[:, :3])

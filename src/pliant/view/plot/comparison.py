@@ -69,7 +69,9 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
     if not np.all(np.isnan(rest)):
         groups["at rest"] = rest
     _bars(ax, [r.rod for r in rows], groups)
-    ax.set_ylabel(f"mean error against\nthe {reference} [mm]")
+    ax.set_ylabel(f"mean error against\nthe {reference} [{rows[0].unit}]")
+    if rows[0].unit != "mm":
+        return
     share = next((r.mean_error_percent_of_rod / r.mean_error_mm for r in rows if r.mean_error_mm > 0), None)
     if share is not None:
         beside = ax.secondary_yaxis("right", functions=(lambda mm: mm * share, lambda percent: percent / share))
@@ -77,7 +79,8 @@ def _errors(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
 
 
 def _paths(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
-    unit, factor = prefixed("m", rows[0].measured)
+    is_place = rows[0].unit == "mm" and rows[0].measured.shape[1] == 3
+    unit, factor = prefixed("m" if is_place else "", rows[0].measured)
     for component in range(rows[0].measured.shape[1]):
         ax.plot(
             rows[0].time, factor * rows[0].measured[:, component], color=GREY, linewidth=3, linestyle="-", alpha=0.5,
@@ -91,7 +94,7 @@ def _paths(ax: Any, rows: Sequence[Comparison], reference: str) -> None:
         if rows[0].measured.shape[1] == 3:
             _letter(ax, component, rows[0].time, factor * rows[0].measured)
     ax.set_xlabel("time [s]")
-    ax.set_ylabel(label("position", unit) if rows[0].measured.shape[1] == 3 else "output [SI]")
+    ax.set_ylabel(label("position", unit) if is_place else "output [SI]")
     ax.margins(x=0.02, y=0.12)
     key(ax)
 

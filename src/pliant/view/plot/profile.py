@@ -45,8 +45,8 @@ def profile(
     return ax
 
 
-def profile_names(found: Result | Equilibrium) -> list[str]:
-    """Outputs that are profiles along a rod."""
+def profile_names(found: Any) -> list[str]:
+    """Outputs of a motion, a path or a pose at rest that are profiles along a rod."""
     if hasattr(found, "dataset"):
         names = [f"output.{name}.arc_length" in found.dataset.coords for name in found.output_names]
         return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]

@@ -1,0 +1,97 @@
+"""State of an edge of a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import casadi as ca
+from pydantic import Field
+
+from pliant.language.base import Problem
+from pliant.language.faults import Fault, SpecError
+from pliant.language.names import MeshName
+from pliant.output.base import OutputBase, Symbols
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+    from pliant.model.model import Model
+    from pliant.spec.robot import RobotSpec
+
+UNITS = {"force": "N", "length": "m", "rate": "m/s"}
+NodeNumber = Annotated[int, Field(ge=1, strict=True)]
+
+
+class MeshOutput(OutputBase):
+    """State of an edge of a mesh: `{mesh: net, edge: [3, 7], quantity: force}`."""
+
+    mesh: MeshName
+    """The mesh."""
+    edge: tuple[NodeNumber, NodeNumber]
+    """The two nodes of the edge by their numbers, as `pliant show MODEL --mesh` draws them."""
+    quantity: Literal["force", "length", "rate"] = "force"
+    """What is recorded: the `force` along the line between the nodes, positive where it pulls them together [N], their distance
+    (`length`) [m], or the `rate` of it [m/s]."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
+        return UNITS[self.quantity]
+
+    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+        if self.mesh not in robot.meshes:
+            return
+        lattice = robot.meshes[self.mesh].lattice
+        last = len(lattice.shares)
+        if max(self.edge) > last:
+            yield ("edge",), f"the mesh '{self.mesh}' has no node {max(self.edge)}", f"count from 1 to {last}"
+        elif self._number(robot) is None:
+            a, b = self.edge
+            ends = {int(x) + 1 for pair in lattice.edges.tolist() if a - 1 in pair for x in pair} - {a}
+            hint = f"node {a} has edges to {', '.join(map(str, sorted(ends)[:12])) or 'none'}"
+            yield ("edge",), f"the mesh '{self.mesh}' has no edge between its nodes {a} and {b}", hint
+
+    def reserve(self, build: Build) -> None:
+        build.system.track("meshes", self.mesh)
+
+    def prepare(self, build: Build) -> Any:
+        """The force of the edge by index: forces stand in the order of the edges whose ends are not held by one body."""
+        ends = [(self._node(build, a), self._node(build, b)) for a, b in build.robot.meshes[self.mesh].lattice.edges]
+        number, forces = self._number(build.robot), build.system.tracked["meshes", self.mesh].frame_forces
+        assert number is not None, "checked when the model was read"
+        if ends[number][0] == ends[number][1]:
+            path = next(f"outputs.{name}.edge" for name, output in build.robot.outputs.items() if output is self)
+            text = f"both ends of this edge of the mesh '{self.mesh}' are held by the same body, so it carries nothing"
+            raise SpecError([Fault(text, "choose another edge", path)])
+        assert sum(a != b for a, b in ends) == len(forces), "one force for each edge"
+        return forces[sum(a != b for a, b in ends[:number])]
+
+    def nodes(self, model: Model) -> set[int]:
+        return {model.frames[name].node for name in self._frames()}
+
+    def value(self, at: Symbols) -> Any:
+        first, second = (at.frame(name) for name in self._frames())
+        way = second.position - first.position
+        length = ca.norm_2(way)
+        if self.quantity == "length":
+            return length
+        if self.quantity == "rate":
+            velocities = (end.twist[0:3] + ca.cross(end.twist[3:6], end.position) for end in (first, second))
+            near, far = velocities
+            return ca.dot(far - near, way) / length
+        force = at.model.system.frame_forces[at.prepared]
+        same = force.nodes[0] == at.model.frames[self._frames()[0]].node
+        pull = at.wrench(force)[0:3] if same else at.wrench(force)[6:9]
+        return ca.dot(pull, way) / length
+
+    def _frames(self) -> tuple[str, str]:
+        return f"{self.mesh}.n{self.edge[0]}", f"{self.mesh}.n{self.edge[1]}"
+
+    def _number(self, robot: RobotSpec) -> int | None:
+        """Which of the edges it is, counted from 0."""
+        wanted = {self.edge[0] - 1, self.edge[1] - 1}
+        edges = robot.meshes[self.mesh].lattice.edges.tolist()
+        return next((k for k, pair in enumerate(edges) if set(pair) == wanted), None)
+
+    def _node(self, build: Build, index: int) -> int:
+        return build.frame(f"{self.mesh}.n{int(index) + 1}")[0]

@@ -1,0 +1,68 @@
+"""Forces and lengths of edges of meshes: equilibrium of a node, rates, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant import SpecError, derive, equilibrium, load_text, simulate
+
+NET = """\
+pliant: 1
+meshes:
+  net:
+    type: membrane
+    drawing: {rectangle: [0.2 m, 0.2 m], cells: [2, 2]}
+    sets: {corners: {nearest: [[0, 0, 0], [0.2 m, 0, 0], [0, 0.2 m, 0], [0.2 m, 0.2 m, 0]]}}
+    held: {corners: world}
+    mass: 0.12 kg
+    stiffness: 50 N
+    tightness: 0.9
+    damping_time: 20 ms
+outputs:
+"""
+
+
+NODE, OTHERS = 5, (2, 4, 6, 8)
+"""The node in the middle of the net, and its neighbours."""
+
+
+def text() -> str:
+    lines = "".join(
+        f"  {x}{k}: {{mesh: net, edge: [{pair[0]}, {pair[1]}], quantity: {x}}}\n"
+        for k in OTHERS
+        for pair in [(NODE, k) if k > NODE else (k, NODE)]
+        for x in ("force", "length", "rate")
+    )
+    places = "".join(f"  p{k}: {{frame: net.n{k}}}\n" for k in (NODE, *OTHERS))
+    return NET + lines + places
+
+
+def test_edges_hold_a_node():
+    """The pulls of its four edges carry a node's weight: a third of that of the net, which hangs by twelve edges."""
+    found = equilibrium(derive(load_text(text()))).outputs
+    pull = np.zeros(3)
+    for k in OTHERS:
+        way = np.array(found[f"p{k}"]) - found[f"p{NODE}"]
+        assert found[f"length{k}"] == pytest.approx(np.linalg.norm(way), rel=1e-12)
+        pull += found[f"force{k}"] * way / np.linalg.norm(way)
+    np.testing.assert_allclose(pull, [0, 0, 9.81 * 0.12 * 4 / 24], atol=1e-8)
+
+
+def test_rates_are_those_of_lengths():
+    run = simulate(derive(load_text(text())), 0.1, save_every=1e-3, rtol=1e-8)
+    k = OTHERS[0]
+    slope = np.gradient(run[f"length{k}"].values, run.time)
+    np.testing.assert_allclose(run[f"rate{k}"].values[5:-5], slope[5:-5], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("edge", "message"),
+    [
+        ("[1, 9]", "no edge between its nodes 1 and 9.*node 1 has edges to"),
+        ("[1, 12]", "has no node 12.*count from 1 to 9"),
+    ],
+)
+def test_edges_that_are_not_there_are_refused(edge, message):
+    with pytest.raises(SpecError, match=message):
+        load_text(NET + f"  wrong: {{mesh: net, edge: {edge}}}\n")
