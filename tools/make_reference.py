@@ -274,6 +274,8 @@ def _quantity(marker: Quantity) -> str:
         words = str(marker.dimension)
     if marker.signal:
         words += ", may vary in time"
+    if marker.of_state:
+        words += ", may depend on the state"
     return " or ".join([words, *(f"`{word}`" for word in marker.words)])
 
 

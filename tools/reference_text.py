@@ -62,6 +62,15 @@ file cannot run code.
 **Values that vary in time** (inputs, motions, loads, prescribed values of constraints) may also use the
 time `t` in seconds and parameters marked as input.
 
+**Coefficients that depend on the state.** Coefficients of springs and dampers on joint coordinates may use the plain
+coordinates of their joint by the key they stand under (`angle`, `x`, `rz`), those of axial links their `length`, `stretch`
+and `strain`, those of beam links their six deformations from rest, and `stiffness_factors` of rods the six strains:
+`spring: "=k0*(1 + (angle/1 rad)^2)"`. The force is as written, `-k(x) (x - rest)`, with exact derivatives. A spring
+stores the integral of its force from rest on, with everything else as it is (eight Gauss points: exact for polynomials
+up to degree 14); what a coefficient that depends on other coordinates puts into that store counts as supplied energy.
+A parameter of the same name comes first. Units are checked as everywhere: `=5 N/m * (1 + strain^2)`, and a length is
+divided by a length.
+
 ## Names and references
 
 A name has letters, digits and underscores, begins with a letter, and is none of {reserved} or the

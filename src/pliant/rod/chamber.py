@@ -38,9 +38,10 @@ class Chamber(Part):
     area (1 - m^2 cos^2) / sin^2, and it pushes with pressure * area (1 - 3 m^2 cos^2) / sin^2: below 54.7 degrees it
     contracts, above it extends, at 90 degrees it keeps its area."""
     area_growth: Compliance | None = None
-    """Growth of the area with pressure, relative to the area [1/Pa]: an elastic wall without windings, on which the pressure acts
-    the more the longer it is. Where the chamber is stretched by m its area is area (1 + area_growth * pressure * m), and it
-    pushes with pressure times that. What the wall itself stores is not counted as supplied."""
+    """Growth of the area with pressure, relative to the area [1/Pa], where the windings around it give: elastically, and the more
+    the longer the chamber is, as the pressure then acts on more of them. Where the chamber is stretched by m its area is
+    area (1 + area_growth * pressure * m), and it pushes with pressure times that. What the windings store is not counted as
+    supplied."""
     positions: Annotated[tuple[tuple[Length, Length], ...], Field(min_length=1)]
     """Centres of the chambers in the section: x and y of each [m]."""
 
