@@ -154,7 +154,7 @@ joints:
         if self.strains is None:
             return
         asked, found = free_strains(self.strains), self.free_strains()
-        kind = self.model.kind  # type: ignore[attr-defined]
+        kind = self.model.kind
         lost = [k for k in asked if k not in found]
         if not asked:
             why = f"no strain is in all of {', '.join(self.strains)}" if self.strains else "no strain is free"
@@ -175,9 +175,9 @@ joints:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
-        found = list(self._strain_problems())
-        yield from found
-        if not found:
+        of_strains = list(self._strain_problems())
+        yield from of_strains
+        if not of_strains:
             yield from self.model.rod_problems(self, value)
         if self.rayleigh is not None and any(value(power) != 1 for power in self.damping_power):
             text = "Rayleigh damping is proportional to strain rates, but `damping_power` says otherwise"
