@@ -226,7 +226,8 @@ def test_an_order_for_each_strain():
 
 
 def test_a_curved_rod_starts_near_its_shape():
-    text = "\n    shape: {type: points, points: [[0, 0, 0], [1 cm, 0, 17 cm], [6 cm, 3 cm, 32 cm], [12 cm, 8 cm, 45 cm]]}\n    stress_free: false"
+    points = "[[0, 0, 0], [1 cm, 0, 17 cm], [6 cm, 3 cm, 32 cm], [12 cm, 8 cm, 45 cm]]"
+    text = f"\n    shape: {{type: points, points: {points}}}\n    stress_free: false"
     shape = rod("pcs, elements: 40", "null", text)
     at = shape.frame("arm.tip", shape.initial_state().q)
     for strains in ("null", "unshearable"):
@@ -235,7 +236,9 @@ def test_a_curved_rod_starts_near_its_shape():
 
 
 def test_a_rod_that_is_free_of_stress_in_its_shape_stays_there():
-    shape = "\n    shape: {type: poses, poses: [{at: 0}, {at: 20 cm, position: [2 cm, 1 cm, 19 cm], rotation: {axis: y, angle: 20 deg}}, {at: 0.5 m, position: [15 cm, 8 cm, 45 cm], rotation: {axis: y, angle: 50 deg}}]}"
+    middle = "{at: 20 cm, position: [2 cm, 1 cm, 19 cm], rotation: {axis: y, angle: 20 deg}}"
+    end = "{at: 0.5 m, position: [15 cm, 8 cm, 45 cm], rotation: {axis: y, angle: 50 deg}}"
+    shape = f"\n    shape: {{type: poses, poses: [{{at: 0}}, {middle}, {end}]}}"
     for strains in ("null", "kirchhoff"):
         eqs = rod("gvs, order: 1, elements: 2", strains, shape)
         q, v = eqs.initial_state()

@@ -111,7 +111,7 @@ def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v
     stiffness, rest = (0.0,) * 3, [1.0, 0.0, 0.0, 0.0]
     if spec.spring is not None:
         stiffness = tuple(map(build.value, spec.spring.coefficient))
-        if spec.spring.rest == AS_AT_START:
+        if isinstance(spec.spring.rest, str):  # as at start
             rest = start
         elif spec.spring.rest:
             rest = build.entries(so3.matrix_quaternion(build.rotation(spec.spring.rest)))

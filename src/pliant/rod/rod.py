@@ -167,7 +167,7 @@ joints:
         if self.strains is None:
             return
         asked, found = free_strains(self.strains), self.free_strains()
-        kind = self.model.kind  # type: ignore[attr-defined]
+        kind = self.model.kind
         lost = [k for k in asked if k not in found]
         if not asked:
             why = f"no strain is in all of {', '.join(self.strains)}" if self.strains else "no strain is free"
@@ -188,9 +188,9 @@ joints:
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Length above zero; frames on the rod; a shape of that length; what its model cannot do."""
         yield from positive(self, value, "length")
-        found = list(self._strain_problems())
-        yield from found
-        if not found:
+        of_strains = list(self._strain_problems())
+        yield from of_strains
+        if not of_strains:
             yield from self.model.rod_problems(self, value)
         pieces = self.model.pieces()
         if joins_pieces(self.law) and pieces > self.model.most_joined:

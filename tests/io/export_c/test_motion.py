@@ -62,6 +62,27 @@ rods: {rod: {parent: base, length: 40 cm, section: wire, material: rubber, model
 
 
 @needs_gcc
+def test_rods_with_fewer_strains_on_a_ball_joint_with_springs_about_each_axis(tmp_path: Path) -> None:
+    text = """
+pliant: 1
+parameters: {bow: 3 1/m}
+sections: {wire: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+bodies: {base: {mass: 0.3 kg, inertia: {principal: [1e-3, 2e-3, 3e-3]}}}
+joints: {ball: {type: spherical, child: base, orientation: {spring: {coefficient: [1, 2, 3], rest: {axis: y, angle: 20 deg}}}}}
+rods:
+  plain: {parent: base, length: 20 cm, section: wire, material: rubber, strains: [planar, unshearable], rest: [0, 0, 0, =bow, 0, 0],
+          model: {kind: pcs, elements: 2}}
+  smooth: {parent: base, length: 20 cm, section: wire, material: rubber, strains: [stretch, bend_y],
+           model: {kind: gvs, order: {stretch: 0, bend_y: 1}}}
+"""
+    export = exported(text, tmp_path / "c")
+    found = numbers(export.build(), "0.04", "4")
+    np.testing.assert_allclose(found, reference(export, found[:, 0]), rtol=0, atol=1e-10)
+    assert np.ptp(found[:, 1:5]) > 1e-3, "the joint turns"
+
+
+@needs_gcc
 def test_a_model_that_starts_at_rest_does_so_in_c(tmp_path: Path) -> None:
     export = exported(FOUR_BAR + "\nstart: equilibrium\n", tmp_path / "c", "implicit")
     found = numbers(export.build(), "0.2", "2")
