@@ -38,7 +38,6 @@ from pliant.geometry import se3
 from pliant.model.inputs import InputPlan
 from pliant.model.system import SystemBuilder
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod import PccCog
 from pliant.rod.arc import arc_motion
 from pliant.spec.rod_switch import with_rod_model
 
@@ -74,8 +73,7 @@ def published_arm(kind: str, variant: str = "") -> Any:
     spec = pliant.load("three_section_arm" + variant)
     if kind == "pcc_cog":
         for rod in RODS:
-            given = spec.rods[rod].model.model_dump(include={"coordinates", "muscle_radius", "names"})
-            spec = with_rod_model(spec, rod, PccCog(**given))
+            spec = with_rod_model(spec, rod, "pcc_cog")
     return pliant.derive(spec)
 
 

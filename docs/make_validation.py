@@ -6,9 +6,9 @@
 (`stiff_flop_free.csv` in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout), before and after a fit, and
 `published_sets` with both published sets of parameters; `sleeve` the
 fabric sleeve against its own (`sleeve_recording.csv`); `plates` a grid of beams against a plate. Arms of circular arcs:
-`arc_cases` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under moments and weight,
-`arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed to FILE (measured anew without it). Tables are printed
-and put between their marks in the page.
+`arc_cases` and `arm_experiments` are published ones, `arc_models` the same arm in other rod models, `arc_circles` one rod under
+moments and weight, `cog_fit` the constants of `pcc_cog`, `arc_cost` times and energies that `benchmarks/arm_rate.py --json` printed
+to FILE (measured anew without it). Tables are printed and put between their marks in the page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models
+from validation_arcs import arc_cases, arc_circles, arc_cost, arc_models, cog_fit
+from validation_arm import arm_experiments
 from validation_meshes import plates
 from validation_sleeve import sleeve
 
@@ -197,7 +198,9 @@ def main() -> None:
         "plates": lambda given: plates(),
         "arc_circles": lambda given: arc_circles(),
         "arc_cases": lambda given: arc_cases(),
+        "arm_experiments": lambda given: arm_experiments(),
         "arc_models": lambda given: arc_models(),
+        "cog_fit": lambda given: cog_fit(),
         "arc_cost": lambda given: arc_cost(given.rates),
     }
     parser.add_argument("parts", nargs="*", help=f"{', '.join(parts)}; all by default")

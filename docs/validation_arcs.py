@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from validation_arm import EXPERIMENTS
 
 import pliant
 from pliant import plot
@@ -20,6 +21,7 @@ from pliant.view.plot.style import COLOURS, DASHES, GREY, style
 from pliant.view.scene import make_scene
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tools"))
 sys.path.insert(0, str(HERE.parent / "tests" / "validation"))
 from arm_cases import PRESSURES, STIFF, pneumatic_arm  # noqa: E402
 
@@ -149,8 +151,6 @@ def draw_cases(runs: dict[str, Any]) -> None:
 
 # -- three sections: the published experiments in other rod models -----------------------------------------------------
 
-EXPERIMENTS = {"experiment_1": 9.5, "experiment_2": 7.5, "experiment_3": 8.0}
-"""Published experiments and how long they last [s]."""
 MODELS = (
     ("pcc", 1.0, ""),
     ("pcc_cog", 1.0, ""),
@@ -357,6 +357,27 @@ def arc_cost(file: Path | None) -> str:
     rows += [f"| {energy['states']:,} | {energy['mean']:.1e} | {energy['mean_absolute']:.1e} | {energy['worst']:.1e} |"]
     draw_growth(growth)
     draw_energy(energy)
+    return "\n".join(rows)
+
+
+PUBLISHED = (0.998, 0.9966, 0.9984, 0.9975, 0.9914, 0.9993)
+"""Coefficients of determination as published, in the order of the constants."""
+TERMS = ("|w x p|^2", "(w x p).p'", "|p'|^2", "|w x r|^2", "(w x r).r'", "|r'|^2")
+"""What each constant multiplies, in words of `pliant.rod.pcc_cog`."""
+
+
+def cog_fit() -> str:
+    """The constants of `pcc_cog`, fitted anew, and how well they fit."""
+    from fit_pcc_cog_constants import fit
+
+    rows = [
+        "| term | constant | R^2 about zero | R^2 about the mean | R^2 published | R^2 about zero, bends up to 120 deg |",
+        "|---|---|---|---|---|---|",
+    ]
+    mild = fit(bend=2 * np.pi / 3)[1]
+    for name, k, zero, mean, theirs, small in zip(TERMS, *fit(), PUBLISHED, mild, strict=True):
+        words = name.replace("|", "\\|")
+        rows.append(f"| {words} | {k:.4f} | {zero:.4f} | {mean:.4f} | {theirs} | {small:.4f} |")
     return "\n".join(rows)
 
 

@@ -34,12 +34,12 @@ def test_outputs_of_arcs_that_it_lacks_are_named():
     with pytest.warns(
         UserWarning, match="without the outputs angle_2, plane_2: the rod 's2' as 'cosserat' has no circular"
     ):
-        switched = load("three_section_arm").with_rod("s2", "cosserat:2")
+        switched = load("three_section_arm@experiment_2").with_rod("s2", "cosserat:2")
     assert {"angle_1", "plane_3", "tip"} <= set(switched.outputs)
     assert not {"angle_2", "plane_2"} & set(switched.outputs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "plane_2" in load("three_section_arm").with_rod("s2", "pcc_cog").outputs
+        assert "plane_2" in load("three_section_arm@experiment_2").with_rod("s2", "pcc_cog").outputs
 
 
 def test_values_that_the_other_model_does_not_take_are_named():

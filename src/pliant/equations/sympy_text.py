@@ -66,7 +66,8 @@ def written(function: ca.Function, inputs: list[list[Any]], *, shorten: bool = T
 
 def _uses(function: ca.Function) -> list[int]:
     """How often the result of each instruction is used."""
-    uses, writer = [0] * function.n_instructions(), {}
+    uses = [0] * function.n_instructions()
+    writer: dict[int, int] = {}
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         if op not in (ca.OP_CONST, ca.OP_INPUT):

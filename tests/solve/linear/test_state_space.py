@@ -5,6 +5,7 @@ import pytest
 from scipy.signal import lsim
 
 from pliant import State, derive, equilibrium, linearize, load, load_text, simulate
+from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 
 CART_POLE = """
@@ -239,3 +240,17 @@ joints:
     alone = text.replace(", displacement: {motion: MOTION}", "").replace("=u}", "=u + w}")
     with pytest.raises(ValueError, match="do not prescribe motions independently"):
         linearize(derive(load_text(alone)))
+
+
+def test_outputs_without_a_derivative_are_left_out_with_a_note():
+    """Angle and plane of an arc that is straight; asked for by name they are refused."""
+    eqs = derive(load("three_section_arm@experiment_2"))
+    space = linearize(eqs, at="initial")
+    assert space.outputs == tuple(f"{name}.{axis}" for name in ("tip", "tip_1", "tip_2") for axis in "xyz")
+    assert np.all(np.isfinite(space.C))
+    assert any("'angle_1' has no derivative" in note and "left out" in note for note in space.warnings)
+    assert linearize(eqs, at="initial", output_names=["tip"]).outputs == ("tip.x", "tip.y", "tip.z")
+    with pytest.raises(ArgumentError, match="'plane_2' has no derivative in this state"):
+        linearize(eqs, at="initial", output_names=["plane_2"])
+    bent = linearize(eqs, at={"s1.l11": 0.01, "s2.l21": 0.01, "s3.l31": 0.01})
+    assert "angle_1" in bent.outputs

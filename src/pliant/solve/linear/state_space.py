@@ -30,7 +30,8 @@ class StateSpace:
 
     x = (changes of the independent coordinates, changes of their rates). `states`, `inputs`, `outputs` name the rows
     and columns; `input_values` are the inputs at the state; `residual` is the largest acceleration there (zero at an
-    equilibrium); `warnings` say how far a pose is from rest, and whether it was moved onto its constraints.
+    equilibrium); `warnings` say how far a pose is from rest, whether it was moved onto its constraints, and which outputs are left
+    out.
 
     Coordinates that inputs prescribe are states as others are. An input that prescribes an acceleration acts as it is. One that
     prescribes a position acts through its second derivative, which takes its place: `d2(u)/dt2`; one that prescribes a rate
@@ -108,7 +109,8 @@ def linearize(
 
     at: "equilibrium", "initial", a State, positions, coordinates and rates by name, or an `Equilibrium`, which brings its inputs
     and parameters along. time: at which inputs are read [s], by default that of the state. input_names, output_names: those to
-    take, all by default.
+    take, all by default; outputs without a derivative in the state, such as the norm of a vector that is zero, are then left out
+    with a note.
 
     With constraints, changes are those of a set of independent coordinates: `independent` by rate name, or chosen for
     good conditioning. What inputs prescribe counts as free: its position and rate are states, and its acceleration is an input
@@ -144,6 +146,8 @@ def linearize(
     full[on] = np.hstack([by_q[n:], by_v[n:], by_u[n:]])
     changes = (by_q[:n], by_v[:n], by_u[:n])
     names, out_C, out_D = _outputs(eqs, bound, t, q, v, a, multipliers, G, P, *changes, full, f, moved)
+    smooth = _smooth(names, np.hstack([out_C, out_D]), name_tuple(output_names), notes)
+    names, out_C, out_D = tuple(names[i] for i in smooth), out_C[smooth], out_D[smooth]
     labels = tuple(eqs.rates[i] for i in chosen)
     space = StateSpace(
         order.A, B, out_C, out_D, labels + tuple(f"d({x})/dt" for x in labels), moved.names, names, labels,
@@ -187,11 +191,16 @@ def _outputs(
             continue
         rows += range(at - size, at)
         labels += output_parts(model, name)
-    C, by_u = np.hstack([by_y, by_r])[rows], by_u[rows]
-    for name, row in zip(labels, np.hstack([C, by_u]), strict=True):
-        if not np.all(np.isfinite(row)):
-            raise ArgumentError(
-                f"output '{name}' has no derivative in this state (the norm of a vector that is zero?); "
-                "ask for its components instead, or linearize about another state"
-            )
-    return tuple(labels), C, by_u
+    return tuple(labels), np.hstack([by_y, by_r])[rows], by_u[rows]
+
+
+def _smooth(names: tuple[str, ...], rows: np.ndarray, asked: tuple[str, ...] | None, notes: list[str]) -> list[int]:
+    """Which outputs have derivatives in this state; those asked for by name must, others are left out with a note."""
+    rough = [name for name, row in zip(names, rows, strict=True) if not np.all(np.isfinite(row))]
+    for name in rough:
+        why = f"output '{name}' has no derivative in this state (the norm or the direction of a vector that is zero?)"
+        if asked is not None and (name in asked or name.rpartition(".")[0] in asked):
+            raise ArgumentError(f"{why}; ask for its components instead, or linearize about another state")
+        if asked is None:
+            notes.append(f"{why} and is left out")
+    return [i for i, name in enumerate(names) if name not in rough]
