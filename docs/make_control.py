@@ -201,9 +201,7 @@ def touch() -> str:
         for ax in axes:
             ax.set_xlabel("time [s]")
         save(figure, "touch")
-    rms, mean = (
-        [f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean)
-    )
+    rms, mean = ([f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean))
     known = [x.stiffness[-1] for x in (true, wrong)]
     return f"""
         `examples/stiff_flop_touch.py`: the module presses twice on a surface of {source.STIFFNESS:.0f} N/m that neither the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import numpy as np
 import scipy
@@ -23,6 +23,8 @@ __all__ = ["Event", "EventMonitor", "Now"]
 
 SHORTEST, TIMES = 1e-6, 3
 """An event that happens so many times in a row after less than this share of the run accumulates: no step gets past it."""
+MOST_NOTES = 20
+"""Times of an event that are noted one by one."""
 FINEST = 20
 """Quarterings of a step in which a function that was zero at its start is looked for on the other side."""
 
@@ -75,7 +77,7 @@ class EventMonitor:
     def __init__(self, job: Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
         self.job, self.events, self.mid_step = job, events, mid_step
         self.active = bool(events) or mid_step is not None
-        self.found: list[str] = []
+        self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
         self.before: tuple[float, np.ndarray, np.ndarray] = (0.0, np.zeros(0), np.zeros(0))
         self.values: list[float] = []
@@ -107,8 +109,26 @@ class EventMonitor:
         if isinstance(event.value, str):
             outputs = now.outputs
             check_names("output", [event.value], outputs)
-            return float(outputs[event.value])
-        return float(event.value(now))
+            found = outputs[event.value]
+        else:
+            found = event.value(now)
+        if np.size(found) != 1 or not isinstance(found, SupportsFloat) or np.isnan(float(found)):
+            raise ArgumentError(
+                f"the value of the event '{event.name}' is {describe(found)} at t = {now.t:g} s",
+                "give one number that passes through zero; of a vector one component",
+            )
+        return float(found)
+
+    def notes(self) -> list[str]:
+        """When events happened; of one that happens often the first times, and how often."""
+        out = []
+        for event, times in zip(self.events, self.happened, strict=True):
+            out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
+            if len(times) > MOST_NOTES:
+                out.append(
+                    (times[-1], f"{event.name} {len(times)} times in all, for the last time at t = {times[-1]:.9g} s")
+                )
+        return [text for _, text in sorted(out, key=lambda item: item[0])]
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -129,7 +149,7 @@ class EventMonitor:
             if hit.t > until:
                 break  # it is found again from there, if it still happens then
             event = self.events[hit.index]
-            self.found.append(f"{event.name} at t = {hit.t:.9g} s")
+            self.happened[hit.index].append(hit.t)
             if not (event.stops or event.then):
                 continue
             if not back:
