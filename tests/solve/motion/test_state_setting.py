@@ -535,3 +535,32 @@ def test_a_state_that_is_set_at_the_end_is_the_final_one(ball):
     run = simulate(ball, 0.2, method="explicit", step=0.1, mid_step=act, save_every=0.1)
     assert run.final.q[0] == 7.0
     assert run.status == "completed"
+
+
+@pytest.mark.parametrize("method", [None, "explicit", "implicit", "generalized_alpha"])
+def test_a_ball_with_something_loose_in_it_never_falls_through_the_floor(method):
+    """Only the shell is hit: what hangs inside keeps its velocity, and no bounce is taken twice or missed."""
+    text = """
+pliant: 1
+bodies: {shell: {mass: 0.2 kg}, core: {mass: 0.1 kg}}
+joints:
+  drop: {type: prismatic, child: shell, axis: z, displacement: {initial: 0.3 m}}
+  inner: {type: prismatic, parent: shell, child: core, axis: z, displacement: {spring: 300, damper: 0.3}}
+"""
+    eqs = derive(load_text(text))
+    jumps = []
+
+    def then(now):
+        before = np.array(now.v)
+        now.bounce("shell", [0, 0, 3], 0.7)
+        jumps.append((now.t, before, np.array(now.v)))
+
+    floor = Event(lambda now: now.frame("shell").position[2], direction="falling", then=then, name="bounce")
+    run = simulate(eqs, 0.9, method=method, events=[floor], save_every=0.002)
+    assert run.q[:, 0].min() > -1e-9
+    assert len(jumps) >= 3
+    for _, before, after in jumps:
+        assert before[0] < 0
+        assert after[0] == pytest.approx(-0.7 * before[0], rel=1e-9)
+        assert after.sum() == pytest.approx(before.sum(), rel=1e-9)
+    np.testing.assert_allclose(balance(run), balance(run)[0], atol=2e-2)

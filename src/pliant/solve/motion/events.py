@@ -174,15 +174,23 @@ class EventMonitor:
             if not (event.passed(1.0, new) or event.passed(-1.0, new)):
                 return None
             for k in range(1, FINEST + 1):
-                trial = self.before[0] + (run.t - self.before[0]) * 0.25**k
-                there = self._value_at(event, trial, states)
+                begin = self.before[0] + (run.t - self.before[0]) * 0.25**k
+                there = self._value_at(event, begin, states)
                 if abs(there) > rest and event.passed(there, new):
-                    begin = trial
                     break
             else:
                 return None
+            if not self._leaves(event, begin, rest, states):
+                return None
         root, found = self._locate(event, begin, run.t, states)
         return _Hit(root, *states[root], abs(found), index)
+
+    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, Any]) -> bool:
+        """Whether the value, zero at the start of the step, is on its other side until t because it goes there, and not by
+        round-off: it then grows in proportion to the time."""
+        t0 = self.before[0]
+        late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
+        return abs(late) > rest and 0.15 < early / late < 0.45
 
     def _value_at(self, event: Event, t: float, states: dict[float, Any]) -> float:
         """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""
