@@ -567,7 +567,7 @@ joints:
 
 
 def test_a_robot_at_rest_has_lost_no_energy():
-    """The leg starts at rest: what round-off leaves of 10 J is no motion, with a function that sets zero rates to zero or without."""
+    """The leg starts at rest: what round-off leaves of 10 J is no motion, also with a function that sets zero rates to zero."""
     eqs = derive(load("leg"))
     for function in (None, lambda now: now.v.__setitem__(slice(None), 0.0)):
         run = simulate(eqs, 0.01, mid_step=function)
