@@ -2,8 +2,8 @@
 
     python docs/make_control.py [PART ...] [--data FOLDER]
 
-Parts: cart_pole, leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in FOLDER, in
-$PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
+Parts: cart_pole, leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in
+FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
 """
 
 from __future__ import annotations
@@ -186,10 +186,10 @@ def touch() -> str:
         force, other, stiffness = axes
         for ax, x, words, colour in ((force, true, "true model", 1), (other, wrong, "10 % stiffer module", 2)):
             ax.plot(x.time, x.force, label="simulated", **WANTED)
-            ax.plot(x.time, x.estimate, color=COLOURS[colour], linestyle="-", linewidth=0.9, label="estimated")
-            ax.set_title(words, loc="left")
+            label = f"estimated, {words}"
+            ax.plot(x.time, x.estimate, color=COLOURS[colour], linestyle="-", linewidth=0.9, label=label)
             ax.set_ylabel("force of the surface [N]")
-            ax.set_ylim(-0.2, 1.5)
+            ax.set_ylim(-0.2, 1.3)
             key(ax)
             stiffness.plot(
                 x.time, x.stiffness, color=COLOURS[colour], linestyle=("-", DASHES[1])[colour - 1], label=words
@@ -201,9 +201,7 @@ def touch() -> str:
         for ax in axes:
             ax.set_xlabel("time [s]")
         save(figure, "touch")
-    rms, mean = (
-        [f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean)
-    )
+    rms, mean = ([f(x.error[x.touching]) for x in (true, wrong)] for f in (lambda e: np.sqrt(np.mean(e**2)), np.mean))
     known = [x.stiffness[-1] for x in (true, wrong)]
     return f"""
         `examples/stiff_flop_touch.py`: the module presses twice on a surface of {source.STIFFNESS:.0f} N/m that neither the

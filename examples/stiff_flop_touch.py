@@ -5,6 +5,7 @@ tracked tip through noise; it estimates the force on the tip, and from force and
 """
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,7 @@ class Touched:
         return self.estimate - self.force
 
 
+@cache
 def robot(text: str) -> pliant.Equations:
     """The equations of the module with something added."""
     return pliant.derive(pliant.load_text(text, folder=Path(pliant.__file__).parent / "models"))

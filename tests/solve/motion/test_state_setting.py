@@ -494,3 +494,82 @@ joints: {x: {type: prismatic, child: m, axis: x, displacement: {motion: "=0.2 m 
     run = simulate(eqs, 0.5, mid_step=once(lambda now: now.v.__setitem__(0, 5.0), after=0.2), save_every=0.1)
     np.testing.assert_allclose(run["x"].values, 0.2 * np.sin(2 * run.time), atol=1e-6)
     assert any("contradict the constraints and were changed: d(x)/dt from 5" in note for note in run.warnings)
+
+
+def test_an_event_that_happens_often_is_noted_in_short(ball):
+    times = []
+    state = pliant.State(np.array([0.0]), np.array([GRAVITY * 0.01]))
+    run = simulate(ball, 1.0, start=state, method="explicit", events=[bounces(times, 1.0)])
+    np.testing.assert_allclose(times, 0.02 * np.arange(1, len(times) + 1), atol=1e-9)
+    assert len(run.warnings) == 21
+    assert f"bounce {len(times)} times in all" in run.warnings[-1]
+
+
+@pytest.mark.parametrize("value", [lambda now: now.q * np.ones(2), lambda now: np.nan, lambda now: "low"])
+def test_values_of_events_are_numbers(ball, value):
+    with pytest.raises(ValueError, match=r"value of the event 'event' is .* at t = 0 s"):
+        simulate(ball, 0.5, events=[Event(value)])
+
+
+def test_lost_energy_is_still_remarked_on_where_functions_look_on():
+    """A stiff spring in steps that are far too long: the remark is the same with a function that sets nothing."""
+    text = """
+pliant: 1
+world: {gravity: [0, 0, 0]}
+bodies: {m: {mass: 1 kg}}
+joints: {x: {type: prismatic, child: m, axis: x, displacement: {initial: 1 m, spring: 1e4}}}
+"""
+    eqs = derive(load_text(text))
+    method = pliant.GeneralizedAlpha(step=0.02)
+    plain = simulate(eqs, 2.0, method=method)
+    watched = simulate(eqs, 2.0, method=method, mid_step=lambda now: None)
+    assert any("of the energy exchanged was lost" in note for note in plain.warnings)
+    assert watched.warnings == plain.warnings
+    stopped = simulate(eqs, 2.0, method="explicit", mid_step=once(lambda now: now.v.__setitem__(0, 0.0), after=1.0))
+    assert not any("energy" in note for note in stopped.warnings)
+    assert abs(stopped.energy["added"].values[-1]) > 1.0
+
+
+def test_a_state_that_is_set_at_the_end_is_the_final_one(ball):
+    act = once(lambda now: now.q.__setitem__(0, 7.0), after=0.2)
+    run = simulate(ball, 0.2, method="explicit", step=0.1, mid_step=act, save_every=0.1)
+    assert run.final.q[0] == 7.0
+    assert run.status == "completed"
+
+
+@pytest.mark.parametrize("method", [None, "explicit", "implicit", "generalized_alpha"])
+def test_a_ball_with_something_loose_in_it_never_falls_through_the_floor(method):
+    """Only the shell is hit: what hangs inside keeps its velocity, and no bounce is taken twice or missed."""
+    text = """
+pliant: 1
+bodies: {shell: {mass: 0.2 kg}, core: {mass: 0.1 kg}}
+joints:
+  drop: {type: prismatic, child: shell, axis: z, displacement: {initial: 0.3 m}}
+  inner: {type: prismatic, parent: shell, child: core, axis: z, displacement: {spring: 300, damper: 0.3}}
+"""
+    eqs = derive(load_text(text))
+    jumps = []
+
+    def then(now):
+        before = np.array(now.v)
+        now.bounce("shell", [0, 0, 3], 0.7)
+        jumps.append((now.t, before, np.array(now.v)))
+
+    floor = Event(lambda now: now.frame("shell").position[2], direction="falling", then=then, name="bounce")
+    run = simulate(eqs, 0.9, method=method, events=[floor], save_every=0.002)
+    assert run.q[:, 0].min() > -1e-9
+    assert len(jumps) >= 3
+    for _, before, after in jumps:
+        assert before[0] < 0
+        assert after[0] == pytest.approx(-0.7 * before[0], rel=1e-9)
+        assert after.sum() == pytest.approx(before.sum(), rel=1e-9)
+    np.testing.assert_allclose(balance(run), balance(run)[0], atol=2e-2)
+
+
+def test_a_robot_at_rest_has_lost_no_energy():
+    """The leg starts at rest: what round-off leaves of 10 J is no motion, also with a function that sets zero rates to zero."""
+    eqs = derive(load("leg"))
+    for function in (None, lambda now: now.v.__setitem__(slice(None), 0.0)):
+        run = simulate(eqs, 0.01, mid_step=function)
+        assert not [note for note in run.warnings if "energy" in note]
+        assert run.constraint_error.max() < 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import numpy as np
 import scipy
@@ -23,6 +23,8 @@ __all__ = ["Event", "EventMonitor", "Now"]
 
 SHORTEST, TIMES = 1e-6, 3
 """An event that happens so many times in a row after less than this share of the run accumulates: no step gets past it."""
+MOST_NOTES = 20
+"""Times of an event that are noted one by one."""
 FINEST = 20
 """Quarterings of a step in which a function that was zero at its start is looked for on the other side."""
 
@@ -75,7 +77,7 @@ class EventMonitor:
     def __init__(self, job: Job, events: list[Event], mid_step: Callable[[Now], None] | None) -> None:
         self.job, self.events, self.mid_step = job, events, mid_step
         self.active = bool(events) or mid_step is not None
-        self.found: list[str] = []
+        self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
         self.before: tuple[float, np.ndarray, np.ndarray] = (0.0, np.zeros(0), np.zeros(0))
         self.values: list[float] = []
@@ -107,8 +109,26 @@ class EventMonitor:
         if isinstance(event.value, str):
             outputs = now.outputs
             check_names("output", [event.value], outputs)
-            return float(outputs[event.value])
-        return float(event.value(now))
+            found = outputs[event.value]
+        else:
+            found = event.value(now)
+        if np.size(found) != 1 or not isinstance(found, SupportsFloat) or np.isnan(float(found)):
+            raise ArgumentError(
+                f"the value of the event '{event.name}' is {describe(found)} at t = {now.t:g} s",
+                "give one number that passes through zero; of a vector one component",
+            )
+        return float(found)
+
+    def notes(self) -> list[str]:
+        """When events happened; of one that happens often the first times, and how often."""
+        out = []
+        for event, times in zip(self.events, self.happened, strict=True):
+            out += [(t, f"{event.name} at t = {t:.9g} s") for t in times[:MOST_NOTES]]
+            if len(times) > MOST_NOTES:
+                out.append(
+                    (times[-1], f"{event.name} {len(times)} times in all, for the last time at t = {times[-1]:.9g} s")
+                )
+        return [text for _, text in sorted(out, key=lambda item: item[0])]
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -129,7 +149,7 @@ class EventMonitor:
             if hit.t > until:
                 break  # it is found again from there, if it still happens then
             event = self.events[hit.index]
-            self.found.append(f"{event.name} at t = {hit.t:.9g} s")
+            self.happened[hit.index].append(hit.t)
             if not (event.stops or event.then):
                 continue
             if not back:
@@ -154,15 +174,23 @@ class EventMonitor:
             if not (event.passed(1.0, new) or event.passed(-1.0, new)):
                 return None
             for k in range(1, FINEST + 1):
-                trial = self.before[0] + (run.t - self.before[0]) * 0.25**k
-                there = self._value_at(event, trial, states)
+                begin = self.before[0] + (run.t - self.before[0]) * 0.25**k
+                there = self._value_at(event, begin, states)
                 if abs(there) > rest and event.passed(there, new):
-                    begin = trial
                     break
             else:
                 return None
+            if not self._leaves(event, begin, rest, states):
+                return None
         root, found = self._locate(event, begin, run.t, states)
         return _Hit(root, *states[root], abs(found), index)
+
+    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, Any]) -> bool:
+        """Whether the value, zero at the start of the step, is on its other side until t because it goes there, and not by
+        round-off: it then grows in proportion to the time."""
+        t0 = self.before[0]
+        late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
+        return abs(late) > rest and 0.15 < early / late < 0.45
 
     def _value_at(self, event: Event, t: float, states: dict[float, Any]) -> float:
         """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""

@@ -10,6 +10,8 @@ VIOLENT = 1000.0
 """Acceleration of a frame [m/s^2] from which a start is called out of balance: a hundred times that of gravity."""
 LOST = 0.05
 """Share of the energy exchanged in a motion that may be missing from the balance without a word."""
+AT_REST = 1e-12
+"""Exchanged energy below this share of the energy itself is round-off: the robot is at rest."""
 
 
 def start_remarks(bound: Binding, t: float, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[str]:
@@ -40,7 +42,7 @@ def energy_remarks(energies: np.ndarray, cure: str, added: np.ndarray | float = 
     balance = kinetic + potential + dissipated - supplied - added
     scale = max(float(np.max(kinetic)), *(float(np.ptp(x)) for x in (potential, dissipated, supplied)))
     change = float(balance[-1] - balance[0])
-    if scale <= 0 or abs(change) <= LOST * scale:
+    if scale <= AT_REST * float(np.max(np.abs(energies))) or abs(change) <= LOST * scale:
         return []
     what = "was lost" if change < 0 else "came"
     return [

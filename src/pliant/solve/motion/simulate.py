@@ -271,7 +271,7 @@ class Job:
             run.rejected,
             run.evaluations,
         )
-        result = self._result(run, status, stopped, failed, timing, [*watcher.found, *loop.notes()])
+        result = self._result(run, status, stopped, failed, timing, [*watcher.notes(), *loop.notes()])
         if self.out is not None:
             result.save(self.out)
         return result
