@@ -6,7 +6,8 @@ import pytest
 from pliant import AnalysisFailed, SpecError, derive, dump, equilibrium, load_text, simulate
 from pliant.equations.kernel import coordinate_force_kernels
 from pliant.equations.workspace import EvaluationError
-from pliant.rod.segments import section_force
+from pliant.rod.pieces import piece_force
+from pliant.rod.segments import segment_piece
 from pliant.spec.rod_switch import with_rod_model
 
 E, RADIUS, LENGTH = 200e3, 0.015, 0.3
@@ -76,7 +77,7 @@ def kernel_constants(law):
 
 def section(law, strain):
     """Force along the strains and energy of a unit length of rod."""
-    value = coordinate_force_kernels(section_force(law)).functions[0]
+    value = coordinate_force_kernels(piece_force(segment_piece(), law)).functions[0]
     force, powers = value(strain, np.zeros(6), kernel_constants(law), [])
     return np.asarray(force).ravel(), float(powers[0])
 

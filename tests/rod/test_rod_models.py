@@ -13,8 +13,9 @@ from pliant.language.aliases import ALIASES
 from pliant.language.faults import SpecError
 from pliant.rod import Cosserat, Pcs, Polynomial
 from pliant.rod.cosserat import element_force
+from pliant.rod.pieces import piece_force
 from pliant.rod.rod import Rod
-from pliant.rod.segments import section_force
+from pliant.rod.segments import segment_piece
 from pliant.spec import flatten
 from pliant.spec.rod_switch import with_rod_model
 
@@ -103,7 +104,7 @@ def test_every_frame_is_a_section_of_eba_and_elements_are_as_asked():
 
 @pytest.mark.parametrize("law", ["linear", "neo_hookean"])
 def test_section_forces_are_slopes_of_the_energy(law):
-    value = coordinate_force_kernels(section_force(law)).functions[0]
+    value = coordinate_force_kernels(piece_force(segment_piece(), law)).functions[0]
     rng = np.random.default_rng(3)
     constants = np.concatenate(
         [[0.2], rng.uniform(1, 3, 6), [0.3, -0.4], 0.1 * rng.normal(size=6), np.zeros(6), np.ones(6)]
@@ -143,7 +144,7 @@ def test_mean_stretch_as_published(word):
 
 
 def test_the_energy_of_mean_stretch_is_accounted_for():
-    value = coordinate_force_kernels(section_force("mean_stretch")).functions[0]
+    value = coordinate_force_kernels(piece_force(segment_piece(), "mean_stretch")).functions[0]
     rng = np.random.default_rng(4)
     constants = np.concatenate([[0.2], rng.uniform(1, 3, 6), [0.3, -0.4], np.zeros(12), np.ones(6)])
     strain, rate, step = 0.3 * rng.normal(size=6), rng.normal(size=6), 1e-6

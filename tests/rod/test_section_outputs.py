@@ -85,8 +85,8 @@ def test_small_loads_of_a_linear_beam_are_exact():
     load = "force: [0, 0, 1e-4 N]"
     text = with_places(ARM).replace("GRAVITY", "0").replace("force: [0.02 N, 0.03 N, 0.1 N]", load)
     bending = 5e6 * np.pi / 4 * 0.005**4
-    for model in ("{kind: timoshenko, elements: 2}", "{kind: timoshenko, elements: 2, plane: xz}"):
-        planar = "plane" in model
+    for model in ("{kind: timoshenko, elements: 2}", "{kind: timoshenko, elements: 2}, strains: planar_xz"):
+        planar = "planar" in model
         lines = (
             text
             if not planar
@@ -225,9 +225,9 @@ def test_profiles(tmp_path):
         (
             "{kind: pcc}",
             "{rod: arm, at: 0.1, quantity: force}",
-            "'pcc' do not shear, so the force along x and y is unknown",
+            "the rod 'arm' has no free shear_x and shear_y, so the force along x and y is unknown",
         ),
-        ("{kind: pcc}", "{rod: arm, at: 0.1, quantity: moment, component: z}", "do not twist"),
+        ("{kind: pcc}", "{rod: arm, at: 0.1, quantity: moment, component: z}", "has no free twist"),
         ("{kind: pcs}", "{rod: arm, at: 0.4, quantity: force}", "off the rod 'arm'"),
         ("{kind: pcs}", "{rod: arm, quantity: force}", "asked for at a place or along the rod"),
         (
@@ -238,7 +238,11 @@ def test_profiles(tmp_path):
         ("{kind: pcs}", "{rod: arm, stations: 3, quantity: force}", "a profile is of one component"),
         ("{kind: pcs}", "{rod: arm, at: 0.1, quantity: force, section: 2}", "not of a whole arc"),
         ("{kind: pcc}", "{rod: arm, at: 0.1, quantity: angle}", "`at` does not apply"),
-        ("{kind: timoshenko, plane: xz}", "{rod: arm, at: 0.1, quantity: moment, component: norm}", "the xz plane"),
+        (
+            "{kind: timoshenko}, strains: planar_xz",
+            "{rod: arm, at: 0.1, quantity: moment, component: norm}",
+            "no free bend_x and twist",
+        ),
     ],
 )
 def test_what_a_rod_cannot_tell_is_refused(model, output, message):

@@ -220,9 +220,9 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
     )
     lines = []
     for r in found.rows:
-        numbers = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)
-        numbers += (r.code_kb, r.memory_kb)
-        lines.append((r.rod, r.states, *map(_number, numbers)))
+        errors = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm)
+        costs = (r.run_s, r.realtime_factor, r.code_kb, r.memory_kb)
+        lines.append((r.rod, r.states, *map(_number, (*errors, *costs))))
     words = f"rod models beside the {found.reference}: times, errors and paths"
     drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)
     return f"<p>Compared with the {text(found.reference)}.</p>{table(head, lines)}{drawn}"
