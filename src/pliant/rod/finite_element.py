@@ -20,13 +20,14 @@ potential is
 
     h (W(e) - A(e)) + h/2 y' (F^-1 - C) y,
 
-which is the one above for a linear law without actuators. Of the second term the part that changes with `a` alone is not
+which is the one above for a linear law without actuators. C is the stiffness at the strain e, so that y stays small where a law
+stiffens without bound. Of the second term the part that changes with `a` alone is not
 counted as supplied: where actuation varies in time, energies balance up to the square of the element's length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -48,7 +49,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import LABELS, RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.section_law import Law, constants_of, relative_stiffness, section_effect
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -173,11 +174,14 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: 
     free = [x, way, c, signal, *(() if mean is None else (mean[0],))]
     answer = ca.Function("section", free, [loads, ca.jtimes(loads, x, way, True)])
     wrench = answer(strain, ca.DM.zeros(6), *free[2:])[0]
+    softened = _Softened(law, x, section, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)), free)
+    middle, near, far = softened.compliances(strain)
     # the strain that this wrench has made, beside what actuators and the law's own curve made
-    y = compliance(mean_stiffness) @ wrench
-    varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
-    correction = answer(strain, compliance(mean_stiffness) @ varied - y, *free[2:])[1]
-    force = -length * (wrench + correction - turned)
+    y = middle @ wrench
+    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far))
+    correction = answer(strain, middle @ varied - y, *free[2:])[1]
+    hardened = softened.change(strain, wrench, varied, length)
+    force = -length * (wrench + correction - turned + hardened)
     energy = length * (energy - ca.dot(y, wrench) / 2)
     stored = section_effect(strain, rate, section, none, law, mean=mean)
     friction = strain_friction(rate, length, mean_stiffness, at.damping, at.power)
@@ -185,34 +189,81 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: 
     return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
 
 
-def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+class _Softened:
+    """Compliances of a section whose law is not linear, at its strains, in the middle and at both Gauss points.
+
+    With rho = 1 / sqrt(stiffness over that at rest), per strain, they are rho (compliance at rest) rho.
+    """
+
+    def __init__(self, law: Law, x: Any, section: Any, at_rest: Sequence[Any], free: Sequence[Any]) -> None:
+        self.at_rest, self._free, self._rho = at_rest, free, None
+        share = relative_stiffness(x, section, law)
+        if share is not None:
+            rho, way = 1 / ca.sqrt(ca.fmax(share, 1e-3)), ca.SX.sym("by_rho", 6)
+            inputs = [x, way, *free[2:]]
+            self._rho = ca.Function("rho", inputs, [rho, ca.jtimes(rho, x, way, True)])
+
+    def _at(self, strain: Any, way: Any) -> Any:
+        assert self._rho is not None
+        return self._rho(strain, way, *self._free[2:])
+
+    def compliances(self, strain: Any) -> list[Any]:
+        """Compliances (6 x 6) at a strain."""
+        if self._rho is None:
+            return list(self.at_rest)
+        rho = self._at(strain, ca.DM.zeros(6))[0]
+        return [(rho @ rho.T) * C for C in self.at_rest]
+
+    def change(self, strain: Any, wrench: Any, varied: Any, length: Any) -> Any:
+        """Derivative of the potential's second term over the length by the strain, through the compliances alone.
+
+        With g = 2 varied - wrench it is, by rho, half of g (C rho wrench) + wrench (C rho g) - sum_g l_g (C_g rho l_g).
+        """
+        if self._rho is None:
+            return ca.DM.zeros(6)
+        rho = self._at(strain, ca.DM.zeros(6))[0]
+        g, (C, *ends) = 2 * varied - wrench, self.at_rest
+        by_rho = g * (C @ (rho * wrench)) + wrench * (C @ (rho * g))
+        slope = _turning(varied) @ (strain + STRAIGHT)
+        for side, C_g in zip((-GAUSS, GAUSS), ends, strict=True):
+            local = varied + side * length / 2 * slope
+            by_rho -= local * (C_g @ (rho * local))
+        return self._at(strain, by_rho / 2)[1]
+
+
+def _turning(wrench: Any) -> Any:
+    """X with `ad(e)' wrench = X e`."""
+    n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
+    return ca.blockcat([[ca.SX(3, 3), n], [n, m]])
+
+
+def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """The wrench F^-1 y, half the change of y' F^-1 y with the mean strain e through F (6, with the sign of a force), and
     half of y' F^-1 y itself; the module's text has the equations."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    wrench = _solve(_flexibility(e, places, stiffness), y)
-    n, m = so3.hat(wrench[0:3]), so3.hat(wrench[3:6])
-    turning = ca.blockcat([[ca.SX(3, 3), n], [n, m]])  # ad(e)' wrench = turning e
+    wrench = _solve(_flexibility(e, places, compliances), y)
+    turning = _turning(wrench)
     slope = turning @ e
     # the wrench makes the energy stationary, so only F is differentiated
-    varied = sum(s * (compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
+    varied = sum(s * (C @ (wrench + s * slope)) for s, C in zip(places, compliances, strict=True))
     return wrench, turning.T @ varied / 2, ca.dot(y, wrench) / 2
 
 
-def _flexibility(e: Any, places: tuple[Any, Any], stiffness: tuple[Any, Any]) -> Any:
+def _flexibility(e: Any, places: tuple[Any, Any], compliances: tuple[Any, Any]) -> Any:
     """F of the module's text, for a mean strain that includes the straight rod's."""
     v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
     ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
     F = 0
-    for s, C in zip(places, stiffness, strict=True):
+    for s, C in zip(places, compliances, strict=True):
         shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ compliance(C) @ shape.T
+        F += 0.5 * shape @ C @ shape.T
     return F
 
 
 def straight_compliance(length: Any, stiffness: Any) -> Any:
     """F of a straight element with the same stiffness (six, and two couplings) all along."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    return _flexibility(STRAIGHT, places, (stiffness, stiffness))
+    return _flexibility(STRAIGHT, places, (compliance(stiffness),) * 2)
 
 
 def compliance(stiffness: Any) -> Any:
