@@ -293,3 +293,16 @@ def test_laws_that_join_pieces_have_a_limit_and_say_so():
         SpecError, match="joins all pieces of a rod into one force, which `cosserat` does up to elements 12"
     ):
         with_rod_model(load_text(HALVES.replace(", RATES", "")), "arm", "cosserat:20")
+
+
+@pytest.mark.parametrize("law", ["gent", "neo_hookean"])
+def test_finite_elements_follow_laws_that_stiffen(law):
+    """A muscle that shortens its side of the rod by half: near the end of the law, and as segments of constant strain have it."""
+    chamber = ", chambers: {one: {pressure: 12 kPa, radius: 5 mm, braid_angle: 30 deg, positions: [[8 mm, 0]]}}"
+    fine, found = (rod(law, word, chamber) for word in ("pcs:4", "finite_element:4"))
+    tips = [equilibrium(eqs).frames["arm.tip"].position for eqs in (fine, found)]
+    assert np.linalg.norm(tips[0] - [0, 0, LENGTH]) > 0.1
+    np.testing.assert_allclose(tips[0], tips[1], atol=1e-8)
+    run = simulate(found, 0.02, rtol=1e-7)
+    balance = (run.energy.total - run.energy.supplied).values
+    assert np.ptp(balance) < 1e-5 * float(np.ptp(run.energy.supplied.values))

@@ -20,13 +20,14 @@ potential is
 
     h (W(e) - A(e)) + h/2 y' (F^-1 - C) y,
 
-which is the one above for a linear law without actuators. Of the second term the part that changes with `a` alone is not
+which is the one above for a linear law without actuators. C is the stiffness at the strain e, so that y stays small where a law
+stiffens without bound. Of the second term the part that changes with `a` alone is not
 counted as supplied: where actuation varies in time, energies balance up to the square of the element's length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -57,7 +58,7 @@ from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import Law, constants_of, section_effect
+from pliant.rod.section_law import Law, constants_of, relative_stiffness, section_effect
 from pliant.rod.stations import SectionState, material_wrench, note_sample
 from pliant.rod.strains import LABELS, Free
 
@@ -190,13 +191,14 @@ def point_state(law: Law, side: int, index: int, elements: int) -> Callable[[Any
         middle = (near + far) / 2
         # the strain that actuators, and the law's own curve, have made without any load
         elastic = material_wrench(e, ca.DM.zeros(6), _undamped(at, middle), law, mean)
-        unloaded = e - compliance(middle) @ (elastic - actuation(e, signal))
+        softened = _Softened(law, e, (1.0 if mean is None else mean[0], element.constants, signal), ())
+        unloaded = e - softened.of(compliance(middle)) @ (elastic - actuation(e, signal))
         local = gauss_rates(at.length, middle, side * GAUSS) @ rate
         friction = ca.vertcat(*[power_law(local[k], at.damping[k], at.power[k]) for k in range(6)])
 
         def strain(carried: Any, x: float) -> Any:
             stiffness = middle + (far - near) * (x - 0.5) / GAUSS
-            return unloaded + compliance(stiffness) @ (carried - friction)
+            return unloaded + softened.of(compliance(stiffness)) @ (carried - friction)
 
         # what the far end is held by, in the axes of the near one
         held = -element.change.T @ element_effect(e, rate, element.constants, signal, law, mean).force
@@ -245,20 +247,23 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: 
     """
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
-    middle = (stiffness[0] + stiffness[1]) / 2
-    section, none = _undamped(at, middle), ca.DM(0, 1)
+    mean_stiffness = (stiffness[0] + stiffness[1]) / 2
+    section, none = _undamped(at, mean_stiffness), ca.DM(0, 1)
     # the wrench of the loads at a strain, and its derivative, transposed, along a direction
     answer = _loads(law, c.numel(), signal.numel(), is_joined=mean is not None)
     others = (1.0 if mean is None else mean[0], c, signal)
     wrench = answer(strain, ca.DM.zeros(6), *others)[0]
+    softened = _Softened(law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)))
+    middle, near, far = softened.compliances()
     # the strain that this wrench has made, beside what actuators and the law's own curve made
-    y = compliance(middle) @ wrench
-    varied, turned, energy = _varied(strain + STRAIGHT, y, length, stiffness)
-    correction = answer(strain, compliance(middle) @ varied - y, *others)[1]
-    force = -length * (wrench + correction - turned)
+    y = middle @ wrench
+    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far))
+    correction = answer(strain, middle @ varied - y, *others)[1]
+    hardened = softened.change(wrench, varied, length)
+    force = -length * (wrench + correction - turned + hardened)
     energy = length * (energy - ca.dot(y, wrench) / 2)
     stored = section_effect(strain, rate, section, none, law, mean=mean)
-    friction = strain_friction(rate, length, middle, at.damping, at.power)
+    friction = strain_friction(rate, length, mean_stiffness, at.damping, at.power)
     supply = length * ca.dot(actuation(strain, signal), rate) + stored.supply
     return Effect(force - friction, stored.energy + energy, ca.dot(friction, rate), supply)
 
@@ -269,41 +274,93 @@ def _loads(law: Law, constants: int, signals: int, *, is_joined: bool) -> ca.Fun
     that the strain stands for, and its derivative, transposed, along the direction."""
     x, way, stretch = ca.SX.sym("x", 6), ca.SX.sym("way", 6), ca.SX.sym("mean")
     c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
-    at = element_constants(law).read(c)
-    section = _undamped(at, (ca.vertcat(at.stiffness, at.coupling) + at.far_stiffness) / 2)
+    section = _middle_section(law, c)
     mean = (stretch, 0.0) if is_joined else None
     exact = section_effect(x, ca.DM.zeros(6), section, ca.DM(0, 1), law, mean=mean)
-    loads = -exact.force / at.length - actuation(x, signal)
+    loads = -exact.force / section.length - actuation(x, signal)
     return ca.Function("loads", [x, way, stretch, c, signal], [loads, ca.jtimes(loads, x, way, True)])
 
 
-def _varied(e: Any, y: Any, length: Any, stiffness: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+@cache
+def _softening(law: Law, constants: int, signals: int) -> ca.Function | None:
+    """Of the same: rho = 1 / sqrt(stiffness over that at rest), per strain, and its derivative, transposed, along the direction;
+    None of a law whose stiffness does not change."""
+    x, way, stretch = ca.SX.sym("x", 6), ca.SX.sym("way", 6), ca.SX.sym("mean")
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    share = relative_stiffness(x, _middle_section(law, c), law)
+    if share is None:
+        return None
+    rho = 1 / ca.sqrt(ca.fmax(share, 1e-3))
+    return ca.Function("rho", [x, way, stretch, c, signal], [rho, ca.jtimes(rho, x, way, True)])
+
+
+def _middle_section(law: Law, c: Any) -> SimpleNamespace:
+    at = element_constants(law).read(c)
+    return _undamped(at, (ca.vertcat(at.stiffness, at.coupling) + at.far_stiffness) / 2)
+
+
+class _Softened:
+    """Compliances of a section whose law is not linear, at a strain, in the middle and at both Gauss points.
+
+    With rho (`_softening`) they are rho (compliance at rest) rho.
+    """
+
+    def __init__(self, law: Law, strain: Any, others: tuple[Any, Any, Any], at_rest: Sequence[Any]) -> None:
+        self.at_rest, self._strain, self._others = at_rest, strain, others
+        self._function = _softening(law, others[1].numel(), others[2].numel())
+        self._rho = None if self._function is None else self._function(strain, ca.DM.zeros(6), *others)[0]
+
+    def of(self, at_rest: Any) -> Any:
+        """A compliance (6 x 6) from that at rest."""
+        return at_rest if self._rho is None else (self._rho @ self._rho.T) * at_rest
+
+    def compliances(self) -> list[Any]:
+        """Compliances (6 x 6) at the strain."""
+        return [self.of(C) for C in self.at_rest]
+
+    def change(self, wrench: Any, varied: Any, length: Any) -> Any:
+        """Derivative of the potential's second term over the length by the strain, through the compliances alone.
+
+        With g = 2 varied - wrench it is, by rho, half of g (C rho wrench) + wrench (C rho g) - sum_g l_g (C_g rho l_g).
+        """
+        if self._function is None:
+            return ca.DM.zeros(6)
+        g, rho, (C, *ends) = 2 * varied - wrench, self._rho, self.at_rest
+        by_rho = g * (C @ (rho * wrench)) + wrench * (C @ (rho * g))
+        slope = turning_of(varied) @ (self._strain + STRAIGHT)
+        for side, C_g in zip((-GAUSS, GAUSS), ends, strict=True):
+            local = varied + side * length / 2 * slope
+            by_rho -= local * (C_g @ (rho * local))
+        return self._function(self._strain, by_rho / 2, *self._others)[1]
+
+
+def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """The wrench F^-1 y, half the change of y' F^-1 y with the mean strain e through F (6, with the sign of a force), and
     half of y' F^-1 y itself; the module's text has the equations."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    wrench = _solve(_flexibility(e, places, stiffness), y)
+    wrench = _solve(_flexibility(e, places, compliances), y)
     turning = turning_of(wrench)
     slope = turning @ e
     # the wrench makes the energy stationary, so only F is differentiated
-    varied = sum(s * (compliance(C) @ (wrench + s * slope)) for s, C in zip(places, stiffness, strict=True))
+    varied = sum(s * (C @ (wrench + s * slope)) for s, C in zip(places, compliances, strict=True))
     return wrench, turning.T @ varied / 2, ca.dot(y, wrench) / 2
 
 
-def _flexibility(e: Any, places: tuple[Any, Any], stiffness: tuple[Any, Any]) -> Any:
+def _flexibility(e: Any, places: tuple[Any, Any], compliances: tuple[Any, Any]) -> Any:
     """F of the module's text, for a mean strain that includes the straight rod's."""
     v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
     ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
     F = 0
-    for s, C in zip(places, stiffness, strict=True):
+    for s, C in zip(places, compliances, strict=True):
         shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ compliance(C) @ shape.T
+        F += 0.5 * shape @ C @ shape.T
     return F
 
 
 def straight_compliance(length: Any, stiffness: Any) -> Any:
     """F of a straight element with the same stiffness (six, and two couplings) all along."""
     places = (-GAUSS * length / 2, GAUSS * length / 2)
-    return _flexibility(STRAIGHT, places, (stiffness, stiffness))
+    return _flexibility(STRAIGHT, places, (compliance(stiffness),) * 2)
 
 
 def compliance(stiffness: Any) -> Any:

@@ -166,6 +166,17 @@ def fibre_factors(law: FibreLaw, x: Any, numbers: Any) -> tuple[Any, Any, Any]:
     return found[0], found[1], found[2]
 
 
+def relative_stiffness(strain: Any, at: Any, law: Law) -> Any:
+    """Stiffness of the six strains over that among the constants, at a strain (6); None where it is the same."""
+    if isinstance(law, StrainFactors):
+        return ca.vertcat(*law.factors(strain, at.law))
+    if law not in FIBRE_LAWS:
+        return None
+    x = 1 + strain[2] - at.rest[2]
+    _, shear, bend = fibre_factors(FIBRE_LAWS[law], x, getattr(at, "law", None))
+    return ca.vertcat(shear, shear, bend * x, bend, bend, shear / x)
+
+
 def _updated(strain: Any, at: Any, mean: tuple[Any, Any]) -> tuple[Any, Any, Any]:
     """Energy, forces along the strains and power of the published update at a mean stretch x of the rod and its rate.
 
