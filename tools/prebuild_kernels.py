@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from pliant.equations import compiling
-from pliant.equations.equations import derive
 from pliant.equations.kernel import Kernels
 from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source
 from pliant.equations.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
 from pliant.rod.pcs import Pcs
+from pliant.spec.derive import derive
 from pliant.spec.reader import bundled_robots, load
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS, with_rod_model

@@ -106,3 +106,13 @@ def test_pose_rates_follow_world_increments(x: np.ndarray, eta: np.ndarray) -> N
 
     rates = column(ca.mtimes(se3.pose_rates(pose), eta))
     np.testing.assert_allclose(rates, (flat(1) - flat(-1)) / (2 * h), atol=1e-8)
+
+
+@fast
+@given(twist, st.sampled_from([1e-3, 0.2, 1.0, 2.0]))
+def test_the_left_jacobian_is_the_mean_of_the_exponential(x: np.ndarray, size: float) -> None:
+    x = size * x
+    bracket = np.array(ca.DM(se3.cross_twist(ca.DM(x), ca.DM.eye(6))))
+    both = scipy.linalg.expm(np.block([[bracket, np.eye(6)], [np.zeros((6, 12))]]))
+    found = np.array(ca.DM(se3.left_jacobian(ca.DM(x))))
+    np.testing.assert_allclose(found, both[:6, 6:], atol=1e-12 * max(1, np.abs(both).max()))

@@ -153,6 +153,11 @@ def test_energy_stays_while_a_rod_without_shear_falls(kind):
     assert np.abs(tips[:, 1]).max() < 1e-12
 
 
+def test_a_planar_rod_of_ten_segments_without_shear_has_twenty_rates():
+    names = rod("pcs, elements: 10", "[planar, unshearable]").coordinates
+    assert set(names) == {f"arm.{label}[{k}]" for label in ("stretch", "bend_y") for k in range(1, 11)}
+
+
 def test_words_combine_by_what_they_have_in_common():
     cases = {
         ("planar",): "shear_x stretch bend_y",
@@ -206,6 +211,13 @@ def test_polynomials_converge_fast_in_their_order_and_at_fourth_order_in_their_l
     assert error["gvs, order: 1"] < error["gvs, order: 0"] / 8
     assert error["gvs, order: 1, elements: 4"] < error["gvs, order: 1, elements: 2"] / 10
     assert error["gvs, order: 1, elements: 4"] < 1e-4
+
+
+def test_frequencies_of_polynomials():
+    exact = modes(arm("finite_element:24"), at="initial", count=5).frequencies
+    coarse, fine = (modes(rod(f"gvs, order: 1, elements: {n}"), at="initial", count=5).frequencies for n in (2, 4))
+    assert fine == pytest.approx(exact, rel=3e-3)
+    assert np.abs(fine / exact - 1).max() < np.abs(coarse / exact - 1).max() / 5
 
 
 def test_an_order_for_each_strain():
