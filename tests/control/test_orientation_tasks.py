@@ -167,8 +167,8 @@ def test_rigid_wrists_turn_to_an_orientation(wrist, kind):
     if kind == "constraint":
         controller = ConstraintControl(wrist, task, path, Pid.critical(0.1), sample_time=0.005)
     else:
-        controller = PidControl(wrist, task, path, Pid(3.0, 0.3), sample_time=0.002)
-    run = pliant.simulate(wrist, 2.5, controllers=controller, save_every=0.05)
+        controller = PidControl(wrist, task, path, Pid(3.0, 0.3), sample_time=0.004)
+    run = pliant.simulate(wrist, 2.0, controllers=controller, save_every=0.05)
     R = wrist.frame("c", run.q[-1], run.v[-1]).rotation
     np.testing.assert_allclose(R, task.target, atol=1e-4)
 
