@@ -246,7 +246,7 @@ class _Printer:
             yield f"    {kind}: {size} operations, too long to read; eqs.casadi() and pliant export have them"
             return
         try:
-            shape = str(written(function, [*local, symbols[-1]]))
+            shape = str(written(function, [*local, list(symbols[-1])]))
             if shape in self.seen:
                 yield f"{words}: as {self.seen[shape]}"
                 return

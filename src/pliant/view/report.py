@@ -210,8 +210,9 @@ def _comparison(eqs: Equations, found: Compared, name: str) -> str:
     )
     lines = []
     for r in found.rows:
-        numbers = (r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor)
-        numbers += (r.code_kb, r.memory_kb)
+        numbers = (
+            r.mean_error_mm, r.max_error_mm, r.static_mean_error_mm, r.run_s, r.realtime_factor, r.code_kb, r.memory_kb,
+        )  # fmt: skip
         lines.append((r.rod, r.states, *map(_number, numbers)))
     words = f"rod models beside the {found.reference}: times, errors and paths"
     drawn = figure_html(lambda: plot.compare(found.rows, reference=found.reference), words)
