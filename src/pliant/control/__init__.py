@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
+from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
@@ -40,6 +41,7 @@ __all__ = [
     "ExtendedKalman",
     "FramePosition",
     "Goal",
+    "Group",
     "Limits",
     "Mode",
     "NotReached",
@@ -63,6 +65,7 @@ __all__ = [
     "UnderActuated",
     "allocate",
     "closed_loop",
+    "decentralized_lqr",
     "discretize",
     "kalman",
     "lqr",
