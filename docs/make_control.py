@@ -2,7 +2,7 @@
 
     python docs/make_control.py [PART ...] [--data FOLDER]
 
-Parts: cart_pole, leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in
+Parts: cart_pole, leg, six_leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in
 FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
 """
 
@@ -103,6 +103,32 @@ def leg() -> str:
         of {before:.0e} to {after:.3f}: after 0.45 s {100 * done.left("held"):.0f} % of the vibration is left (drawn without
         the links' slow swing). The torque changes by at most {np.abs(change).max():.2f} N m from the {done.torque:.2f} N m at
         rest."""
+
+
+def six_leg() -> str:
+    """The contact force and the platform's motion sideways, and a table."""
+    runs = example("six_leg_docking").dock(5.0)
+    rows = [
+        "| control | peak of the contact force | it still swings by | the platform by | largest torque |",
+        "|---|---|---|---|---|",
+    ]
+    with style() as plt:
+        figure, (force, place) = plt.subplots(1, 2, figsize=(WIDTH, 2.4), layout="constrained")
+        for k, (name, x) in enumerate(runs.items()):
+            rows.append(
+                f"| {name} | {x.peak:.1f} N | {x.left(x.force):.1f} N | {1e3 * x.vibration:.2f} mm | {x.torque:.1f} N m |"
+            )
+            look = {"color": COLOURS[k] if k else GREY, "linestyle": DASHES[k] if k else "-", "linewidth": 0.9}
+            force.plot(x.run.time, x.force, label=name, **look)
+            sideways = x.run["position"].values[:, 0]
+            place.plot(x.run.time, 1e3 * (sideways - sideways[0]), label=name, **look)
+        force.set_ylabel("contact force [N]")
+        place.set_ylabel("platform sideways [mm]")
+        key(place)
+        for ax in (force, place):
+            ax.set_xlabel("time [s]")
+        save(figure, "six_leg")
+    return "\n".join(rows)
 
 
 def three_section_arm() -> str:
@@ -282,6 +308,7 @@ def main() -> None:
     parts: dict[str, Callable[[argparse.Namespace], str | None]] = {
         "cart_pole": lambda given: cart_pole(),
         "leg": lambda given: leg(),
+        "six_leg": lambda given: six_leg(),
         "three_section_arm": lambda given: three_section_arm(),
         "stiff_flop": lambda given: stiff_flop(given.data),
         "touch": lambda given: touch(),
@@ -295,7 +322,8 @@ def main() -> None:
         caption = parts[part](given)
         if caption is not None:
             words = " ".join(caption.split())
-            put(part, "\n".join(textwrap.wrap(words, 130, break_on_hyphens=False)), PAGE)
+            lines = "\n".join(textwrap.wrap(words, 130, break_on_hyphens=False))
+            put(part, caption if caption.startswith("|") else lines, PAGE)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             lqr_control.InputWeight,
             lqr_control.Sensor,
             lqr_control.Disturbance,
+            lqr_control.ControlGroup,
         ),
     ),
     (

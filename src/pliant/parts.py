@@ -11,6 +11,7 @@ from pliant.contact.points import FrameContactPoint, MeshContactPoints
 from pliant.control.base import InputLimit
 from pliant.control.constraint import ConstraintControlSpec
 from pliant.control.lqr_control import (
+    ControlGroup,
     CoordinateValue,
     CoordinateWeight,
     Disturbance,

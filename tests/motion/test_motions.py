@@ -17,7 +17,7 @@ from pliant.rod.polynomial import polynomial_motion
 from pliant.rod.pseudo_rigid import link_joint
 from pliant.rod.variable_strain import StrainBasis, variable_strain_motion
 
-JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion)}
+JOINT_MOTIONS = {m.name: m for m in vars(pliant.motion).values() if isinstance(m, Motion) and m.parts}
 ROD_MOTIONS = {
     m.name: m
     for m in (

@@ -345,7 +345,7 @@ def test_counting_apart_changes_nothing(model):
 
 
 def test_a_rod_in_a_plane_that_is_put_somewhere_by_name():
-    text = BEAM.replace("MODEL", "{kind: finite_element, elements: 2, plane: xz}").replace(
+    text = BEAM.replace("MODEL", "{kind: finite_element, elements: 2}, strains: planar_xz").replace(
         "angle: 30 deg", "angle: 0 deg"
     )
     text = text.replace("0.03 N", "0 N")

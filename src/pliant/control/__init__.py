@@ -10,6 +10,7 @@ from pliant.control.closed_loop import ClosedLoop, closed_loop
 from pliant.control.constraint import ConstraintControl, ConstraintControlSpec
 from pliant.control.contact_observer import ContactObserver, StiffnessEstimate
 from pliant.control.contact_task import ContactForce, PlanePosition
+from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import DiscreteStateSpace, TooSlow, discretize
 from pliant.control.extended import ExtendedKalman
 from pliant.control.feedback import StateFeedback
@@ -47,6 +48,7 @@ __all__ = [
     "FrameOrientation",
     "FramePosition",
     "Goal",
+    "Group",
     "Limits",
     "Mode",
     "NotReached",
@@ -72,6 +74,7 @@ __all__ = [
     "UnderActuated",
     "allocate",
     "closed_loop",
+    "decentralized_lqr",
     "discretize",
     "frame_pose",
     "kalman",

@@ -59,17 +59,7 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
     Weights are matrices, vectors (diagonals), one number for all, or numbers by name (unnamed states weigh nothing,
     unnamed inputs 1). `linear` from `linearize` gives a continuous regulator, from `discretize` a sampled one.
     """
-    n, m = linear.B.shape
-    if m == 0:
-        raise ValueError("the system has no input to control with; mark parameters as inputs in the model")
-    Q = state_weights(states, linear)
-    R = weight_matrix(inputs, linear.inputs, "input", 1.0)
-    N = np.zeros((n, m))
-    if outputs is not None:
-        W = weight_matrix(outputs, linear.outputs, "output", 0.0)
-        Q, N, R = Q + linear.C.T @ W @ linear.C, linear.C.T @ W @ linear.D, R + linear.D.T @ W @ linear.D
-    if np.min(np.linalg.eigvalsh(R)) <= 0:
-        raise ValueError("the weights on the inputs must be positive: effort that costs nothing is used without bound")
+    Q, R, N = costs(linear, states, inputs, outputs)
     discrete = isinstance(linear, DiscreteStateSpace)
     check_stabilizable(
         linear.A,
@@ -94,6 +84,23 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
         ) from None
     gain, P = gain / scale[None, :], P / np.outer(scale, scale)
     return Regulator(gain, P, linear, la.eigvals(linear.A - linear.B @ gain))
+
+
+def costs(
+    linear: Linear, states: Weights, inputs: Weights, outputs: Weights | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights on states, on inputs and between them: the cost is x'Qx + u'Ru + 2 x'Nu."""
+    if linear.B.shape[1] == 0:
+        raise ValueError("the system has no input to control with; mark parameters as inputs in the model")
+    Q = state_weights(states, linear)
+    R = weight_matrix(inputs, linear.inputs, "input", 1.0)
+    N = np.zeros(linear.B.shape)
+    if outputs is not None:
+        W = weight_matrix(outputs, linear.outputs, "output", 0.0)
+        Q, N, R = Q + linear.C.T @ W @ linear.C, linear.C.T @ W @ linear.D, R + linear.D.T @ W @ linear.D
+    if np.min(np.linalg.eigvalsh(R)) <= 0:
+        raise ValueError("the weights on the inputs must be positive: effort that costs nothing is used without bound")
+    return Q, R, N
 
 
 def _scale(Q: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool
 
 from pliant.control.base import ControllerBase, Dimensioned, Known
 from pliant.control.closed_loop import closed_loop
+from pliant.control.decentralized import Group, decentralized_lqr
 from pliant.control.discrete import discretize
 from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Limits
@@ -19,7 +20,7 @@ from pliant.control.quasistatic_control import rest_with
 from pliant.control.reduction import reduce
 from pliant.control.task import Coordinates, FramePosition, Task
 from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, positive
-from pliant.language.names import CoordinateName, FrameName, InputName, OutputName
+from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName
 from pliant.language.scalar import Frequency, Length, Number, Scalar, Value
 from pliant.solve.linear.state_space import StateSpace, linearize
 from pliant.solve.motion.plant import Plant
@@ -164,8 +165,28 @@ class HeldPose(Part):
         )
 
 
+class ControlGroup(Part):
+    """A local controller within a regulator: it sets its inputs from its own measurements alone."""
+
+    inputs: Annotated[tuple[InputName, ...], Field(min_length=1), OneOrList()]
+    """The inputs that it sets; every input belongs to one group."""
+    coordinates: Annotated[tuple[CoordinateName, ...], OneOrList()] = ()
+    """Coordinates that it knows, each with its rate. In a robot with closed loops only independent ones; outputs stand for all."""
+    outputs: Annotated[tuple[OutputName, ...], OneOrList()] = ()
+    """Outputs that it measures."""
+    priority: Number = 1
+    """Effort of its inputs costs this many times less, so that it takes a larger part of the work [-]."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """It sees something, and its priority is a share."""
+        yield from positive(self, value, "priority")
+        if not self.coordinates and not self.outputs:
+            yield (), "the group sees nothing", "add `coordinates` or `outputs`"
+
+
 class LqrControlSpec(ControllerBase):
-    """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter."""
+    """A linear quadratic regulator about a state of rest; with `sensors`, by the estimates of a Kalman filter; with `groups`,
+    decentralized."""
 
     type: Literal["lqr"] = "lqr"
     about: Annotated[Literal["equilibrium", "initial"] | HeldPose, ValueOrPart(), RenamedWords(start="initial")] = (
@@ -186,6 +207,9 @@ class LqrControlSpec(ControllerBase):
     """What is measured; without entries the state itself is known."""
     disturbances: tuple[Disturbance, ...] = ()
     """Uncertainty of inputs, for the observer; one unit for those without an entry."""
+    groups: dict[Name, ControlGroup] = Field(default_factory=dict)
+    """Local controllers by name, in place of one that knows everything. The cost is then that after impulses of the inputs in
+    `disturbances`, which may be others than it sets, or without these of its own."""
     share: StrictBool = False
     """Whether inputs that are not at their limits take over what limits cut from others, so that tendons keep pulling."""
     seed: Annotated[int, Field(ge=0, strict=True)] = 0
@@ -232,6 +256,9 @@ control:
             yield (), "nothing that the regulator should keep small has a weight", hint
         if self.keep is not None and self.below is not None:
             yield ("below",), "give either `keep` or `below`", "both choose the modes of the design"
+        if self.groups and self.sensors:
+            message = "an estimate of all states is not a local one: `groups` and `sensors` do not go together"
+            yield ("sensors",), message, "let the groups measure `outputs`, or remove `groups`"
 
     def dimensioned(self, known: Known) -> Iterator[Dimensioned]:
         """As for all controllers; noise is of outputs, disturbances of inputs."""
@@ -262,6 +289,9 @@ control:
                 f"the robot does not rest in the state it should hold (accelerations up to {linear.residual:.3g}). Put the start "
                 "where it rests, or hold the equilibrium or another pose (`about`)"
             )
+        pushes = linear.select(tuple(d.input for d in self.disturbances)).B * [
+            number(d.deviation) for d in self.disturbances
+        ]
         linear = whole = linear.select(self.inputs, None)
         states = {w.coordinate: number(w.value) for w in self.coordinate_weights}
         states |= {f"d({w.coordinate})/dt": number(w.rate) for w in self.coordinate_weights}
@@ -272,10 +302,20 @@ control:
             weights = reduction.back.T @ weight_matrix(states, linear.states, "state", 0.0) @ reduction.back
             linear = reduction.linear
         sampled = discretize(linear, number(self.sample_time), delay=number(self.delay))
-        regulator = lqr(
-            sampled, states=weights, inputs={w.input: number(w.weight) for w in self.input_weights},
-            outputs={w.output: number(w.weight) for w in self.output_weights},
-        )  # fmt: skip
+        efforts = {w.input: number(w.weight) for w in self.input_weights}
+        results = {w.output: number(w.weight) for w in self.output_weights}
+        if self.groups:
+            groups = {
+                name: Group(group.inputs, group.coordinates, group.outputs, number(group.priority))
+                for name, group in self.groups.items()
+            }
+            regulator = decentralized_lqr(
+                sampled, groups, states=weights, inputs=efforts, outputs=results, reduction=reduction,
+                disturbances=pushes if self.disturbances else None,
+            )  # fmt: skip
+            reduction = None
+        else:
+            regulator = lqr(sampled, states=weights, inputs=efforts, outputs=results)
         noise = {s.output: number(s.noise) for s in self.sensors}
         controller = StateFeedback(
             eqs, regulator, reduction, self._observer(plant, linear, noise) if noise else None,
@@ -284,7 +324,7 @@ control:
         size = len(whole.states)
         if size > CHECKED:
             text = f"the loop on the whole robot was not checked: {size} states are too many (up to {CHECKED})"
-            controller.warnings += (text,) if reduction is not None else ()
+            controller.warnings += (text,) if self.keep is not None or self.below is not None else ()
         elif warning := closed_loop(controller, whole).warning:
             controller.warnings += (warning,)
         return controller

@@ -1,0 +1,328 @@
+"""Decentralized regulators: each group of inputs is set from measurements of its own.
+
+The gain is zero outside of the groups, so the Riccati equation does not give it. Its nonzero entries minimize the same cost,
+averaged over starts. With the cost matrix P of the loop and the covariance L that the starts lead to, the gradient by the gain K of
+u = -K S x is 2 ((R + B'PB) K S - B'PA - N') L S' on these entries (Levine and Athans). The first step goes towards where it would
+vanish, were P and L to stay (Anderson and Moore); quasi-Newton steps follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as la
+
+from pliant.control.discrete import DiscreteStateSpace, held_commands
+from pliant.control.lqr import Linear, Regulator, Weights, costs, lqr, weight_matrix
+from pliant.control.reduction import Reduction
+from pliant.equations.core import UnknownName
+from pliant.solve.blas_threads import on_one_blas_thread
+
+ITERATIONS = 500
+GOOD_ENOUGH = 1e-7
+"""The search ends where a step lowers the cost by less than this share."""
+TINY = 1e-20
+"""Variances below this share of the largest are those of what never moves."""
+PATIENCE = 5
+"""Times in a row that it may do so."""
+SHORTEST = 1e-8
+"""Of the steps, as shares of what the curvature asks for."""
+DECAY = 1e-6
+"""By so much a pole of the loop has to stay inside of the unit circle [-], or left of the imaginary axis [share of the largest]."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A local controller: the inputs that it sets, and what it sees.
+
+    Attributes:
+        inputs: names of its inputs.
+        states: what it knows, by the name of a coordinate (its value and its rate) or of a rate (`d(hinge)/dt`); a name that ends
+            with a slash, `leg1/`, is all of an attached model. In robots with closed loops only independent coordinates are states.
+        outputs: what it measures, by name; all components of vectors.
+        priority: effort of its inputs costs this many times less, so that it takes a larger part of the work [-].
+    """
+
+    inputs: tuple[str, ...]
+    states: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    priority: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.priority) and self.priority > 0):
+            raise ValueError(f"a priority must be above zero; it is {self.priority:g}")
+        if not self.states and not self.outputs:
+            raise ValueError(f"the group of {', '.join(self.inputs)} sees nothing; give it `states` or `outputs`")
+
+
+@on_one_blas_thread
+def decentralized_lqr(
+    linear: Linear, groups: Mapping[str, Group], *, states: Weights = 1.0, inputs: Weights = 1.0,
+    outputs: Weights | None = None, reduction: Reduction | None = None, disturbances: np.ndarray | None = None,
+) -> Regulator:  # fmt: skip
+    """The regulator whose inputs are set group by group, each from its own states and outputs, for weights as of `lqr`.
+
+    disturbances: deviations of the robot's states (of the whole system, n or n x k) after which the cost is averaged; by default
+    what impulses of the inputs leave. Priorities divide the weights of inputs. With a `reduction`, `linear` is its reduced system,
+    continuous or discretized; the regulator is then one of the whole system, and so are its poles: with `StateFeedback` it needs no
+    `reduction`. What the groups see of the modes that were left out acts on them too; `closed_loop` has it.
+    """
+    names = [name for group in groups.values() for name in group.inputs]
+    for name in names:
+        if name not in linear.inputs:
+            raise UnknownName("input", name, linear.inputs)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or len(names) < len(linear.inputs):
+        left = [name for name in linear.inputs if name not in names]
+        what = f"two groups set the input '{twice[0]}'" if twice else f"no group sets the input '{left[0]}'"
+        raise ValueError(f"{what}; every input belongs to one group. Leave others out with `select`")
+    priority = np.ones(len(linear.inputs))
+    for group in groups.values():
+        priority[[linear.inputs.index(name) for name in group.inputs]] = group.priority
+    effort = weight_matrix(inputs, linear.inputs, "input", 1.0) / np.sqrt(np.outer(priority, priority))
+    Q, R, N = costs(linear, states, effort, outputs)
+    central = lqr(linear, states=states, inputs=effort, outputs=outputs)
+    seen, mask = _measurements(linear, groups, reduction)
+    small = seen if reduction is None else _on_modes(seen, linear, reduction)
+    problem = _Problem(linear.A, linear.B, Q, R, N, small, mask, isinstance(linear, DiscreteStateSpace))
+    K, P = problem.solve(central, _starts(linear, reduction, disturbances))
+    if reduction is None:
+        return Regulator(K @ seen, P, linear, la.eigvals(linear.A - linear.B @ K @ seen))
+    whole: Linear = reduction.full
+    if isinstance(linear, DiscreteStateSpace):
+        whole = held_commands(reduction.full, linear.sample_time, linear.delay)
+    onto = la.block_diag(reduction.onto, np.eye(len(whole.A) - len(reduction.full.A)))
+    gain = K @ seen
+    return Regulator(gain, onto.T @ P @ onto, whole, la.eigvals(whole.A - whole.B @ gain))
+
+
+def _measurements(
+    linear: Linear, groups: Mapping[str, Group], reduction: Reduction | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """What all groups see, as rows on the (whole) states and past commands, and which inputs each row may move (m x rows)."""
+    plant = (
+        reduction.full
+        if reduction is not None
+        else linear.continuous
+        if isinstance(linear, DiscreteStateSpace)
+        else linear
+    )
+    past = linear.past if isinstance(linear, DiscreteStateSpace) else 0
+    n, m = plant.B.shape
+    rows: list[np.ndarray] = []
+    allowed: list[np.ndarray] = []
+    for group in groups.values():
+        own = np.isin(linear.inputs, group.inputs)
+        found = [row for name in group.states for row in _state_rows(name, plant.states)]
+        for name in group.outputs:
+            at = [i for i, x in enumerate(plant.outputs) if x == name or x.startswith(f"{name}.")]
+            if not at:
+                raise UnknownName("output", name, plant.outputs)
+            if np.any(np.abs(plant.D[at]) > 0):
+                raise ValueError(f"the output '{name}' follows inputs at once; a group cannot be set from it")
+            found += list(plant.C[at])
+        rows += [np.concatenate([row, np.zeros(m * past)]) for row in found]
+        allowed += [own] * len(found)
+        for k in range(past):  # a controller knows its own past commands
+            for i in np.flatnonzero(own):
+                rows.append(np.eye(n + m * past)[n + m * k + i])
+                allowed.append(own)
+    return np.array(rows), np.array(allowed).T
+
+
+def _state_rows(name: str, states: tuple[str, ...]) -> list[np.ndarray]:
+    found = [
+        i for i, x in enumerate(states) if x == name or _coordinate(x) == name or _coordinate(x).startswith(f"{name}.")
+    ]
+    if name.endswith("/"):
+        found = [i for i, x in enumerate(states) if _coordinate(x).startswith(name)]
+    if not found:
+        raise UnknownName("state", name, states)
+    return list(np.eye(len(states))[found])
+
+
+def _coordinate(state: str) -> str:
+    return state[2:-4] if state.startswith("d(") and state.endswith(")/dt") else state
+
+
+def _on_modes(seen: np.ndarray, linear: Linear, reduction: Reduction) -> np.ndarray:
+    """What the groups see of the modes of the design, as rows on them and past commands."""
+    n = len(reduction.full.A)
+    return np.hstack([seen[:, :n] @ reduction.back, seen[:, n:]])
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Minimize the mean cost over the entries of K that the mask allows."""
+
+    A: np.ndarray
+    B: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    N: np.ndarray
+    S: np.ndarray
+    mask: np.ndarray
+    discrete: bool
+
+    def solve(self, central: Regulator, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gain and cost matrix, for starts of covariance X."""
+        # the cost has several minima: the better one of two
+        starts = (self._nearest(central.gain, X), np.zeros(self.mask.shape))
+        found = [pair for K in starts if (pair := self._from(K, X)) is not None]
+        if not found:
+            raise ValueError(
+                "no gains of this structure were found that hold the system; let the groups see more, or join some of them"
+            )
+        return min(found, key=lambda pair: float(np.sum(pair[1] * X)))
+
+    def _from(self, K: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The minimum that the search from K on leads to; None where it finds no loop that decays."""
+        ease = self._ease(K)
+        while ease > 0:  # a plant that decays faster by itself first; then less and less of that help
+            K, _ = self._descend(K, X, ease)
+            less = self._ease(K)
+            if less > 0.999 * ease:
+                return None
+            ease = less
+        return self._descend(K, X, 0.0)
+
+    def _ease(self, K: np.ndarray) -> float:
+        """Least help with which the loop decays: a factor exp(-help) on A and B, or a shift of A."""
+        values = la.eigvals(self.A - self.B @ K @ self.S)
+        if self.discrete:
+            worst = float(np.log(max(np.abs(values).max(), 1e-300)))
+            return max(0.0, worst + DECAY) if worst > -DECAY else 0.0
+        room = DECAY * max(float(np.abs(values).max()), 1e-300)
+        worst = float(values.real.max())
+        return worst + room if worst > -room else 0.0
+
+    def _loop(self, K: np.ndarray, ease: float) -> np.ndarray:
+        closed = self.A - self.B @ K @ self.S
+        if self.discrete:
+            return closed * np.exp(-1.01 * ease)
+        return closed - 1.01 * ease * np.eye(len(closed))
+
+    def _cost(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[float, np.ndarray, np.ndarray] | None:
+        """Mean cost, cost matrix, and the covariance that the starts lead to; None where the loop does not decay."""
+        closed = self._loop(K, ease)
+        values = la.eigvals(closed)
+        if np.abs(values).max() >= 1 - 0.5 * DECAY if self.discrete else values.real.max() >= 0:
+            return None
+        F = K @ self.S
+        W = self.Q + F.T @ self.R @ F - self.N @ F - F.T @ self.N.T
+        if self.discrete:
+            P, L = _sum(closed.T, W), _sum(closed, X)
+        else:
+            P, L = la.solve_continuous_lyapunov(closed.T, -W), la.solve_continuous_lyapunov(closed, -X)
+        value = float(np.sum(P * X))
+        return (value, 0.5 * (P + P.T), 0.5 * (L + L.T)) if np.isfinite(value) else None
+
+    def _slope(self, K: np.ndarray, P: np.ndarray, L: np.ndarray, ease: float) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient of the mean cost by the allowed entries of K, and its derivative by them were P and L to stay."""
+        if self.discrete:
+            shrink = np.exp(-1.01 * ease)
+            H, G = self.R + shrink**2 * self.B.T @ P @ self.B, shrink**2 * self.B.T @ P @ self.A + self.N.T
+        else:
+            H, G = self.R, self.B.T @ P + self.N.T
+        Y, at = self.S @ L @ self.S.T, np.argwhere(self.mask)
+        gradient = 2 * (H @ K @ Y - G @ L @ self.S.T)[self.mask]
+        return gradient, 2 * H[np.ix_(at[:, 0], at[:, 0])] * Y[np.ix_(at[:, 1], at[:, 1])]
+
+    def _masked(self, H: np.ndarray, Y: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """K with zeros outside of the mask, and H K Y = Z within it."""
+        at = np.argwhere(self.mask)
+        size = np.sqrt(np.maximum(np.diag(Y), TINY * np.diag(Y).max() + 1e-300))  # measurements of unit size
+        scaled = Y / np.outer(size, size)
+        matrix = H[np.ix_(at[:, 0], at[:, 0])] * scaled[np.ix_(at[:, 1], at[:, 1])]
+        found = la.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
+        K = np.zeros(self.mask.shape)
+        K[at[:, 0], at[:, 1]] = found
+        return np.asarray(K / size)
+
+    def _nearest(self, gain: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """The allowed gain whose inputs are nearest to those of the central one in the states that starts lead to there."""
+        closed = self.A - self.B @ gain
+        L = _sum(closed, X) if self.discrete else la.solve_continuous_lyapunov(closed, -X)
+        return self._masked(self.R, self.S @ L @ self.S.T, self.R @ gain @ L @ self.S.T)
+
+    def _descend(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[np.ndarray, np.ndarray]:
+        """A gain of locally least mean cost from K on, and its cost matrix."""
+        here = self._cost(K, X, ease)
+        assert here is not None, "the help makes it decay"
+        gradient, curvature = self._slope(K, here[1], here[2], ease)
+        inverse, fresh, still = _inverse(curvature), True, 0
+        for _ in range(ITERATIONS):
+            way = -inverse @ gradient
+            found, step = self._along(K, way, float(gradient @ way), here[0], X, ease)
+            if found is None:
+                if fresh:
+                    break
+                inverse, fresh = _inverse(self._slope(K, here[1], here[2], ease)[1]), True
+                continue
+            gain = K.copy()
+            gain[self.mask] += step * way
+            after, _ = self._slope(gain, found[1], found[2], ease)
+            inverse, fresh = _updated(inverse, step * way, after - gradient), False
+            still = still + 1 if here[0] - found[0] < GOOD_ENOUGH * here[0] else 0
+            K, gradient, here = gain, after, found
+            if still > PATIENCE or (ease and self._ease(K) == 0):
+                break
+        return K, here[1]
+
+    def _along(
+        self, K: np.ndarray, way: np.ndarray, slope: float, value: float, X: np.ndarray, ease: float
+    ) -> tuple[tuple[float, np.ndarray, np.ndarray] | None, float]:
+        """The cost after the largest of halved steps along a way that lowers it enough, and that step; None if there is none."""
+        step = 1.0
+        while slope < 0 and step > SHORTEST:
+            other = K.copy()
+            other[self.mask] += step * way
+            found = self._cost(other, X, ease)
+            if found is not None and found[0] < value + 1e-4 * step * slope:
+                return found, step
+            step /= 2
+        return None, 0.0
+
+
+def _sum(A: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """W + A W A' + A A W A' A' + ..."""
+    return np.asarray(la.solve_discrete_lyapunov(A, W, method="bilinear"))
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    """Inverse of a matrix that is nearly symmetric and not negative, as far as numbers allow."""
+    size = np.sqrt(np.maximum(np.diag(matrix), TINY * np.diag(matrix).max() + 1e-300))
+    values, vectors = la.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
+    told = values > 1e-8 * values[-1]  # along the others measurements say the same, or nothing
+    return np.asarray((vectors[:, told] / values[told]) @ vectors[:, told].T / np.outer(size, size))
+
+
+def _updated(inverse: np.ndarray, step: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """The inverse of the curvature after a step over which the gradient changed so (Broyden, Fletcher, Goldfarb and Shanno)."""
+    along = float(step @ change)
+    if along <= 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return inverse
+    left = np.eye(len(step)) - np.outer(step, change) / along
+    return np.asarray(left @ inverse @ left.T + np.outer(step, step) / along)
+
+
+def _starts(linear: Linear, reduction: Reduction | None, disturbances: np.ndarray | None) -> np.ndarray:
+    """Covariance of the states that the cost is averaged over."""
+    plant = linear.continuous if isinstance(linear, DiscreteStateSpace) else linear
+    if disturbances is None:
+        given = plant.B
+    else:
+        n = len(plant.A if reduction is None else reduction.full.A)
+        given = (
+            np.asarray(disturbances, dtype=float).reshape(n, -1) if np.size(disturbances) % n == 0 else np.zeros((0, 0))
+        )
+        if not np.size(given) or not np.all(np.isfinite(given)):
+            raise ValueError(
+                f"the disturbances are deviations of the {n} states of the robot: give {n} numbers, or {n} x k"
+            )
+        given = given if reduction is None else reduction.onto @ given
+    X = np.zeros_like(linear.A)
+    X[: len(given), : len(given)] = given @ given.T
+    return X
