@@ -2,8 +2,8 @@
 
     python docs/make_control.py [PART ...] [--data FOLDER]
 
-Parts: cart_pole, leg, six_leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv` in
-FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
+Parts: cart_pole, leg, six_leg, three_section_arm, stiff_flop, touch, trunk. The recording of `stiff_flop` is `stiff_flop_free.csv`
+in FOLDER, in $PLIANT_DATA, or in ../shared/data beside the checkout; without it that picture stays as it is.
 """
 
 from __future__ import annotations
