@@ -96,7 +96,8 @@ class RodOutput(OutputBase):
             return
         rod = robot.rods[self.rod]
         if self.quantity not in OF_ARCS:
-            yield from self._unknown(held_strains(rod.free_strains()))
+            if free := rod.free_strains():  # a rod without any is at fault itself
+                yield from self._unknown(held_strains(free))
             return
         arcs = rod.model.arcs()
         if self.section > arcs:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,10 @@ from pliant.rod.section_law import Law, section_effect
 if TYPE_CHECKING:
     from pliant.model.build import Build
     from pliant.rod.properties import RodProperties
+
+
+BEYOND = 2.0
+"""A fraction of the length that no place has."""
 
 
 @dataclass(frozen=True)
@@ -111,32 +115,36 @@ def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *
     for amount in (fraction, 1 - fraction):
         hint = "give an arc length between 0 and the rod's length"
         build.require(amount + 1e-9, path, "the place is off the rod", hint)
+    regions = _regions(samples, able)
     if build.is_settled(fraction):
         x = build.nominal(fraction)
-        used = _window(samples, able, min(able, key=lambda k: abs(samples[k].x - x)))
+        used = next(window for end, window in regions if x < end)
         weights = dict(zip(used, _lagrange([samples[k].x for k in used], x), strict=True))
     else:
         # which samples serve the place depends on parameters
-        weights = dict.fromkeys(able, ca.SX(0))
-        for here, (begin, end) in zip(able, _regions([samples[k].x for k in able]), strict=True):
-            inside = ca.logic_and(fraction >= begin, fraction < end)
-            used = _window(samples, able, here)
+        weights, begin = dict.fromkeys(able, ca.SX(0)), -BEYOND
+        for end, used in regions:
+            inside, begin = ca.logic_and(fraction >= begin, fraction < end), end
             for k, weight in zip(used, _lagrange([samples[k].x for k in used], fraction), strict=True):
                 weights[k] = weights[k] + ca.if_else(inside, weight, 0)
     return Station(tuple(weights), build.system.constants([arc_length, *weights.values()]))
 
 
-def _window(samples: Sequence[StrainSample], able: Sequence[int], here: int) -> list[int]:
-    """The samples of a polynomial around one of them."""
-    x = samples[here].x
-    inside = [k for k in able if samples[k].span == samples[here].span]
-    return sorted(sorted(inside, key=lambda k: (abs(samples[k].x - x), k))[: samples[here].order])
-
-
-def _regions(places: Sequence[float]) -> list[tuple[float, float]]:
-    """Where each of some places is the nearest one."""
-    between = [(a + b) / 2 for a, b in pairwise(places)]
-    return list(zip([-1.0, *between], [*between, 2.0], strict=True))
+def _regions(samples: Sequence[StrainSample], able: Sequence[int]) -> list[tuple[float, list[int]]]:
+    """Samples whose polynomial serves a place, for places in order: where each region ends, and the nearest samples there."""
+    out: list[tuple[float, list[int]]] = []
+    for _, group in groupby(able, key=lambda k: samples[k].span):
+        inside = list(group)
+        size = min(samples[inside[0]].order, len(inside))
+        if out:
+            last = out[-1][1][-1]
+            out[-1] = ((samples[last].x + samples[inside[0]].x) / 2, out[-1][1])
+        for first in range(len(inside) - size + 1):
+            window = inside[first : first + size]
+            following = inside[first + size : first + size + 1]
+            end = (samples[window[0]].x + samples[following[0]].x) / 2 if following else BEYOND
+            out.append((end, window))
+    return out
 
 
 def _lagrange(points: Sequence[float], x: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from pliant.language.aliases import ALIASES, canonical
 from pliant.language.arguments import ArgumentError
 from pliant.language.schema_errors import read_errors
 from pliant.language.words import nearest, suggestion
+from pliant.output.expression import ExpressionOutput
 from pliant.output.rod import RodOutput
 from pliant.rod import KINDS
 from pliant.rod.base import RodModelBase
@@ -38,8 +39,8 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
 
     With a word the rod keeps the options of its model that the other one has too, such as `mass`; those that it lacks are named
     in a warning. Of the rod's `strains` it keeps what the other model can hold; strains that become free, or are lost, are
-    named in a warning too, and so are outputs of the rod's arcs, which only some models have. options: of the new model, in
-    place of those.
+    named in a warning too, and so are outputs that the other model cannot tell. options: of the new model, in place of
+    those.
     """
     if rod not in spec.rods:
         hint = suggestion(rod, spec.rods, f"its rods: {', '.join(spec.rods) or 'none'}")
@@ -51,25 +52,31 @@ def with_rod_model(spec: Robot, rod: str, model: str | RodModelBase, options: di
     if isinstance(model, str):
         changed["strains"] = _strains(spec.rods[rod].strains, chosen, f"the rod '{rod}' as '{model}'")
     changes: dict[str, Any] = {"rods": {**spec.rods, rod: spec.rods[rod].model_copy(update=changed)}}
-    lost = _lost_outputs(spec, rod, chosen)
+    lost = _lost_outputs(spec.model_copy(update=changes), rod)
     if lost:
-        kind = type(chosen).model_fields["kind"].default
         changes["outputs"] = {name: output for name, output in spec.outputs.items() if name not in lost}
-        warnings.warn(
-            f"the robot goes without the outputs {', '.join(lost)}: the rod '{rod}' as '{kind}' has "
-            f"{chosen.arcs() or 'no'} circular arcs",
-            stacklevel=2,
-        )
+        for why in dict.fromkeys(lost.values()):
+            names = [name for name, reason in lost.items() if reason == why]
+            one = f"output {names[0]}" if len(names) == 1 else f"outputs {', '.join(names)}"
+            warnings.warn(f"the robot goes without the {one}: {why}", stacklevel=2)
     return spec.replace(**changes)
 
 
-def _lost_outputs(spec: RobotSpec, rod: str, model: RodModelBase) -> list[str]:
-    """Names of the outputs of arcs that the rod no longer has."""
-    return [
-        name
-        for name, output in spec.outputs.items()
-        if isinstance(output, RodOutput) and output.rod == rod and output.section > model.arcs()
-    ]
+def _lost_outputs(spec: RobotSpec, rod: str) -> dict[str, str]:
+    """Names of the outputs that the rod's model does not have, and of expressions of them, each with the reason."""
+    lost: dict[str, str] = {}
+    for name, output in spec.outputs.items():
+        if isinstance(output, RodOutput) and output.rod == rod:
+            for _, message, _ in output.problems_in(spec):
+                lost.setdefault(name, message)
+    found = -1
+    while found < len(lost):
+        found = len(lost)
+        for name, output in spec.outputs.items():
+            used = {other for other, _ in output.used(spec).values()} if isinstance(output, ExpressionOutput) else set()
+            if gone := sorted(used & lost.keys()):
+                lost.setdefault(name, f"it is made of {', '.join(gone)}")
+    return lost
 
 
 def _strains(words: tuple[str, ...] | None, model: RodModelBase, what: str) -> tuple[str, ...] | None:
