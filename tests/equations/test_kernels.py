@@ -202,7 +202,7 @@ COORDINATE = [
     (coordinate_force(with_input=False), [30.0, 0.2, 2.0, 1.0, 0.0, 0.0]),
     (coordinate_force(with_input=True), [30.0, 0.2, 2.0, 1.5, 1.0, 0.5]),
     (coordinate_force(with_input=True), [30.0, 0.2, 2.0, 0.5, -1.0, 0.5]),
-    (ORIENTATION_FORCE, [7.0, 0.8]),
+    (ORIENTATION_FORCE, [7.0, 5.0, 2.0, 0.8, 0.3, 0.1, 0.8, 0.0, 0.6, 0.0]),
 ]
 
 

@@ -57,6 +57,7 @@ def exact(request):
         ("{kind: cosserat, elements: N}", 6, 2),
         ("{kind: finite_element, elements: N}", 8, 4),
         ("{kind: polynomial, order: N}", 2, 2.7),
+        ("{kind: gvs, order: 1, elements: N}", 2, 2),
     ],
 )
 def test_sections_converge_at_the_order_of_the_model(exact, model, coarse, order):
@@ -70,6 +71,20 @@ def test_bends_about_two_axes_converge_at_first_order_in_pseudo_rigid_rods(exact
     gravity, expected = exact
     errors = [np.linalg.norm(sections(f"{{kind: pseudo_rigid, elements: {n}}}", gravity) - expected) for n in (8, 16)]
     assert errors[1] < errors[0] / 1.8
+
+
+def test_a_profile_is_made_of_places_and_half_way_of_both_neighbours():
+    """Seven places of six segments: where two samples are equally near, both serve."""
+    places = "".join(
+        f"  at{k}: {{rod: arm, at: =shift + {k}*5 cm, quantity: curvature, component: y}}\n" for k in range(7)
+    )
+    text = ARM + "  profile: {rod: arm, stations: 7, quantity: curvature, component: y}\n" + places
+    text = text.replace("MODEL", "{kind: pcs, elements: 6}").replace("GRAVITY", "-9.81")
+    eqs = derive(load_text(text.replace("parameters: {", "parameters: {shift: 0 m, ")))
+    rest = equilibrium(eqs)
+    np.testing.assert_allclose(rest.outputs["profile"], [rest.outputs[f"at{k}"] for k in range(7)], rtol=1e-12)
+    bends = np.array([rest.q[eqs.coordinates.index(f"arm.bend_y[{k}]")] for k in range(1, 7)])
+    np.testing.assert_allclose(rest.outputs["profile"][1:6], (bends[:-1] + bends[1:]) / 2, rtol=1e-9)
 
 
 def test_the_base_section_carries_the_reaction(exact):

@@ -28,7 +28,7 @@ COMMANDS = {
     "linearize": ("analyses", "A, B, C, D about a state, on independent coordinates."),
     "simulate": ("analyses", "Simulate the motion from the start, and save or print it."),
     "run": ("analyses", "Do the analyses that the model lists, in order."),
-    "equations": ("analyses", "Print the equations of motion: written out, or by element."),
+    "equations": ("analyses", "Print the equations of motion: of small robots written out, of others by element."),
     "path": ("path", "Follow poses at rest while a parameter changes; find where they buckle or snap."),
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows a recording."),

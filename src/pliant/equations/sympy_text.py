@@ -104,7 +104,9 @@ def _operations(sympy: Any) -> tuple[dict[int, Any], dict[int, Any]]:
         ca.OP_ATAN2: sympy.atan2, ca.OP_FMIN: sympy.Min, ca.OP_FMAX: sympy.Max,
         ca.OP_LT: lambda x, y: _indicator(sympy, x < y), ca.OP_LE: lambda x, y: _indicator(sympy, x <= y),
         ca.OP_EQ: lambda x, y: _indicator(sympy, sympy.Eq(x, y)), ca.OP_NE: lambda x, y: _indicator(sympy, sympy.Ne(x, y)),
-        ca.OP_IF_ELSE_ZERO: lambda x, y: x * y, ca.OP_AND: lambda x, y: x * y, ca.OP_OR: lambda x, y: sympy.Max(x, y),
+        # a branch that is not a number only marks the end of a law's range
+        ca.OP_IF_ELSE_ZERO: lambda x, y: 0 if y is sympy.nan else x * y,
+        ca.OP_AND: lambda x, y: x * y, ca.OP_OR: lambda x, y: sympy.Max(x, y),
     }  # fmt: skip
     return one, two
 

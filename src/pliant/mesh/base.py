@@ -65,7 +65,7 @@ class MeshBase(Framed, FromFiles, Placement):
 
     _lattice: Lattice | None = PrivateAttr(default=None)
     _members: Mapping[str, np.ndarray] = PrivateAttr(default_factory=dict)
-    _edge_sets: np.ndarray = PrivateAttr(default_factory=lambda: np.zeros(0, dtype=int))
+    _edge_sets: tuple[int, ...] = PrivateAttr(default=())
 
     # -- what the files say ------------------------------------------------------------------------------------------
 
@@ -92,7 +92,8 @@ class MeshBase(Framed, FromFiles, Placement):
                 raise FileProblem(f"there is no set '{name}'", f"known: {', '.join(members)}", ("held", name))
         self._check_holders(members)
         copy = self.model_copy()
-        copy._lattice, copy._members, copy._edge_sets = lattice, members, self._sets_of_edges(lattice, members)
+        copy._lattice, copy._members = lattice, members
+        copy._edge_sets = tuple(self._sets_of_edges(lattice, members).tolist())
         return copy
 
     def _sets_of_edges(self, lattice: Lattice, members: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -298,7 +299,7 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
     mass = _edge_mass(mesh, build, lengths, np.bincount(kind))
     holders = {holder for holder, _ in held.values()}
     carrier = holders.pop() if len(holders) == 1 else node
-    sets = mesh._edge_sets[examples]
+    sets = np.array(mesh._edge_sets, dtype=int)[examples]
     return PlacedMesh((node, base), local, R, world, first, second, kind, vectors, lengths, sets, mass, held, carrier)
 
 

@@ -13,6 +13,7 @@ from pliant.language.syntax import ExpressionError
 from pliant.language.walk import leaves, parts
 from pliant.language.words import KeyPath
 from pliant.output.rod import RodOutput
+from pliant.rod.stations import is_on_rod
 from pliant.tendon.through import Stretch
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _places(flat: RobotSpec, value: Callable[[Scalar], float]) -> Iterator[Findi
             at, length = value(output.at), value(flat.rods[output.rod].length)
         except ExpressionError:
             continue  # reported where the value stands
-        if not 0 <= at <= length:
+        if not is_on_rod(at, length):
             message = f"the place at {at:g} m is off the rod '{output.rod}' (0 to {length:g} m)"
             yield "outputs", name, ("at",), message, "give an arc length between 0 and the rod's length"
 

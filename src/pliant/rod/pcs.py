@@ -5,6 +5,7 @@ Each segment's coordinates are its free strains, up to six; its end follows by t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -90,7 +91,8 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
     for name, at in rod.attachments.items():
         fraction = at / rod.length * segments
         place = build.nominal(fraction)
-        if segment < place <= segment + 1 or (segment == 0 and place == 0):
+        # the ends of the rod are reached up to round-off
+        if min(max(math.ceil(place), 1), segments) == segment + 1:
             found[name] = fraction - segment
             text = f"the frame '{name}' moves to another segment than it is on in the text"
             for amount in (fraction - segment, segment + 1 - fraction):

@@ -22,6 +22,7 @@ from pliant.rod.properties import rod_properties
 from pliant.rod.rayleigh import Rayleigh, add_drag
 from pliant.rod.section_law import LawName, joins_pieces
 from pliant.rod.shape import Shape
+from pliant.rod.stations import is_on_rod
 from pliant.rod.strains import ALL, IN_PLANE, LABELS, Free, Strains, free_strains, named
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ joints:
             found = self.shape.length_problems(value, value(self.length), stress_free=self.stress_free)
             yield from ((("shape", *path), message, hint) for path, message, hint in found)
         for name, frame in self.frames.items():
-            if not 0 <= value(frame.at) <= value(self.length):
+            if not is_on_rod(value(frame.at), value(self.length)):
                 text = f"the frame '{name}' is at {value(frame.at):g} m, off the rod (0 to {value(self.length):g} m)"
                 yield ("frames", name), text, "give an arc length between 0 and the rod's length"
 

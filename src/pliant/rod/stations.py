@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pliant.rod.properties import RodProperties
 
 
+ROUND_OFF = 1e-9
+"""How far off the rod a place may be, as a share of its length."""
+
 BEYOND = 2.0
 """A fraction of the length that no place has."""
 
@@ -73,6 +76,11 @@ class Station:
     constants: int
 
 
+def is_on_rod(arc_length: float, length: float) -> bool:
+    """Whether a place is between the ends of a rod, up to round-off."""
+    return -ROUND_OFF * length <= arc_length <= (1 + ROUND_OFF) * length
+
+
 def span_at(build: Build, rod: RodProperties, x: float) -> int:
     """How many places at which something may jump lie before fraction x of a rod."""
     stops = {round(build.nominal(at / rod.length), 9) for at in rod.attachments.values()}
@@ -114,7 +122,7 @@ def station(build: Build, rod: str, arc_length: Any, fraction: Any, path: str, *
     able = [k for k, sample in enumerate(samples) if (sample.of_force if of_force else sample.of_moment)]
     for amount in (fraction, 1 - fraction):
         hint = "give an arc length between 0 and the rod's length"
-        build.require(amount + 1e-9, path, "the place is off the rod", hint)
+        build.require(amount + ROUND_OFF, path, "the place is off the rod", hint)
     regions = _regions(samples, able)
     if build.is_settled(fraction):
         x = build.nominal(fraction)

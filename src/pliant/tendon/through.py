@@ -20,6 +20,7 @@ from pliant.geometry.se3 import Pose
 from pliant.language.base import ByKey, Part, Problem
 from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar
+from pliant.rod.stations import is_on_rod
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -96,7 +97,7 @@ class Stretch(Part):
     def beyond(self, value: Value, length: float) -> Iterator[Problem]:
         """Eyelets off the rod."""
         for path, at in self.ends().items():
-            if at is not None and not 0 <= value(at) <= length * (1 + 1e-12):
+            if at is not None and not is_on_rod(value(at), length):
                 text = f"an eyelet is at {value(at):g} m, off the rod '{self.rod}' (0 to {length:g} m)"
                 yield path, text, "give an arc length between 0 and the rod's length"
 
