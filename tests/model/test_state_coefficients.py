@@ -183,7 +183,7 @@ def test_linear_systems_and_the_table_of_a_robot(tmp_path, capsys):
             "'stretch' is a quantity of the state, which this value cannot depend on",
         ),
         ("rest: 0.2", "rest: =0.2*angle", "'angle' is a quantity of the state, which this value cannot depend on"),
-        ("(angle/1 rad)^2", "(x/1 m)^2", "unknown parameter 'x'"),
+        ("(angle/1 rad)^2", "(x/1 m)^2", "unknown parameter or state 'x'"),
         ("1 + soft*(angle/1 rad)^2", "1 + angle/1 m", "expected a torque or energy, got a force"),
         ("(angle/1 rad)^2", "1/(angle - 1)", "is not a finite number at the start"),
         ("(angle/1 rad)^2", "t/1 s", "cannot vary in time"),

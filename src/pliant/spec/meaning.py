@@ -9,7 +9,7 @@ from pliant.language.base import Part, Problem
 from pliant.language.collection import collections
 from pliant.language.dimension import Dimension
 from pliant.language.environment import TIME, in_order, is_finite, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate
+from pliant.language.evaluate import CONSTANTS, UNKNOWN, OpenDimension, evaluate
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import Fault
 from pliant.language.parameter import Parameter
@@ -17,7 +17,7 @@ from pliant.language.scalar import Each, Quantity, Scalar
 from pliant.language.state_formula import THIS, is_state
 from pliant.language.syntax import ExpressionError, Number, symbols, unit_names
 from pliant.language.walk import Leaf, leaves
-from pliant.language.words import KeyPath
+from pliant.language.words import KeyPath, suggestion
 from pliant.model.value_problems import part_problems, problems_between
 from pliant.rod.strains import LABELS
 from pliant.spec.flat import Flat, Origin
@@ -180,6 +180,11 @@ class Checked:
             known = {**known, TIME: UNKNOWN}
         own = {name for name in symbols(node) if marker.of_state and is_state(name, state, self.flat.parameters)}
         known = {**known, **{name: state[name.removeprefix(THIS)] for name in own}} if own else known
+        missing = sorted(symbols(node) - known.keys() - CONSTANTS.keys())
+        if missing and marker.of_state and state:
+            names = [*state, *self.flat.parameters]
+            hint = suggestion(missing[0], names, f"it may depend on parameters and on {', '.join(state)}")
+            return f"unknown parameter or state '{missing[0]}'", hint
         expected, special = self._expected(collection, name, leaf, marker)
         problem = wrong_dimension(node, expected, known, by_unit=special)
         if problem is None and not own and not is_finite(self.number(leaf.value)):
