@@ -231,7 +231,7 @@ def test_a_failed_run_is_said_and_saved(capsys, tmp_path):
         "--independent",
         "q3",
         "--start",
-        "q1=0.2",
+        "q1=1.0",
         "--until",
         "20",
         "--save-every",

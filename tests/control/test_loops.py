@@ -98,8 +98,8 @@ def test_noise_disturbs_as_much_as_the_design_says(eqs: pliant.Equations, uprigh
     for _ in range(4000):
         P = big @ P @ big.T + W
     assert measured == pytest.approx(np.sqrt(P[1, 1]), rel=0.2)
-    again = pliant.simulate(eqs, 60.0, start=leaning(0.0), controllers=controller, save_every=SAMPLE)
-    np.testing.assert_array_equal(run.q, again.q)
+    again = pliant.simulate(eqs, 6.0, start=leaning(0.0), controllers=controller, save_every=SAMPLE)
+    np.testing.assert_array_equal(run.q[: len(again.q) - 1], again.q[:-1])
 
 
 def test_limits_hold_and_are_reported(eqs: pliant.Equations, upright: StateSpace) -> None:

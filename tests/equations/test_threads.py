@@ -20,7 +20,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.view.live.robot import Choice, LiveRobot
 
 THREADS = 4
-EVALUATIONS, RUNS = 1000, 20
+EVALUATIONS, RUNS = 400, 10
 ROBOTS = {
     "cart_pole": (EVALUATIONS, RUNS, 0.02),
     "four_bar": (EVALUATIONS, RUNS, 0.02),

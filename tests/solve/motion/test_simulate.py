@@ -347,12 +347,12 @@ def test_a_failed_reduced_run_raises_with_what_was_computed_and_saves_it(tmp_pat
     file = tmp_path / "run.nc"
     asked = {"formulation": "reduced", "independent": ("q3",), "save_every": 0.01, "out": file}
     with pytest.raises(AnalysisFailed, match=r"dead position|step size") as failure:
-        simulate(eqs, 20.0, start={"q1": 0.2}, **asked)
+        simulate(eqs, 20.0, start={"q1": 1.0}, **asked)
     kept = failure.value.result
     assert kept.status == "failed"
     assert 0 < kept.time[-1] < 20
     assert load_result(file).status == "failed"
-    same = simulate(eqs, 20.0, start={"q1": 0.2}, on_failure="return", **asked)
+    same = simulate(eqs, 20.0, start={"q1": 1.0}, on_failure="return", **asked)
     assert same.status == "failed"
     assert same.message == str(failure.value)
     with pytest.raises(ValueError, match="on_failure"):
