@@ -102,5 +102,5 @@ def draw(drawn: dict[str, tuple[Any, Any]]) -> None:
         grid[0, 0].figure.legend(
             [*handles, *looks], [*words, "pcc_cog (lumped)", "pcc (exact mass)"], ncols=5, loc="outside upper center"
         )
-        grid[3, 0].legend(loc="best")
+        grid[3, 1].legend(loc="upper right")
         plot.save(grid, PICTURES / "three_section_tips.png")

@@ -354,3 +354,27 @@ def test_a_rod_in_a_plane_that_is_put_somewhere_by_name():
         eqs = derive(load_text(given))
         rests.append(equilibrium(eqs, start={"arm.section[1].x": -0.01}).q)
     np.testing.assert_allclose(rests[0], rests[1], atol=1e-9)
+
+
+def test_a_weld_of_a_robot_with_one_rate():
+    """A single entry is a scalar to CasADi, so that parts without any need care."""
+    text = """\
+pliant: 1
+bodies: {bar: {mass: 1 kg, center_of_mass: [0.2 m, 0, 0]}, eye: {mass: 0.3 kg}}
+joints:
+  hinge: {type: revolute, child: bar, axis: y, angle: {spring: 3}}
+  glue: {type: weld, parent: bar, child: eye, position: [0.4 m, 0, 0]}
+outputs: {held: {reaction: glue, expressed_in: world}}
+"""
+    eqs = derive(load_text(text))
+    np.testing.assert_allclose(equilibrium(eqs).outputs["held"], [0, 0, 0.3 * 9.81], atol=1e-12)
+    run = simulate(eqs, 0.2)
+    # on a circle about the hinge: what holds the eye is its mass times its acceleration, and its weight
+    angle, rate, turning = run.q[:, 0], run.v[:, 0], run.dataset["a"].values[:, 0]
+    out, down = (
+        np.stack(x, axis=1)
+        for x in ((np.cos(angle), 0 * angle, -np.sin(angle)), (-np.sin(angle), 0 * angle, -np.cos(angle)))
+    )
+    expected = 0.3 * (0.4 * (turning[:, None] * down - rate[:, None] ** 2 * out) + [0, 0, 9.81])
+    np.testing.assert_allclose(run["held"].values, expected, atol=1e-12)
+    assert eqs.text().startswith("Equations of motion")

@@ -69,7 +69,7 @@ class _Printer:
         system, model = self.system, self.model
         n = len(model.v_names)
         right = "J' lambda" if system.rows else "0"
-        yield f"Equations of motion by element: M a + h = {right}, with {n} rates"
+        yield f"Equations of motion by element: M a + h = {right}, with {n} {'rate' if n == 1 else 'rates'}"
         yield from ASSEMBLY
         yield from self._formulas("everywhere", "", [self.p], [self.parameters], [self._theta()[0:3]], ("gravity",))
         yield Heading("Elements")

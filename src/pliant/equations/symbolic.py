@@ -108,11 +108,9 @@ def build_tree(
             continue
         element = system.elements[node.element]
         base = element.base
-        qe, ve, ae = (
-            q[element.q_at : element.q_at + element.q_size],
-            v[element.v_at : element.v_at + element.v_size],
-            a[element.v_at : element.v_at + element.v_size],
-        )
+        # two indices: a single entry is a scalar to CasADi, of which no entries are a row
+        qe = q[element.q_at : element.q_at + element.q_size, 0]
+        ve, ae = (x[element.v_at : element.v_at + element.v_size, 0] for x in (v, a))
         at = node.constants
         placement = (ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12])
         own = theta[at + 12 : at + 12 + node.motion.constants]
@@ -378,5 +376,5 @@ def _rate_matrix(system: System, q: Any) -> Any:
     blocks = []
     for element in system.elements:
         carrier = Motion("carrier", element.parts, 0, lambda q, c: se3.identity())
-        blocks.append(carrier.rate_matrix(q[element.q_at : element.q_at + element.q_size]))
+        blocks.append(carrier.rate_matrix(q[element.q_at : element.q_at + element.q_size, 0]))
     return ca.diagcat(*blocks) if blocks else ca.DM(0, 0)
