@@ -27,7 +27,7 @@ from pliant.control import (
     lqr,
     plan,
 )
-from pliant.control.quasistatic_control import StaticModel
+from pliant.control.static_model import StaticModel
 
 ARM = """
 pliant: 1

@@ -19,8 +19,8 @@ from pliant.control import (
     lqr,
     plan_slow,
 )
-from pliant.control.quasistatic_control import StaticModel
 from pliant.control.quasistatic_planning import _Search
+from pliant.control.static_model import StaticModel
 
 PRESSURES = {"p1": 40e3, "p2": 5e3, "p3": 70e3}
 """Three pressures for three components of the tip's place: the goal below has no other solution nearby."""

@@ -22,9 +22,10 @@ from pliant.control.observer import Observer, kalman, luenberger
 from pliant.control.orientation_task import FrameDirection, FrameOrientation, frame_pose
 from pliant.control.pid import Pid, PidControl, PidControlSpec, UnderActuated
 from pliant.control.predictive import Predictive, StepTimes
-from pliant.control.quasistatic_control import StaticControl, StaticControlSpec, rest_with
+from pliant.control.quasistatic_control import StaticControl, StaticControlSpec
 from pliant.control.quasistatic_planning import plan_slow
 from pliant.control.reduction import Reduction, Spillover, reduce
+from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Reference, Several
 from pliant.control.tracking import Tracking
 from pliant.control.trajectory import Goal, Sphere, Trajectory, plan

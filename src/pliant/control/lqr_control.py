@@ -16,8 +16,8 @@ from pliant.control.feedback import StateFeedback
 from pliant.control.limits import Limits
 from pliant.control.lqr import Weights, lqr, weight_matrix
 from pliant.control.observer import Observer, kalman
-from pliant.control.quasistatic_control import rest_with
 from pliant.control.reduction import reduce
+from pliant.control.static_model import rest_with
 from pliant.control.task import Coordinates, FramePosition, Task
 from pliant.language.base import OneOrList, Part, Problem, RenamedWords, ValueOrPart, positive
 from pliant.language.names import CoordinateName, FrameName, InputName, Name, OutputName

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from pliant.control.base import Dimensioned, Known, TaskController
 from pliant.control.limits import Limits, Shortfalls, actuator_limits, named
-from pliant.control.quasistatic_control import StaticModel
 from pliant.control.required_inputs import Actuation, NotSettled, Weighing, required_inputs
+from pliant.control.static_model import StaticModel
 from pliant.control.task import Reference, Task, refuse_at_rest_only
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.language.base import OneOrList, Problem

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from pliant.control.limits import Limits, actuator_limits
-from pliant.control.quasistatic_control import StaticModel
+from pliant.control.static_model import StaticModel
 from pliant.control.task import Coordinates, FramePosition, Several
 from pliant.control.trajectory import Goal, Sphere, Trajectory, check_plan
 from pliant.equations.core import check_names

@@ -1,0 +1,311 @@
+"""A pose at rest that its inputs move until a task has given values: what quasi-static control and planning stand on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding
+from pliant.control.required_inputs import required_inputs
+from pliant.control.task import Coordinates, FramePosition, Searched, Task, parts, searched
+from pliant.equations.equations import Equations, Values, with_independent_rows
+from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.saddle import saddle_matrix
+from pliant.solve.state import Start, assemble, given_state
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+from pliant.solve.statics.stability import judge
+from pliant.solve.status import Status
+
+SETTLED = 1e-9
+"""A pose at rest is found when a step changes it by less than this [m or rad]."""
+REACHED = 1e-6
+"""A target that is missed by more than this is out of reach [m or rad]."""
+
+SHORTEST_STAGE = 1 / 64
+"""Inputs that cannot be followed in stages of this share of their change have no equilibrium nearby."""
+
+PATIENCE = 6
+"""Newton's steps after which a search stays near to the inputs that it has."""
+
+PIECES = 1, 5, 25
+"""A target that Newton's steps do not reach at once is approached in so many."""
+
+HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
+
+
+class StaticModel:
+    """An equilibrium of a model that is moved by its inputs so that a task takes given values."""
+
+    def __init__(
+        self,
+        eqs: Equations,
+        task: Task,
+        inputs: tuple[str, ...] | None,
+        limits: Limits | None,
+        parameters: Values | None,
+    ) -> None:
+        task.check(eqs)
+        self.eqs, self.task, self.parameters = eqs, task, parameters
+        self.inputs = inputs or eqs.inputs
+        self.limits = actuator_limits(eqs, self.inputs, limits)
+        self.weights = np.ones(task.size)
+
+    def reset(self, inputs: Values, near: np.ndarray | None = None) -> None:
+        """Begin from the equilibrium with these inputs (the model's own where unnamed), or else from the pose `near` itself."""
+        self._take(inputs)
+        rest = equilibrium(self.eqs, start=near, inputs=self.values, parameters=self.parameters, on_failure="return")
+        if rest.status == "converged":
+            self.q, self.multipliers = rest.q, rest.multipliers
+        elif near is None:
+            raise ValueError(f"the model has no equilibrium to begin from: {rest.message}")
+        else:
+            self.begin(near, inputs)
+
+    def begin(self, q: np.ndarray, inputs: Values) -> None:
+        """Begin from a pose and the inputs that come nearest to holding it."""
+        self._take(inputs)
+        bound = self.eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(bound.nv)
+        self.q = assemble(self.eqs, bound, 0.0, np.array(q, dtype=float), zero).q
+        found = required_inputs(
+            self.eqs, self.q, zero, zero, use=self.inputs, limits=Limits(self.limits.lower, self.limits.upper),
+            preferred=self.values, inputs=self.values, parameters=self.parameters,
+        )  # fmt: skip
+        self.values |= found.inputs
+        self.multipliers = found.multipliers if len(found.multipliers) else np.zeros(bound.m)
+
+    def _take(self, inputs: Values) -> None:
+        values = dict(zip(self.eqs.inputs, self.eqs.input_vector(), strict=True)) | dict(inputs)
+        self.values = {name: float(values[name]) for name in self.eqs.inputs}
+        self.preferred = np.clip(self.u, *self.limits.bounds(self.inputs))
+
+    @property
+    def u(self) -> np.ndarray:
+        """The inputs in use (m)."""
+        return np.array([self.values[name] for name in self.inputs])
+
+    def sensitivity(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Change of the pose per input at rest (nv x m), of the task (k x m), and what the pose lacks to equilibrium (nv)."""
+        here = self._searched()
+        solved = self._solve(here, np.zeros(0), pinned=False)
+        self._by_input, self.weights = solved[:, :-1], here.weights
+        return self._by_input, here.jacobian @ self._by_input, solved[:, -1]
+
+    def lag(self, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+        """How far the task (k) stays behind its place at rest when it moves with this rate and acceleration (k each).
+
+        Damping and inertia of that motion bend the pose as loads do; at the pose of the last `sensitivity`.
+        """
+        (kkt, damping, mass), T, by_input = self._moving, self._searched().jacobian, self._by_input
+        motion = by_input @ np.linalg.lstsq(T @ by_input, np.column_stack([rate, acceleration]), rcond=None)[0]
+        load = damping @ motion[:, 0] + mass @ motion[:, 1]
+        return np.asarray(T @ np.linalg.solve(kkt, np.concatenate([load, np.zeros(len(kkt) - len(load))]))[: len(load)])
+
+    def _searched(self) -> Searched:
+        return searched(self.task, self.eqs, self.q, self.parameters)
+
+    def _solve(self, here: Searched, ahead: np.ndarray, *, pinned: bool) -> np.ndarray:
+        """Newton's step of the pose per input, and its part without them in the last column (nv x (m + 1)).
+
+        Pinned, the task is drawn to where it goes, `ahead` of here (weighed), by springs that come to rest there. They do not
+        change where a target in reach is held, but a robot without stiffness of its own keeps to the task too.
+        """
+        eqs, T = self.eqs, here.weights[:, None] * here.jacobian
+        values = eqs.at(inputs=self.values, parameters=self.parameters).binding
+        zero = np.zeros(values.nv)
+        bound = with_independent_rows(values, 0.0, self.q, zero)
+        linear = bound.linearized(0.0, self.q, zero, zero, self.multipliers)
+        on = bound.active_rows
+        J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
+        if pinned:
+            # stiffer than the robot may be unstable
+            spring = 4.0 * (np.linalg.norm(K) or 1.0) / max(float(np.linalg.norm(T)) ** 2, 1e-300)
+            K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
+        m = len(J)
+        kkt = saddle_matrix(K, J)
+        self._moving = kkt, linear.damping, linear.mass
+        columns = [eqs.inputs.index(name) for name in self.inputs]
+        force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
+        right = np.column_stack(
+            [np.vstack([force, np.zeros((m, len(columns)))]), np.concatenate([drive, -linear.phi[on]])]
+        )
+        try:
+            solved = np.linalg.solve(kkt, right)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "some motion of the robot has neither stiffness nor weight to bring it to rest, and the task leaves it free: add "
+                "springs, or more components to the task"
+            ) from None
+        self._multiplier_change = solved[bound.nv :], on
+        return np.asarray(solved[: bound.nv])
+
+    def settle(self, u: np.ndarray) -> None:
+        """The equilibrium with the inputs u (m), reached from the present one in as many stages as it takes."""
+        first, done, stage = self.u, 0.0, 1.0
+        while done < 1.0:
+            before = self.q, self.multipliers, dict(self.values)
+            share = min(1.0, done + stage)
+            if self._newton(first + share * (u - first)):
+                done, stage = share, 2 * stage
+                continue
+            self.q, self.multipliers, self.values = before
+            stage /= 2
+            if stage < SHORTEST_STAGE:
+                raise ValueError(
+                    f"no equilibrium was found on the way to the inputs {dict(zip(self.inputs, u.tolist(), strict=True))}; "
+                    "bound the inputs more closely"
+                )
+
+    def _newton(self, u: np.ndarray) -> bool:
+        """Newton's steps to the equilibrium with the inputs u; whether they got there."""
+        for _ in range(12):
+            du = u - self.u
+            by_input, _, lack = self.sensitivity()
+            change = by_input @ du + lack
+            if not np.all(np.isfinite(change)):
+                return False
+            self._step(du, change)
+            # the error left is of the order of this step's square
+            if np.linalg.norm(change) < 1e-7 * (1 + np.linalg.norm(self.q)):
+                return True
+        return False
+
+    def _step(self, du: np.ndarray, change: np.ndarray) -> None:
+        """Change inputs and pose, and the multipliers with them."""
+        self.q = self.eqs.binding.increment(self.q, change)
+        by, on = self._multiplier_change
+        if by.size:
+            self.multipliers = self.multipliers.copy()
+            self.multipliers[on] += by[:, :-1] @ du + by[:, -1]
+        self.values = self.values | dict(zip(self.inputs, (self.u + du).tolist(), strict=True))
+
+    def move(self, target: np.ndarray, *, steps: int = 20) -> float:
+        """Newton's steps towards the equilibrium whose task is nearest to `target`; returns what is missed [m or rad; of a force
+        the depth that makes it]."""
+        lower, upper = self.limits.bounds(self.inputs)
+        missed = np.inf
+        here = self._searched()
+        for count in range(steps):
+            w, u = here.weights, self.u
+            ahead, T = w * (target - here.value), w[:, None] * here.jacobian
+            for pinned in (True, False):
+                try:
+                    solved = self._solve(here, ahead, pinned=pinned)
+                except ValueError:
+                    if pinned:
+                        raise
+                    break  # out of reach, and no stiffness tells what is nearest
+                gain, own = T @ solved[:, :-1], T @ solved[:, -1]
+                # of many inputs that reach the target those nearest to the ones that it began with
+                wish = ahead - own + gain @ u
+                # (or, where lines go slack and taut in turn, to the last ones)
+                near = self.preferred if count < PATIENCE else u
+                found = allocate(gain, wish, lower, upper, preferred=near, regularization=1e-12)
+                if np.linalg.norm(gain @ found.inputs - wish) <= 1e-6 * np.linalg.norm(ahead) + SETTLED:
+                    break  # otherwise out of reach: nothing may draw the task but the inputs
+            change = solved[:, :-1] @ (found.inputs - u) + solved[:, -1]
+            self._step(found.inputs - u, change)
+            self.binding = found.binding
+            here = self._searched()
+            missed = float(np.linalg.norm(here.weights * (target - here.value)))
+            self.settled = bool(np.linalg.norm(change) < SETTLED)
+            if self.settled:
+                break
+        return missed
+
+    def enter(self, target: np.ndarray, *, nearest: bool, title: str) -> None:
+        """Go to where a path begins, or come nearest to it; from there on inputs stay near to those there."""
+        if nearest:
+            self.move(target)
+        else:
+            self.reach(target, title=title)
+        self.preferred = self.u
+
+    def _approach(self, begin: Any, target: np.ndarray) -> tuple[bool, float]:
+        """From a pose to the target in pieces; whether that came close to it, and what is missed [m or rad]."""
+        here = searched(self.task, self.eqs, begin[0], self.parameters).value
+        missed = np.inf
+        for pieces in PIECES:
+            self.q, self.multipliers, self.values = begin[0], begin[1], dict(begin[2])
+            for share in np.arange(1, pieces + 1) / pieces:
+                missed = self.move(here + share * (target - here))
+            if self.settled and missed <= REACHED:
+                break
+        return missed <= max(REACHED, 1e-6 * float(np.linalg.norm(target))), missed
+
+    def _needed(self, begin: Any, target: np.ndarray, where: str, hint: str) -> None:
+        """Refuse a target by the inputs that would hold it, were there no limits, if there are such inputs."""
+        kept = self.q, self.multipliers, self.values, self.settled, self.binding, self.limits
+        self.limits = Limits()
+        try:
+            close, _ = self._approach(begin, target)
+            if close and self.settled:
+                check_holding(self.eqs, self.inputs, self.u, kept[-1], where=where, hint=hint)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if isinstance(error, OutOfReach):
+                raise
+        finally:
+            self.q, self.multipliers, self.values, self.settled, self.binding, self.limits = kept
+
+    def _told(self, target: np.ndarray) -> str:
+        """A target in words; places and coordinates go without."""
+        if all(isinstance(part, FramePosition | Coordinates) for part in parts(self.task)):
+            return ", ".join(f"{x:.4g}" for x in target)
+        return ", ".join(f"{label} {x:.4g}" for label, x in zip(self.task.labels, target, strict=True))
+
+    def reach(self, target: np.ndarray, *, title: str, hint: str = HINT) -> None:
+        """Move to the equilibrium with the task at `target`; refuse a target that the inputs cannot hold."""
+        begin = self.q, self.multipliers, dict(self.values)
+        close, missed = self._approach(begin, target)
+        if self.settled and close:
+            return
+        place = self._told(target)
+        where = f"{title}: the inputs cannot hold the task at ({place}) within their limits; without them it"
+        self._needed(begin, target, where, hint)
+        if close or not np.isfinite(missed):
+            raise OutOfReach(f"{title}: no pose at rest was found with the task at ({place}); begin nearer to it")
+        why = "the inputs do not move it on"
+        gain = self.weights[:, None] * self.sensitivity()[1]
+        moved = int(np.linalg.matrix_rank(gain, tol=1e-6 * np.linalg.norm(gain))) if gain.size else 0
+        if moved < self.task.size:
+            why += f" (it has {self.task.size} components, and {len(self.inputs)} inputs move it in {moved} directions at rest)"
+        if np.any(self.binding):
+            why = f"limits are in the way: {Shortfalls(self.eqs, self.inputs, self.limits).standing(self.u, self.binding)}"
+        raise OutOfReach(
+            f"{title}: the inputs cannot hold the task at ({place}); the nearest they reach is {missed:.3g} (m or rad) away, where "
+            f"{why}. {hint}"
+        )
+
+
+@on_one_blas_thread
+def rest_with(
+    eqs: Equations,
+    task: Task,
+    value: np.ndarray,
+    *,
+    start: Start = "initial",
+    inputs: Values | None = None,
+    use: tuple[str, ...] | None = None,
+    limits: Limits | None = None,
+    parameters: Values | None = None,
+) -> Equilibrium:
+    """The equilibrium at which a task has a value, with the inputs that hold it (`inputs` of the result).
+
+    It may be unstable: a controller can hold it. start: the pose that the search begins from (the model's by default); inputs:
+    the others' values, and what those to be found are to be near to where many do; use: those to be found, all by default, within
+    their `limits`.
+    """
+    model = StaticModel(eqs, task, use, limits, parameters)
+    model.begin(given_state(eqs.at(parameters=parameters), start, 0.0, where="start").q, dict(inputs or {}))
+    model.reach(np.asarray(value, dtype=float), title="no equilibrium", hint="Choose another pose, or widen the limits")
+    here = eqs.at(inputs=model.values, parameters=parameters)
+    zero = np.zeros(len(eqs.rates))
+    at = here.binding.linearized(0.0, model.q, zero, zero, model.multipliers)
+    judged = judge(at)
+    stable, lowest = (None, None) if judged is None else (judged.stable, judged.lowest)
+    kind = {True: "stable", False: "unstable", None: "of unknown stability"}[stable]
+    return Equilibrium(
+        Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
+        model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+    )  # fmt: skip
