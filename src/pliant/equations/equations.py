@@ -451,7 +451,7 @@ def _restored(
 def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """1 for each constraint row of an independent set, 0 for rows that the others already imply in this pose."""
     rows = np.ones(binding.m, dtype=np.int32)
-    if binding.m < 2 or not binding.nv:
+    if binding.m < 2 or not binding.nv or binding.row_independence(t, q, v) > RANK_TOLERANCE:
         return rows
     _, upper, order = la.qr(binding.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))

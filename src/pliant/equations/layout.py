@@ -5,8 +5,8 @@ exported C and the enumeration `RuntimeStatus`. Only the standard library is use
 its path.
 
 `pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
-rows turn into; it is constant during an evaluation. `pl_view` has the addresses of results in a workspace. `pl_run_head` is
-the public part of a run, read and written by both sides.
+rows turn into; it is constant during an evaluation. `pl_arguments` is what an evaluation is asked for. `pl_run_head` is the
+public part of a run, read and written by both sides.
 """
 
 from __future__ import annotations
@@ -61,8 +61,13 @@ BINDING_INTEGERS = (
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
 series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. The others are 0 or 1."""
 
-VIEW = "R p V A S K C M Jval phi phi_rate gamma multipliers rhs input signal signal_rate signal_acceleration".split()
-"""Arrays of numbers in `pl_view`."""
+ARGUMENTS = (
+    ("double", "t tolerance"),
+    ("const double *", "q v a multipliers"),
+    ("const int *", "frames"),  # pairs: the node, and where its placement stands in the constants
+    ("int", "count"),  # of these pairs
+)
+"""Fields of `pl_arguments` by C type."""
 
 RUN_HEAD = (
     ("int", "method fixed"),  # fixed: equal steps of at most `h` between stops, no error control
@@ -152,13 +157,13 @@ class BindingStruct(ctypes.Structure):
     _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, BINDING_NUMBERS), (ctypes.c_void_p, BINDING_INTEGERS))
 
 
-class ViewStruct(ctypes.Structure):
-    """`pl_view`."""
-
-    _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, VIEW))
-
-
 _CTYPES: dict[str, Any] = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double}
+
+
+class ArgumentsStruct(ctypes.Structure):
+    """`pl_arguments`."""
+
+    _fields_: ClassVar[Any] = _fields(*((_CTYPES.get(kind, ctypes.c_void_p), names) for kind, names in ARGUMENTS))
 
 
 class RunHead(ctypes.Structure):
@@ -167,7 +172,7 @@ class RunHead(ctypes.Structure):
     _fields_: ClassVar[Any] = _fields(*((_CTYPES.get(kind, ctypes.c_void_p), names) for kind, names in RUN_HEAD))
 
 
-STRUCTURES: tuple[type[ctypes.Structure], ...] = (TablesStruct, BindingStruct, ViewStruct, RunHead)
+STRUCTURES: tuple[type[ctypes.Structure], ...] = (TablesStruct, BindingStruct, ArgumentsStruct, RunHead)
 """Structures in the order of `pl_layout_size(which)`."""
 
 
@@ -179,6 +184,7 @@ def header() -> str:
         return [f"  {kind}{space}{name};" for name in (names.split() if isinstance(names, str) else names)]
 
     head = [line for kind, names in RUN_HEAD for line in members(kind, names)]
+    arguments = [line for kind, names in ARGUMENTS for line in members(kind, names)]
     lines = [
         "/* Made by layout.py: structures shared with Python, and statuses. */",
         "#ifndef PL_LAYOUT_H",
@@ -211,10 +217,10 @@ def header() -> str:
         *members("const int *", BINDING_INTEGERS),
         "} pl_binding;",
         "",
-        "/* Where a workspace keeps its results. */",
-        "typedef struct pl_view {",
-        *members("const double *", VIEW),
-        "} pl_view;",
+        "/* What an evaluation is asked for: see calls.c. */",
+        "typedef struct pl_arguments {",
+        *arguments,
+        "} pl_arguments;",
         "",
         "/* The public first part of a run: settings, state, samples and counters. */",
         "#define PL_RUN_HEAD \\",
@@ -224,7 +230,7 @@ def header() -> str:
         "  PL_RUN_HEAD",
         "} pl_run_head;",
         "",
-        "/* Bytes of pl_tables (0), pl_binding (1), pl_view (2), pl_run_head (3). */",
+        "/* Bytes of pl_tables (0), pl_binding (1), pl_arguments (2), pl_run_head (3). */",
         "size_t pl_layout_size(int which);",
         "",
         "#endif",

@@ -39,7 +39,7 @@ from pliant.solve.statics.equilibrium import state_at
 RUNTIME = "runtime"
 DISSIPATED = 2
 """Which of the energies of `output_function` is counted along a motion."""
-UNUSED = ("virtual_machine.c", "batch.c")
+UNUSED = ("virtual_machine.c", "batch.c", "calls.c")
 """Files of the runtime that exported code does without."""
 STATUSES = (
     RuntimeStatus.OK,

@@ -102,7 +102,6 @@ void pl_work_free(pl_work *);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
-void pl_work_view(pl_work *, pl_view *);
 /* How often the whole system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);

@@ -117,19 +117,12 @@ void pl_bind(pl_work *w, const pl_binding *b) {
   w->fforce_active = b->frame_force_active, w->route_active = b->route_active;
 }
 
-void pl_work_view(pl_work *w, pl_view *view) {
-  *view = (pl_view){.R = w->R, .p = w->p, .V = w->V, .A = w->A, .S = w->S, .K = w->K, .C = w->C, .M = w->M,
-                    .Jval = w->Jval, .phi = w->phi, .phi_rate = w->phi_rate, .gamma = w->gamma,
-                    .multipliers = w->lambda, .rhs = w->rhs, .input = w->input, .signal = w->signal,
-                    .signal_rate = w->signal_rate, .signal_acceleration = w->signal_acceleration};
-}
-
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
 size_t pl_work_bytes(const pl_work *w) { return sizeof *w + w->bytes + pl_linear_bytes(w->linear); }
 
 size_t pl_layout_size(int which) {
-  static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_view), sizeof(pl_run_head)};
+  static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_arguments), sizeof(pl_run_head)};
   return which >= 0 && which < 4 ? sizes[which] : 0;
 }
 
