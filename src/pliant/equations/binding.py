@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.layout import BindingStruct
 from pliant.equations.program import Program
@@ -31,11 +31,11 @@ class Linearized:
     """
 
     residual: np.ndarray
-    stiffness: sp.csc_matrix
-    damping: sp.csc_matrix
-    mass: sp.csc_matrix
+    stiffness: scipy.sparse.csc_matrix
+    damping: scipy.sparse.csc_matrix
+    mass: scipy.sparse.csc_matrix
     phi: np.ndarray
-    jacobian: sp.csr_matrix
+    jacobian: scipy.sparse.csr_matrix
 
 
 class Batch(NamedTuple):
@@ -223,7 +223,9 @@ class Binding:
         K, C, M = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
         return Linearized(w.residual.copy(), K, C, M, w.constraint_value.copy(), self._jacobian(w.jacobian))
 
-    def constraints(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+    def constraints(
+        self, t: float, q: Any, v: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
         w = self.program.workspace(self)
         at_q, at_v = w.q(q), w.v(v)
@@ -251,7 +253,7 @@ class Binding:
             w.library.pl_input_tangent(w.address, w.q.address, w.v.address, out.ctypes.data)
         return out
 
-    def mass_matrix(self, q: Any) -> sp.csc_matrix:
+    def mass_matrix(self, q: Any) -> scipy.sparse.csc_matrix:
         """M(q), sparse."""
         w = self.program.workspace(self)
         w.kinematics(0.0, q, np.zeros(self.nv))
@@ -350,7 +352,7 @@ class Binding:
             gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
         return gamma
 
-    def coriolis_matrix(self, t: float, q: Any, v: Any) -> sp.csc_matrix:
+    def coriolis_matrix(self, t: float, q: Any, v: Any) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv; see `Equations.coriolis_matrix`.
 
         The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative by v is the one matrix `G_ijk v_k` that
@@ -366,8 +368,8 @@ class Binding:
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
         # of both signs: what prescribed motions add is linear in v, or free of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
-        mass = there.mass @ sp.csc_matrix(self.bracket(v))
-        return sp.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
+        mass = there.mass @ scipy.sparse.csc_matrix(self.bracket(v))
+        return scipy.sparse.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
 
     def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of gravity and of every interaction, added up by source."""
@@ -405,16 +407,16 @@ class Binding:
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
+    def _matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
         # nothing is shared with the pattern: users may change the matrix in place
         pattern = self.program.tables.pattern
         parts = (values.copy(), pattern.indices.copy(), pattern.indptr.copy())
-        return sp.csc_matrix(parts, shape=pattern.shape)
+        return scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size))
 
-    def _jacobian(self, values: np.ndarray) -> sp.csr_matrix:
+    def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
         slots, indices, indptr = self.program.jacobian_slots
         data = np.bincount(slots, weights=values, minlength=len(indices))
-        return sp.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
+        return scipy.sparse.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:
