@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.layout import BindingStruct
 from pliant.equations.program import Program
@@ -32,11 +32,11 @@ class Linearized:
     """
 
     residual: np.ndarray
-    stiffness: sp.csc_matrix
-    damping: sp.csc_matrix
-    mass: sp.csc_matrix
+    stiffness: scipy.sparse.csc_matrix
+    damping: scipy.sparse.csc_matrix
+    mass: scipy.sparse.csc_matrix
     phi: np.ndarray
-    jacobian: sp.csr_matrix
+    jacobian: scipy.sparse.csr_matrix
 
 
 class Batch(NamedTuple):
@@ -215,7 +215,9 @@ class Binding:
         residual, *tangents, phi, jacobian = self.program.calls.linearized(self, t, q, v, a, multipliers)
         return Linearized(residual, *map(self._matrix, tangents), phi, self._jacobian(jacobian))
 
-    def constraints(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+    def constraints(
+        self, t: float, q: Any, v: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
         value, rate, bias, jacobian = self.program.calls.constraints(self, t, q, v)
         return value, rate, bias, self._jacobian(jacobian)
@@ -235,7 +237,7 @@ class Binding:
         by_signal: np.ndarray = self.program.calls.input_tangent(self, t, q, v)
         return by_signal.T
 
-    def mass_matrix(self, q: Any) -> sp.csc_matrix:
+    def mass_matrix(self, q: Any) -> scipy.sparse.csc_matrix:
         """M(q), sparse."""
         return self._matrix(self.program.calls.mass_matrix(self, q))
 
@@ -312,7 +314,7 @@ class Binding:
             gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
         return gamma
 
-    def coriolis_matrix(self, t: float, q: Any, v: Any) -> sp.csc_matrix:
+    def coriolis_matrix(self, t: float, q: Any, v: Any) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv; see `Equations.coriolis_matrix`.
 
         The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative by v is the one matrix `G_ijk v_k` that
@@ -328,8 +330,8 @@ class Binding:
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
         # of both signs: what prescribed motions add is linear in v, or free of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
-        mass = there.mass @ sp.csc_matrix(self.bracket(v))
-        return sp.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
+        mass = there.mass @ scipy.sparse.csc_matrix(self.bracket(v))
+        return scipy.sparse.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
 
     def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of gravity and of every interaction, added up by source."""
@@ -367,10 +369,10 @@ class Binding:
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
-        return _of_pattern(self.program.tables.pattern, values)
+    def _matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
+        return _of_pattern(self.program.matrix_pattern, values)
 
-    def _jacobian(self, values: np.ndarray) -> sp.csr_matrix:
+    def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
         slots, pattern = self.program.jacobian_pattern
         return _of_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
@@ -55,7 +54,7 @@ class ConstraintTerms:
     names: tuple[str, ...]
     value: np.ndarray
     rate: np.ndarray
-    jacobian: sp.csr_matrix
+    jacobian: scipy.sparse.csr_matrix
     bias: np.ndarray
 
 
@@ -263,13 +262,13 @@ class Equations:
 
     # -- functions of the state ----------------------------------------------------------------------------------------
 
-    def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> sp.csc_matrix:
+    def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> scipy.sparse.csc_matrix:
         """M(q), nv x nv, sparse."""
         return self.at(parameters=parameters).binding.mass_matrix(self._state(q, at_rest=True).q)
 
     def coriolis_matrix(
         self, q: Any, v: Any = None, *, t: float | None = None, parameters: Values | None = None
-    ) -> sp.csc_matrix:
+    ) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv, sparse: C v are the Coriolis and centrifugal forces in M a + C v = forces.
 
         Of all such matrices it is the one by Christoffel's symbols, `C_ij = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k`, where
@@ -453,7 +452,7 @@ def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -
     rows = np.ones(binding.m, dtype=np.int32)
     if binding.m < 2 or not binding.nv or binding.row_independence(t, q, v) > RANK_TOLERANCE:
         return rows
-    _, upper, order = la.qr(binding.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
+    _, upper, order = scipy.linalg.qr(binding.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))
     rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) if diagonal[0] > 0 else binding.m
     rows[order[rank:]] = 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.calls import Calls
 from pliant.equations.interface import runtime
@@ -40,7 +41,6 @@ class Program:
         self.compile_seconds = self.kernels.compile_seconds
         self.struct = self._fill()
         _in_order(self.tables.pattern)
-        self.jacobian_pattern = _jacobian_pattern(self.tables, self.m, self.nv)
         self.local = threading.local()
         self.calls = Calls(self)
         self.calls.caller.settled = self.kernels.is_native
@@ -57,6 +57,18 @@ class Program:
             self._arrays.append(slots)
             setattr(struct, name, ctypes.addressof(slots))
         return struct
+
+    @cached_property
+    def matrix_pattern(self) -> scipy.sparse.csc_matrix:
+        """A matrix with the pattern of K, C and M."""
+        pattern = self.tables.pattern
+        parts = (np.zeros(pattern.nnz), pattern.indices, pattern.indptr)
+        return scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size))
+
+    @cached_property
+    def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Where each value of the constraint Jacobian goes in a matrix, and such a matrix."""
+        return _jacobian_pattern(self.tables, self.m, self.nv)
 
     @property
     def code_size(self) -> int:
@@ -90,14 +102,14 @@ class Program:
         self.calls.caller.settled = self.calls.caller.settled or self.kernels.refresh()
 
 
-def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, sp.csr_matrix]:
+def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
     """Where each value of the constraint Jacobian goes in a CSR matrix, and a matrix of that pattern."""
     keys = tables.jacobian_rows * columns + tables.jacobian_columns
     unique, slots = np.unique(keys, return_inverse=True)
     indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
     indices = unique % columns if columns else unique
     parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
-    return slots.ravel(), _in_order(sp.csr_matrix(parts, shape=(rows, columns)))
+    return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(rows, columns)))
 
 
 def _in_order(matrix: Any) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sp
 
 from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.inertia_tables import fill_inertias, inertia_elements, is_articulated
@@ -25,7 +24,14 @@ from pliant.equations.kernel import (
     route_kernels,
 )
 from pliant.equations.layout import INTEGERS
-from pliant.equations.pattern import DENSE_FROM_FILL, DENSE_UP_TO, BlockPositions, saddle_pattern, system_pattern
+from pliant.equations.pattern import (
+    DENSE_FROM_FILL,
+    DENSE_UP_TO,
+    BlockPositions,
+    Pattern,
+    saddle_pattern,
+    system_pattern,
+)
 from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
 from pliant.model.inputs import InputPlan
@@ -40,7 +46,7 @@ class Tables:
     integers: dict[str, np.ndarray]
     kernels: dict[str, tuple[ca.Function, ...]]
     libraries: tuple[Kernels, ...]
-    pattern: sp.csc_matrix
+    pattern: Pattern
     jacobian_rows: np.ndarray
     jacobian_columns: np.ndarray
 
@@ -117,12 +123,12 @@ def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[ca.Fu
 
 
 def _counts(
-    system: System, plan: InputPlan, integers: dict[str, Any], pattern: sp.csc_matrix, kkt: sp.csc_matrix,
+    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern,
     libraries: list[Kernels],
 ) -> dict[str, int]:  # fmt: skip
     """Sizes and numbers of everything."""
     functions = [f for library in libraries for f in library.functions]
-    fill = kkt.nnz / max(1, kkt.shape[0]) ** 2
+    fill = kkt.nnz / max(1, kkt.size) ** 2
     return {
         "n_node": len(system.nodes),
         "n_elem": len(system.elements),
@@ -147,7 +153,7 @@ def _counts(
         "nnz": pattern.nnz,
         "nnz_j": len(integers["j_row"]),
         "nnz_kkt": kkt.nnz,
-        "kkt_dense": int(kkt.shape[0] <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
+        "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
         "kernel_w": max((f.sz_w() for f in functions), default=0),
         "kernel_iw": max((f.sz_iw() for f in functions), default=0),
         "n_inertia": len(system.inertias),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
@@ -375,11 +375,11 @@ def factor_bounds(tables: Tables) -> tuple[int, int]:
         return 0, 0
     size = tables.counts["nv"] + tables.counts["m"]
     colptr, row = tables.integers["kkt_colptr"], tables.integers["kkt_row"]
-    pattern = sp.csc_matrix((np.ones(len(row)), row, colptr), shape=(size, size))
+    pattern = scipy.sparse.csc_matrix((np.ones(len(row)), row, colptr), shape=(size, size))
     return pivoting_bounds(pattern[:, tables.integers["kkt_order"]])
 
 
-def pivoting_bounds(pattern: sp.csc_matrix) -> tuple[int, int]:
+def pivoting_bounds(pattern: scipy.sparse.csc_matrix) -> tuple[int, int]:
     """Bounds on the entries of L and of U, diagonals apart, for any row exchanges in a square matrix."""
     rows = pattern.tocsr()
     # groups of rows with one structure, as bits, by first column

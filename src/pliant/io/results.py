@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.language.files import write_whole
+from pliant.solve.labelled import Labelled
 from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
@@ -19,7 +20,7 @@ from pliant.solve.status import Status
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote."""
     read = _read(path, FORMAT)
-    return Result(**read, method=read["dataset"].attrs["method"])
+    return Result(**read, method=read["recorded"].attributes["method"])
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
@@ -32,20 +33,24 @@ def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     dataset = load_dataset(file, kind)
     status, timing = Status(dataset.attrs["status"]), Timing(**json.loads(dataset.attrs["timing"]))
     message, warnings = dataset.attrs["message"], tuple(json.loads(dataset.attrs["warnings"]))
-    return {"status": status, "message": message, "dataset": dataset, "timing": timing, "warnings": warnings}
+    return {
+        "status": status,
+        "message": message,
+        "recorded": Labelled.of(dataset),
+        "timing": timing,
+        "warnings": warnings,
+    }
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
     """Write time, coordinates, energies, named outputs and inputs (`input.NAME`) as a CSV table (all or nothing)."""
     target = Path(path)
-    data = result.dataset
-    columns: dict[str, Any] = {"time_s": data["time"].values}
-    for name in map(str, data["coordinate"].values):
-        columns[name] = data["q"].sel(coordinate=name).values
-    for name in result.energy_names:
-        columns[f"{name}_J"] = data[name].values
+    data = result.recorded
+    columns: dict[str, Any] = {"time_s": result.time}
+    columns.update({name: result.q[:, k] for k, name in enumerate(data.names("coordinate"))})
+    columns.update({f"{name}_J": data[name] for name in result.energy_names})
     for name in result.output_names:
-        values = data[f"output.{name}"].values
+        values = data[f"output.{name}"]
         if values.ndim == 1:
             columns[name] = values
         else:

@@ -11,7 +11,7 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_units
 from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
 from pliant.solve.motion.remarks import energy_remarks
-from pliant.solve.result import Result, Timing, make_dataset
+from pliant.solve.result import Result, Timing, record
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, range_warnings, undetermined_reactions
 from pliant.solve.versions import versions
@@ -41,13 +41,13 @@ def build_result(
         "input": eqs.inputs,
     }
     attributes = _attributes(eqs, status, message, method, notes, timing)
-    dataset = make_dataset(
+    recorded = record(
         time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
         energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
         outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
         profiles=output_axes(eqs.model, history[0].bound), attributes=attributes, added=added if jumps else None,
     )  # fmt: skip
-    return Result(status, message, dataset, timing, method, notes)
+    return Result(status, message, recorded, timing, method, notes)
 
 
 def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndarray:
