@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.equations.binding import Binding
 from pliant.equations.layout import RunHead, RuntimeStatus
-from pliant.equations.workspace import Workspace, array_at, check
+from pliant.equations.workspace import Work, array_at, check
 
 PROJECTION_TOLERANCE = 1e-12
 """Constraint error that steps may leave [m or rad]."""
@@ -24,7 +24,7 @@ class TimeLoop:
     def __init__(self, binding: Binding, method: int, coefficients: dict[str, float]) -> None:
         program = binding.program
         self._library, self._nq, self._nv, self._m = program.library, program.nq, program.nv, program.m
-        self._workspace = Workspace(program)
+        self._workspace = Work(program)
         self._workspace.bind(binding)
         self._program = program
         self._pointer = self._library.pl_run_new(self._workspace.address, method)

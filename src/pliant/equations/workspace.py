@@ -28,18 +28,44 @@ def check(status: int) -> None:
         raise EvaluationError(RuntimeStatus(status).failure)
 
 
-class Workspace:
-    """A `pl_work` with the arrays through which arguments and results pass."""
+class Work:
+    """A `pl_work` of the runtime."""
 
     def __init__(self, program: Program) -> None:
-        self.library = library = program.library
+        self.library = program.library
         self._tables = program.struct  # the runtime keeps its address
         self.bound: Binding | None = None
-        self.address: int | None = library.pl_work_new(ctypes.byref(program.struct))
+        self.address: int | None = self.library.pl_work_new(ctypes.byref(program.struct))
         if not self.address:
             check(RuntimeStatus.OUT_OF_MEMORY)
+
+    def __del__(self) -> None:
+        if getattr(self, "address", None):
+            self.library.pl_work_free(self.address)
+
+    def bind(self, binding: Binding) -> None:
+        """Put the values of a binding in force; the runtime reads them where they are."""
+        self.library.pl_bind(self.address, binding.address)
+        self.bound = binding
+
+    @property
+    def size(self) -> int:
+        """Memory that it holds [bytes]."""
+        return int(self.library.pl_work_bytes(self.address))
+
+    @property
+    def evaluations(self) -> int:
+        """How often the whole system has been evaluated here."""
+        return int(self.library.pl_evaluations(self.address))
+
+
+class Workspace(Work):
+    """One with the arrays through which arguments and results pass."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
         view = ViewStruct()
-        library.pl_work_view(self.address, ctypes.byref(view))
+        self.library.pl_work_view(self.address, ctypes.byref(view))
         counts = program.tables.counts
         nv, m, nodes, inputs, signals = (counts[name] for name in ("nv", "m", "n_node", "n_input", "n_signal"))
         self.q, self.v = Argument("q", counts["nq"]), Argument("v", nv)
@@ -59,31 +85,12 @@ class Workspace:
         self.signal_rates = array_at(view.signal_rate, signals)
         self.signal_accelerations = array_at(view.signal_acceleration, signals)
 
-    def __del__(self) -> None:
-        if getattr(self, "address", None):
-            self.library.pl_work_free(self.address)
-
-    def bind(self, binding: Binding) -> None:
-        """Put the values of a binding in force; the runtime reads them where they are."""
-        self.library.pl_bind(self.address, binding.address)
-        self.bound = binding
-
     def kinematics(self, t: float, q: Any, v: Any) -> None:
         """Signals, poses, twists and forces of a state."""
         at_q, at_v = self.q(q), self.v(v)
         self.library.pl_signals(self.address, t)
         self.library.pl_kinematics(self.address, at_q, at_v)
         self.library.pl_forces(self.address, at_q, at_v)
-
-    @property
-    def size(self) -> int:
-        """Memory that it holds [bytes]."""
-        return int(self.library.pl_work_bytes(self.address))
-
-    @property
-    def evaluations(self) -> int:
-        """How often the whole system has been evaluated here."""
-        return int(self.library.pl_evaluations(self.address))
 
 
 class Argument:

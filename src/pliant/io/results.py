@@ -6,10 +6,12 @@ import csv
 import io
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pliant.language.files import write_whole
+from pliant.solve.contents import Contents
 from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
@@ -18,21 +20,21 @@ from pliant.solve.status import Status
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote."""
-    read = _read(path, FORMAT)
-    return Result(**read, method=read["dataset"].attrs["method"])
+    dataset = load_dataset(path, FORMAT)
+    about = dataset.attrs
+    return Result(Status(about["status"]), about["message"], _timing(about), about["method"], Contents.of(dataset))
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
     """Read a static path that `Path.save` wrote."""
-    return StaticPath(**_read(file, PATH_FORMAT))
+    dataset = load_dataset(file, PATH_FORMAT)
+    about = dataset.attrs
+    warnings = tuple(json.loads(about["warnings"]))
+    return StaticPath(Status(about["status"]), about["message"], dataset, _timing(about), warnings)
 
 
-def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
-    """What results of all kinds have."""
-    dataset = load_dataset(file, kind)
-    status, timing = Status(dataset.attrs["status"]), Timing(**json.loads(dataset.attrs["timing"]))
-    message, warnings = dataset.attrs["message"], tuple(json.loads(dataset.attrs["warnings"]))
-    return {"status": status, "message": message, "dataset": dataset, "timing": timing, "warnings": warnings}
+def _timing(attributes: Mapping[str, str]) -> Timing:
+    return Timing(**json.loads(attributes["timing"]))
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
-from pliant.solve.result import Recorded, Timing, no_such
+from pliant.solve.result import Timing, no_such
 from pliant.solve.status import Status
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class SpecialPoint:
 
 
 @dataclass(frozen=True)
-class Path(Recorded):
+class Path:
     """Poses at rest as one parameter or input changes.
 
     `path["load"]` is a coordinate or an output along the path, `path.value` the parameter.
@@ -90,6 +90,16 @@ class Path(Recorded):
     def parameter(self) -> str:
         """Name of what is varied."""
         return str(self.dataset.attrs["parameter"])
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions, points x q."""
+        return np.asarray(self.dataset["q"].values)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Named outputs that can be asked for."""
+        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
 
     @property
     def value(self) -> np.ndarray:
