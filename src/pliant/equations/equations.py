@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -239,8 +239,7 @@ class Equations:
         """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
         time t [s]. Loops may be open: analyses close them (`assemble`)."""
         here = self.at(parameters=parameters, within_limits=False)
-        state = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
-        return here.on_motions(state)
+        return here.on_motions(here._start(t))
 
     def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
         """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
@@ -248,11 +247,19 @@ class Equations:
         What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
         """
         here = self.at(parameters=parameters, within_limits=False)
-        start = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        start = here._start(t)
         named = with_names(self.model, start, mapping("values", values))
         if not self.model.carried:
             return here.on_motions(named)
         return here.on_motions(carried_along(self.model, here.binding, start, named))
+
+    def _start(self, t: float) -> State:
+        """The start that the model gives, at the parameters in force."""
+        key = ("start", *_sorted(self._parameters))
+        start = self._core.recent(
+            key, lambda: initial_state(self.model, self.model.parameter_vector(self._parameters), 0.0)
+        )
+        return replace(start, q=start.q.copy(), v=start.v.copy(), t=t)
 
     def on_motions(self, state: State) -> State:
         """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""

@@ -40,7 +40,6 @@ class Program:
         self.kernels = load_kernels(self.tables.libraries)
         self.compile_seconds = self.kernels.compile_seconds
         self.struct = self._fill()
-        _in_order(self.tables.pattern)
         self.local = threading.local()
         self.calls = Calls(self)
         self.calls.caller.settled = self.kernels.is_native
@@ -63,7 +62,7 @@ class Program:
         """A matrix with the pattern of K, C and M."""
         pattern = self.tables.pattern
         parts = (np.zeros(pattern.nnz), pattern.indices, pattern.indptr)
-        return scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size))
+        return _in_order(scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size)))
 
     @cached_property
     def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
