@@ -51,7 +51,7 @@ def _zero_to_empty(size: int, name: str) -> Any:
 def motion_kernels(motion: Motion) -> Kernels:
     """Kernels of a motion, in base axes.
 
-    kinematics  (q, v, constants) -> R, p, s, s_dot
+    kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration that the rates alone cause
     tangent     (q, v, a, constants) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
                 for a base at rest
     own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
@@ -71,7 +71,7 @@ def motion_kernels(motion: Motion) -> Kernels:
     return Kernels(
         name,
         (
-            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, s_dot]),
+            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, _time_derivative(s @ v, q, N @ v)]),
             dense_function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
             dense_function(f"{name}_own", [q, theta, wrench], [own]),
         ),

@@ -33,7 +33,7 @@ typedef struct pl_linear pl_linear;
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *s, *sd;                             /* pl_kinematics: subspace and its rate, 6 x k */
+  double *s;                                  /* pl_kinematics: subspace, 6 x k */
   double *vq, *av, *aq;                       /* pl_node_tangent: 6 x k */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *block;                              /* pl_own_block: k x k */
@@ -58,7 +58,7 @@ typedef struct pl_work {
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
   /* kinematics, per node */
-  double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
+  double *R, *p, *V, *A, *c, *S, *R0, *p0;
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */

@@ -13,8 +13,8 @@
 void pl_kinematics(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   const double *arg[3];
-  double Rr[9], pr[3], *s = w->temporary.s, *sd = w->temporary.sd;
-  double *res[4] = {Rr, pr, s, sd};
+  double Rr[9], pr[3], cr[6], *s = w->temporary.s;
+  double *res[4] = {Rr, pr, s, cr};
   for (int e = 0; e < T->n_elem; ++e) {
     const int b = T->elem_base[e], k = T->elem_k[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
     const double *qe = q + T->elem_q[e], *ve = v + T->elem_v[e];
@@ -22,9 +22,9 @@ void pl_kinematics(pl_work *w, const double *q, const double *v) {
     for (int g = first; g < end; ++g) {
       const double *placement = w->theta + T->node_theta[g];
       double *R0 = w->R0 + 9 * g, *p0 = w->p0 + 3 * g, *R = w->R + 9 * g, *p = w->p + 3 * g;
-      double *S = w->S + T->node_s[g], *Sd = w->Sd + T->node_s[g], *V = w->V + 6 * g, *c = w->c + 6 * g;
+      double *S = w->S + T->node_s[g], *V = w->V + 6 * g, *c = w->c + 6 * g;
       arg[0] = qe, arg[1] = ve, arg[2] = placement + 12;
-      res[3] = T->node_constant[g] ? 0 : sd;
+      res[3] = T->node_constant[g] ? 0 : cr;
       pl_call(T->motion_kinematics + T->node_kind[g], arg, res, w);
       matmul3(Rb, placement, R0);
       rotate3(Rb, placement + 9, p0);
@@ -39,11 +39,11 @@ void pl_kinematics(pl_work *w, const double *q, const double *v) {
       }
       for (int i = 0; i < 6; ++i) V[i] = Vb[i] + relative[i];
       cross_twist(Vb, relative, c);
-      if (!T->node_constant[g])
-        for (int j = 0; j < k; ++j) {
-          twist_to_world(R0, p0, sd + 6 * j, Sd + 6 * j);
-          for (int i = 0; i < 6; ++i) c[i] += Sd[6 * j + i] * ve[j];
-        }
+      if (!T->node_constant[g]) {
+        double own[6];
+        twist_to_world(R0, p0, cr, own);
+        for (int i = 0; i < 6; ++i) c[i] += own[i];
+      }
     }
   }
   pl_inertia_values(w, q, v);
