@@ -48,7 +48,7 @@ static void place_method(pl_run *r, pl_memory *m) {
       x->rosenbrock.q = pl_doubles(m, nq), x->rosenbrock.blocks = pl_doubles(m, 3 * nv);
       x->rosenbrock.by_signal = pl_doubles(m, nv * T->n_signal);
       x->rosenbrock.L = pl_doubles(m, dense), x->rosenbrock.Eq = pl_doubles(m, dense), x->rosenbrock.LS = pl_doubles(m, dense);
-      x->rosenbrock.J = pl_doubles(m, T->nnz_j);
+      x->rosenbrock.J = pl_doubles(m, T->nnz_j), x->rosenbrock.rows = pl_doubles(m, T->nnz_j);
       break;
   }
 }
