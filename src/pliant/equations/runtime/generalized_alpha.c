@@ -258,7 +258,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     if (r->secant) {
       keep = r->secant->count < PL_SECANT_DEPTH && (!keep || rate < KEEP_WITH_STEPS);
       if (keep) pl_secant_add(r->secant, step);
-    } else keep = !T->kkt_dense && last < INFINITY && size < KEEP_BELOW * last_size;
+    } else keep = (!T->kkt_dense || w->tree) && last < INFINITY && size < KEEP_BELOW * last_size;
     last = norm, last_size = size;
     move(r, 1, s, to_v, turned, step + nv, x);
   }

@@ -81,7 +81,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
   place(r, &m);
   r->block = pl_block(&m);
   /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
-  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m;
+  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m && !w->tree;
   if (keeps) r->secant = pl_secant_new(w->T->nv);
   if (!r->block || (keeps && !r->secant)) {
     pl_run_free(r);

@@ -79,19 +79,6 @@ int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
 
-/* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
- *
- * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
- * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
-void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
-int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
-/* [M, -J'; J, 0] of the state evaluated last instead. */
-int pl_step_mass_matrix(pl_work *);
-/* Solves with the matrix factorized last, x of nv + m numbers in place. */
-void pl_step_solve(pl_work *, double *x);
-/* y = M a + C v, v may be null, with M and C of the last pl_step_linearize (of M alone: or pl_step_mass_matrix). */
-void pl_step_product(pl_work *, const double *a, const double *v, double *y);
-
 /* secant.c */
 pl_secant *pl_secant_new(int n);
 void pl_secant_free(pl_secant *);
