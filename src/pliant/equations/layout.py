@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
-    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
+    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
     "n_inertia n_coupled inertia_columns n_route n_route_point "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction

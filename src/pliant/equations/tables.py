@@ -34,6 +34,7 @@ from pliant.equations.pattern import (
 )
 from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
+from pliant.equations.tree_form import is_solved_by_tree
 from pliant.model.inputs import InputPlan
 from pliant.model.system import InertiaInstance, System
 
@@ -154,6 +155,7 @@ def _counts(
         "nnz_j": len(integers["j_row"]),
         "nnz_kkt": kkt.nnz,
         "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
+        "by_tree": int(is_solved_by_tree(system)),
         "kernel_w": max((f.sz_w() for f in functions), default=0),
         "kernel_iw": max((f.sz_iw() for f in functions), default=0),
         "n_inertia": len(system.inertias),

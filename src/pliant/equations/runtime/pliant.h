@@ -29,6 +29,7 @@ enum {
 };
 
 typedef struct pl_linear pl_linear;
+typedef struct pl_tree pl_tree;
 
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
@@ -79,7 +80,9 @@ typedef struct pl_work {
   double *kernel_w;
   long long *kernel_iw;
   double *kkt, *rhs, *scale;
-  pl_linear *linear;
+  pl_linear *linear;                 /* made when it is first needed where there is a tree form */
+  pl_tree *tree;                     /* the matrix of implicit steps as recursions; null where it is assembled */
+  int by_tree;                       /* whether the matrix factorized last is in that form */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
@@ -99,6 +102,8 @@ typedef struct pl_work {
 /* Null when there is no memory. Nothing can be evaluated before pl_bind. */
 pl_work *pl_work_new(const pl_tables *);
 void pl_work_free(pl_work *);
+/* Take all memory now that factorizations may ask for, given bounds on the entries of general factors. */
+int pl_work_reserve(pl_work *, int lower, int upper);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
@@ -149,10 +154,14 @@ void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
 void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
+void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);
 void pl_inertia_energy(pl_work *, double *kinetic, double *gravity);
 
 /* interactions.c */
 void pl_forces(pl_work *, const double *q, const double *v);
+void pl_coordinate_force_tangent(pl_work *, int force, const double *q, const double *v);
+void pl_frame_force_tangent(pl_work *, int force, double *K, double *C);
+void pl_frame_constraint_tangent(pl_work *, int constraint, const double *lambda, double *K);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
@@ -175,6 +184,7 @@ int pl_inverse(pl_work *, double t, const double *q, const double *v, const doub
 void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 void pl_carried(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
                 const int *nodes, double *out);
+void pl_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
@@ -191,6 +201,19 @@ void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, cons
 void pl_increment(const pl_tables *, const double *q, const double *x, double *q_new);
 void pl_normalize(const pl_tables *, double *q);
 void pl_assemble(pl_work *, double cM, double cC, double cK);
+
+/* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
+ *
+ * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
+ * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
+void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
+/* [M, -J'; J, 0] of the state evaluated last instead. */
+int pl_step_mass_matrix(pl_work *);
+/* Solves with the matrix factorized last, x of nv + m numbers in place. */
+void pl_step_solve(pl_work *, double *x);
+/* y = M a + C v, v may be null, with M and C of the last pl_step_linearize (of M alone: or pl_step_mass_matrix). */
+void pl_step_product(pl_work *, const double *a, const double *v, double *y);
 
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "pliant.h"
 #include "spatial.h"
+#include "tree_matrix.h"
 
 /* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
 static void measure_paths(pl_work *w) {
@@ -83,6 +84,11 @@ static void place(pl_work *w, pl_memory *m) {
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 
+static void make_linear(pl_work *w) {
+  const pl_tables *T = w->T;
+  w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+}
+
 pl_work *pl_work_new(const pl_tables *T) {
   pl_memory m = {0};
   pl_work *w = calloc(1, sizeof *w);
@@ -94,9 +100,10 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->memory = pl_block(&m);
   if (w->memory) {
     place(w, &m);
-    w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+    if (T->by_tree) w->tree = pl_tree_new(T);
+    else make_linear(w);
   }
-  if (!w->linear) {
+  if (!w->linear && !w->tree) {
     pl_work_free(w);
     return NULL;
   }
@@ -106,7 +113,7 @@ pl_work *pl_work_new(const pl_tables *T) {
 
 void pl_work_free(pl_work *w) {
   if (!w) return;
-  pl_linear_free(w->linear);
+  pl_linear_free(w->linear), pl_tree_free(w->tree);
   free(w->memory), free(w);
 }
 
@@ -119,7 +126,10 @@ void pl_bind(pl_work *w, const pl_binding *b) {
 
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
-size_t pl_work_bytes(const pl_work *w) { return sizeof *w + w->bytes + pl_linear_bytes(w->linear); }
+
+size_t pl_work_bytes(const pl_work *w) {
+  return sizeof *w + w->bytes + (w->linear ? pl_linear_bytes(w->linear) : 0) + (w->tree ? w->tree->bytes : 0);
+}
 
 size_t pl_layout_size(int which) {
   static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_arguments), sizeof(pl_run_head)};
@@ -148,13 +158,20 @@ void pl_assemble(pl_work *w, double cM, double cC, double cK) {
 }
 
 void pl_begin(pl_work *w) {
-  pl_linear_forget(w->linear);
+  if (w->linear) pl_linear_forget(w->linear);
   w->beginnings++;
 }
 
 int pl_factor(pl_work *w) {
-  w->factorizations++;
+  w->factorizations++, w->by_tree = 0;
+  if (!w->linear) make_linear(w);
+  if (!w->linear) return PL_OUT_OF_MEMORY;
   return pl_linear_factor(w->linear, w->kkt);
+}
+
+int pl_work_reserve(pl_work *w, int lower, int upper) {
+  if (!w->linear) make_linear(w);
+  return w->linear ? pl_linear_reserve(w->linear, lower, upper) : PL_OUT_OF_MEMORY;
 }
 
 /* The inertia of each coordinate becomes one, hence no entry of M is larger, and the largest of every constraint row too. */
@@ -179,7 +196,8 @@ static void scale_by_mass(pl_work *w) {
 }
 
 int pl_factor_mass(pl_work *w) {
-  if (!pl_linear_is_scaled(w->linear)) scale_by_mass(w);
+  if (!w->linear) make_linear(w);
+  if (w->linear && !pl_linear_is_scaled(w->linear)) scale_by_mass(w);
   return pl_factor(w);
 }
 
@@ -193,13 +211,11 @@ int pl_next_forward(pl_work *w, double t, const double *q, const double *v, doub
   if (!T->m && !T->n_coupled) return pl_articulated(w, v, a);
   pl_constraints(w, q, v);
   pl_residual(w, v, w->zero, w->rhs);
-  pl_mass_matrix(w);
-  pl_assemble(w, 1, 0, 0);
-  const int status = pl_factor_mass(w);
+  const int status = pl_step_mass_matrix(w);
   if (status) return status;
   for (int i = 0; i < T->nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->gamma[r] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   memcpy(a, w->rhs, T->nv * sizeof(double));
   memcpy(w->lambda, w->rhs + T->nv, T->m * sizeof(double));
   return PL_OK;
@@ -235,13 +251,18 @@ void pl_carried(pl_work *w, double t, const double *q, const double *v, const do
   for (int i = 0; i < count; ++i) memcpy(out + 6 * i, w->force + 6 * nodes[i], 6 * sizeof(double));
 }
 
-/* The same, and K, C, M, J. */
-int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
-  pl_unbalanced(w, t, q, v, a, lambda);
+/* K, C, M on the system pattern, after pl_unbalanced. */
+void pl_tangents(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   pl_tangent(w, q, v, a);
   pl_inertia_tangent(w, q, a);
   pl_force_tangent(w, q, v);
   if (w->T->m) pl_constraint_tangent(w, lambda);
+}
+
+/* r and constraints as pl_unbalanced gives them, and K, C, M, J. */
+int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_unbalanced(w, t, q, v, a, lambda);
+  pl_tangents(w, q, v, a, lambda);
   return PL_OK;
 }
 
@@ -264,21 +285,19 @@ int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance
     const double error = largest_active(w, w->phi);
     if (!isfinite(error) || iteration > 50) return PL_PROJECTION;
     memset(w->wrench, 0, 6 * T->n_node * sizeof(double));
-    pl_mass_matrix(w);
-    pl_assemble(w, 1, 0, 0);
-    const int status = pl_factor_mass(w);
+    const int status = pl_step_mass_matrix(w);
     if (status) return status;
     if (error <= tolerance && (error < 0.01 * tolerance || error >= previous)) break;
     previous = error;
     memset(w->rhs, 0, T->nv * sizeof(double));
     for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi[r] : 0;
-    pl_linear_solve(w->linear, w->rhs);
+    pl_step_solve(w, w->rhs);
     pl_increment(T, q, w->rhs, w->q_new);
     memcpy(q, w->q_new, T->nq * sizeof(double));
   }
   memset(w->rhs, 0, T->nv * sizeof(double));
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi_rate[r] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   for (int i = 0; i < T->nv; ++i) v[i] += w->rhs[i];
   return PL_OK;
 }
