@@ -348,7 +348,9 @@ def side_by_side(name: str, robot: Robot) -> dict[str, Any]:
         "mujoco": _difference(a, mj_data.qacc),
         "derivatives": max(_difference(x, y) for x, y in zip(ours, theirs, strict=True)),
     }
-    if not (max(differences["pinocchio"], differences["mujoco"]) < LIMIT and differences["derivatives"] < DERIVATIVES_LIMIT):
+    if not (
+        max(differences["pinocchio"], differences["mujoco"]) < LIMIT and differences["derivatives"] < DERIVATIVES_LIMIT
+    ):
         raise SystemExit(f"{name}: the libraries disagree: {differences}")
     return {
         "robot": name,
