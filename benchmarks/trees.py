@@ -195,10 +195,10 @@ def mujoco_tree(robot: Robot) -> Any:
     bodies = {-1: spec.worldbody}
     for i, b in enumerate(robot):
         quaternion = np.roll(Rotation.from_matrix(b.rotation).as_quat(), 1)
-        I = b.inertia
+        J = b.inertia
         bodies[i] = bodies[b.parent].add_body(
             name=f"body{i}", pos=b.position, quat=quaternion, mass=b.mass, ipos=b.com, explicitinertial=True,
-            fullinertia=[I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]],
+            fullinertia=[J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]],
         )  # fmt: skip
         for step, axis in zip(b.steps, b.axes, strict=False):
             bodies[i].add_joint(type=types[step], axis=np.eye(3)[axis])

@@ -188,8 +188,8 @@ def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
     for index, element in enumerate(system.elements):
         form = "general" if index in owned else _element_form(system, element)
         add_row(
-            integers, "elem", form=ELEMENT_FORMS.index(form), base=element.base, q=element.q_at, v=element.v_at, k=element.v_size, d=at_d,
-            node=element.nodes[0], nodes=len(element.nodes),
+            integers, "elem", form=ELEMENT_FORMS.index(form), base=element.base, q=element.q_at, v=element.v_at,
+            k=element.v_size, d=at_d, node=element.nodes[0], nodes=len(element.nodes),
         )  # fmt: skip
         at_d += element.v_size**2
         for v in range(element.v_at, element.v_at + element.v_size):
