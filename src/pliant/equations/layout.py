@@ -15,6 +15,12 @@ import ctypes
 from enum import IntEnum
 from typing import Any, ClassVar
 
+MOTION_FORMS = "kernel fixed screw rotation translation free planar_xz planar_yz".split()
+"""Motions that the runtime has formulas of its own for (`runtime/motion.c`), in `node_form`; all others are kernels."""
+
+ELEMENT_FORMS = "general single rotation translation free".split()
+"""Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
+
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
@@ -26,8 +32,8 @@ COUNTS = (
 """Integers in `pl_tables`."""
 
 INTEGERS = (
-    "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
-    "node_elem node_kind node_theta node_s node_constant node_mass "
+    "elem_form elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
+    "node_elem node_form node_kind node_theta node_s node_constant node_mass "
     "path_begin path_node path_lower path_upper colptr row "
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
     "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
@@ -195,6 +201,12 @@ def header() -> str:
         "/* Status of evaluations and of runs. */",
         "enum {",
         *(f"  PL_{s.name} = {s.value}," for s in RuntimeStatus),
+        "};",
+        "",
+        "/* Forms of motions (node_form) and elements (elem_form). */",
+        "enum {",
+        *(f"  PL_MOTION_{name.upper()} = {number}," for number, name in enumerate(MOTION_FORMS)),
+        *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
         "};",
         "",
         "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. */",

@@ -23,7 +23,7 @@ from pliant.equations.kernel import (
     motion_kernels,
     route_kernels,
 )
-from pliant.equations.layout import INTEGERS
+from pliant.equations.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS
 from pliant.equations.pattern import (
     DENSE_FROM_FILL,
     DENSE_UP_TO,
@@ -36,7 +36,7 @@ from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
 from pliant.equations.tree_form import is_solved_by_tree
 from pliant.model.inputs import InputPlan
-from pliant.model.system import InertiaInstance, System
+from pliant.model.system import Element, InertiaInstance, System
 
 
 @dataclass(frozen=True)
@@ -192,15 +192,27 @@ def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
     """Element tables; returns which element owns each rate."""
     element_of = {}
     at_d = 0
+    owned = {e for inert in system.inertias for e in inert.elements}
     for index, element in enumerate(system.elements):
+        form = "general" if index in owned else _element_form(system, element)
         add_row(
-            integers, "elem", base=element.base, q=element.q_at, v=element.v_at, k=element.v_size, d=at_d,
-            node=element.nodes[0], nodes=len(element.nodes),
+            integers, "elem", form=ELEMENT_FORMS.index(form), base=element.base, q=element.q_at, v=element.v_at,
+            k=element.v_size, d=at_d, node=element.nodes[0], nodes=len(element.nodes),
         )  # fmt: skip
         at_d += element.v_size**2
         for v in range(element.v_at, element.v_at + element.v_size):
             element_of[v] = index
     return element_of
+
+
+def _element_form(system: System, element: Element) -> str:
+    """How articulated bodies treat an element without inertia of its own (`ELEMENT_FORMS`)."""
+    if len(element.nodes) > 1:
+        return "general"
+    if element.v_size == 1:
+        return "single"
+    node = system.nodes[element.nodes[0]]
+    return node.motion.form if node is not None and node.motion.form in ELEMENT_FORMS else "general"
 
 
 def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
@@ -210,13 +222,14 @@ def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> N
     for number, node in enumerate(system.nodes):
         mass = system.masses.get(number, -1)
         if node is None:
-            add_row(integers, "node", elem=0, kind=0, theta=0, s=0, constant=1, mass=mass)
+            add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=mass)
             continue
-        if node.motion not in constant:
-            constant[node.motion] = has_constant_subspace(node.motion)
+        motion, form = node.motion, MOTION_FORMS.index(node.motion.form)
+        if motion not in constant:
+            constant[motion] = has_constant_subspace(motion)
         add_row(
-            integers, "node", elem=node.element, kind=motions.number(node.motion), theta=node.constants, s=at_s,
-            constant=int(constant[node.motion]), mass=mass,
+            integers, "node", elem=node.element, form=form, kind=0 if form else motions.number(motion),
+            theta=node.constants, s=at_s, constant=int(constant[motion]), mass=mass,
         )  # fmt: skip
         at_s += 6 * system.elements[node.element].v_size
 

@@ -85,6 +85,8 @@ class Motion(OfParts):
             have poses of their own against the world while something else carries them at the start.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
             fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
+        form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
+            for motions that it has none for, which are compiled from the formulas.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Motion(OfParts):
     subspace: Callable[[Any, Any], Any] | None = None
     locate: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
     own: Callable[[Any, Any, Any], Any] | None = None
+    form: str = "kernel"
 
     def rate_matrix(self, q: Any) -> Any:
         """N(q) with `dq/dt = N v`."""

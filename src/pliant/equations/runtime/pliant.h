@@ -17,8 +17,12 @@
 #define PL_NOINLINE
 #endif
 
-/* An element of one coordinate and one node, whose D holds its own inverse; of others it is a Cholesky factor. */
-#define PL_IS_SINGLE(T, e) ((T)->elem_k[e] == 1 && (T)->elem_nodes[e] == 1 && !(T)->n_inertia)
+/* Called with a constant size, so that loops over it unroll. */
+#ifdef __GNUC__
+#define PL_INLINE static inline __attribute__((always_inline))
+#else
+#define PL_INLINE static inline
+#endif
 
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
@@ -35,10 +39,9 @@ typedef struct pl_tree pl_tree;
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
   double *s;                                  /* pl_kinematics: subspace, 6 x k */
-  double *vq, *av, *aq;                       /* pl_node_tangent: 6 x k */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *block;                              /* pl_own_block: k x k */
-  double *y, *rows;                           /* derivatives.c and tree.c: k, and k rows of lanes */
+  double *rows;                               /* derivatives.c: k rows of lanes */
   double *f, *dq, *dv, *ds;                   /* coordinate forces: k, k x k, k x k, k x s */
   double *pose, *twist, *acceleration;        /* frames of a force or constraint: 12 F, 6 F, 6 F */
   double *wrench, *K, *C, *by_signals;        /* frame forces: 6 F, 6 F x 6 F, 6 F x 6 F, 6 F x s */
@@ -59,14 +62,15 @@ typedef struct pl_work {
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
   /* kinematics, per node */
-  double *R, *p, *V, *A, *c, *S, *R0, *p0;
+  double *R, *p, *V, *A, *c, *S;
+  double *R0, *p0; /* where motions by kernels start from */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
   double *tau;                       /* generalized force of coordinate forces, nv */
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
-  double *IA, *pA, *U, *D, *u;
+  double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
@@ -125,23 +129,27 @@ static inline void pl_call(const pl_kernel *kernel, const double **arg, double *
 /* signals.c */
 void pl_signals(pl_work *, double t);
 
-/* tree.c */
+/* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-int pl_articulated(pl_work *, const double *v, double *a);
+void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
+void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
+
+/* tree.c */
+void pl_ground_acceleration(pl_work *);
 void pl_residual(pl_work *, const double *v, const double *a, double *r);
 void pl_inertias(pl_work *);
 void pl_wrenches(pl_work *, double *r);
 void pl_composite(const pl_tables *, double *X, int size);
-int pl_cholesky(double *D, int k);
-void pl_cholesky_solve(const double *D, int k, double *x);
 double pl_kinetic_energy(pl_work *);
 double pl_gravity_energy(pl_work *);
+
+/* articulated.c */
+int pl_articulated(pl_work *, const double *v, double *a);
+int pl_articulated_columns(pl_work *);
 
 /* tangent.c */
 void pl_mass_matrix(pl_work *);
 void pl_rate_matrices(pl_work *);
-void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
-void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */

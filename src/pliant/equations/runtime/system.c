@@ -26,9 +26,8 @@ static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   const size_t k = T->max_k, frames = T->max_frames, rows = T->max_rows, signals = T->max_signals, n = T->max_inertia;
   x->s = pl_doubles(m, 6 * k);
-  x->vq = pl_doubles(m, 6 * k), x->av = pl_doubles(m, 6 * k), x->aq = pl_doubles(m, 6 * k);
   x->P = pl_doubles(m, 6 * k), x->Q = pl_doubles(m, 3 * k), x->W = pl_doubles(m, 6 * k), x->Y = pl_doubles(m, 6 * k);
-  x->block = pl_doubles(m, k * k), x->y = pl_doubles(m, k), x->rows = pl_doubles(m, PL_LANES * k);
+  x->block = pl_doubles(m, k * k), x->rows = pl_doubles(m, PL_LANES * k);
   x->f = pl_doubles(m, k), x->dq = pl_doubles(m, k * k), x->dv = pl_doubles(m, k * k), x->ds = pl_doubles(m, k * signals);
   x->pose = pl_doubles(m, 12 * frames), x->twist = pl_doubles(m, 6 * frames);
   x->acceleration = pl_doubles(m, 6 * frames), x->wrench = pl_doubles(m, 6 * frames);
@@ -63,7 +62,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia = pl_doubles(m, RIGID * nodes), w->momentum = pl_doubles(m, 6 * nodes), w->bias = pl_doubles(m, 6 * nodes);
   w->force = pl_doubles(m, 6 * nodes), w->wrench = pl_doubles(m, 6 * nodes), w->tau = pl_doubles(m, nv);
   w->IA = pl_doubles(m, FULL * nodes), w->pA = pl_doubles(m, COLUMN * nodes);
-  w->U = pl_doubles(m, 6 * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
+  w->U = pl_doubles(m, COLUMN * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
   w->B = pl_doubles(m, RATE * nodes), w->path = pl_doubles(m, (size_t)PL_PATH_ROWS * w->path_stride);
   w->BA = pl_doubles(m, 3 * COLUMN * nodes), w->HB = pl_doubles(m, 3 * nv);
   w->lanes = pl_doubles(m, 6 * PL_LANES * nodes), w->lanes_eta = pl_doubles(m, 3 * PL_LANES * nodes);
