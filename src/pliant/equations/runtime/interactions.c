@@ -30,7 +30,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     double *pose = w->temporary.pose, *twist = w->temporary.twist, *f = w->temporary.wrench;
     gather(w, nodes, count, pose, twist);
@@ -41,6 +41,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
       for (int j = 0; j < 6; ++j) w->wrench[6 * nodes[a] + j] += f[6 * a + j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
+  pl_relative_forces(w);
   pl_route_forces(w);
 }
 
@@ -77,7 +78,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   }
   double *K = w->temporary.K, *C = w->temporary.C, *pose = w->temporary.pose, *twist = w->temporary.twist;
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
     const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
@@ -91,6 +92,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
       scatter(w, row, col, C + block, ld, w->S, T->fpair_pos[n], w->C);
     }
   }
+  pl_relative_tangent(w);
   pl_route_tangent(w);
 }
 
@@ -111,7 +113,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
       for (int n = 0; n < k; ++n) out[(size_t)T->nv * (T->cforce_signal[i] + s) + T->cforce_v[i] + n] -= ds[k * s + n];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!T->fforce_signals[i] || !w->fforce_active[i]) continue;
+    if (!T->fforce_signals[i] || !w->fforce_active[T->fforce_index[i]]) continue;
     double *ds = w->temporary.by_signals;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
@@ -127,6 +129,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
                 dot6(w->S + T->node_s[n] + 6 * j, ds + 6 * count * s + 6 * a);
         }
   }
+  pl_relative_input_tangent(w, out);
   pl_route_input_tangent(w, out);
 }
 
