@@ -24,10 +24,11 @@ ELEMENT_FORMS = "general single rotation translation free".split()
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
-    "n_inertia n_coupled inertia_columns n_route n_route_point "
+    "n_inertia n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
-    # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction
-    "max_k max_frames max_rows max_signals max_inertia max_points max_friction"
+    # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
+    # numbers that a kernel of several instances takes of each (constants and signals)
+    "max_k max_frames max_rows max_signals max_inertia max_points max_friction max_lane_numbers"
 ).split()
 """Integers in `pl_tables`."""
 
@@ -36,8 +37,12 @@ INTEGERS = (
     "node_elem node_form node_kind node_theta node_s node_constant node_mass "
     "path_begin path_node path_lower path_upper colptr row "
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
-    "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
+    "fforce_kind fforce_index fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
+    "rel_begin rel_placed rel_constants rel_signals rel_force rel_nodes rel_theta rel_signal rel_plain "
+    "relpair_begin relpair_a relpair_b relpair_row relpair_col relpair_pos "
+    "shared_begin shared_constants shared_nodes shared_theta shared_plain "
+    "sharedpair_begin sharedpair_a sharedpair_b sharedpair_row sharedpair_col sharedpair_pos "
     "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals route_friction route_stretches "
     "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
     "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
@@ -53,7 +58,7 @@ INTEGERS = (
 
 KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
+    "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
 ).split()
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
@@ -146,9 +151,10 @@ def _fields(*groups: tuple[Any, list[str] | str]) -> list[tuple[str, Any]]:
 
 
 class KernelStruct(ctypes.Structure):
-    """`pl_kernel`: address of a function, and the number handed to it (CasADi's id for the virtual machine)."""
+    """`pl_kernel`: address of a function, the number handed to it (CasADi's id for the virtual machine), and the address of one
+    for several instances at once, or nothing."""
 
-    _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int)]
+    _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int), ("lanes", ctypes.c_void_p)]
 
 
 class TablesStruct(ctypes.Structure):
@@ -209,11 +215,13 @@ def header() -> str:
         *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
         "};",
         "",
-        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. */",
+        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. Kinds whose instances are evaluated side by",
+        " * side (lanes.h) have `lanes` once it is compiled, and `call` until then. */",
         "typedef int (*pl_function)(const double **arg, double **res, long long *iw, double *w, int number);",
         "typedef struct pl_kernel {",
         "  pl_function call;",
         "  int number;",
+        "  pl_function lanes;",
         "} pl_kernel;",
         "",
         "/* A robot: sizes, index tables and kernels. Constant, shared by all threads. */",

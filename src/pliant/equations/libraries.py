@@ -51,6 +51,7 @@ from pliant.equations.compiling import (
     runtime_source,
 )
 from pliant.equations.kernel import Kernels
+from pliant.equations.lanes import HEADER, lane_source, lanes_header
 from pliant.equations.layout import KernelStruct, header
 
 MODES = ("background", "wait", "quick", "never")
@@ -234,10 +235,17 @@ def kernel_library_source(kernels: Kernels, level: str, *, quick: bool = False) 
 
     `quick`: without optimizing.
     """
+    if kernels.lanes:
+        return _lanes_library_source(kernels, level, quick=quick)
     text = kernel_source(kernels.functions, "kernels")
     instructions = sum(function.n_instructions() for function in kernels.functions)
     flags = QUICK_FLAGS if quick else KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
+
+
+def _lanes_library_source(kernels: Kernels, level: str, *, quick: bool) -> Source:
+    files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
+    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], QUICK_FLAGS if quick else KERNEL_FLAGS, level)
 
 
 class _VirtualMachine:
@@ -318,14 +326,15 @@ class _Library:
                 return True
         return False
 
-    def entry(self, name: str) -> tuple[int, int]:
-        """Address of the code and the number to give it."""
-        if self.native is not None:
-            return self.native[name], 0
+    def entry(self, name: str) -> tuple[int, int, int | None]:
+        """Address of the code, the number to give it, and the address of code for several instances at once."""
+        lanes = self.native[name] if self.native is not None and self.kernels.lanes else None
+        if self.native is not None and not self.kernels.lanes:
+            return self.native[name], 0, None
         if self._numbers is None:
             numbers = _virtual_machine().load(self.kernels.functions)
             self._numbers = {f.name(): k for f, k in zip(self.kernels.functions, numbers, strict=True)}
-        return _virtual_machine().address, self._numbers[name]
+        return _virtual_machine().address, self._numbers[name], lanes
 
 
 class KernelCode:
@@ -349,8 +358,9 @@ class KernelCode:
         """Whether all kernels are compiled code."""
         return not self._pending
 
-    def entry(self, name: str) -> tuple[int, int]:
-        """Address of a function's code, and the number to call it with (compiled code ignores it)."""
+    def entry(self, name: str) -> tuple[int, int, int | None]:
+        """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
+        evaluates several instances at once, where there is some: such kinds are compiled in that form alone."""
         with _registry_lock:
             return self._home[name].entry(name)
 
@@ -359,9 +369,10 @@ class KernelCode:
         row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
+            field = "lanes" if self._home[name].kernels.lanes else "call"
             for slot, own in zip(row, names, strict=False):
                 if own == name:
-                    slot.call = address
+                    setattr(slot, field, address)
 
         self.watch(write)
         return row

@@ -286,7 +286,7 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
                            double *da_dv) {
   const pl_tables *T = w->T;
   if (T->m) return PL_SINGULAR;
-  if (T->n_inertia) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
+  if (T->n_inertia || T->n_shared_kind) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
   pl_evaluate(w, t, q, v);
   int status = pl_articulated(w, v, a);
   if (status) return status;
@@ -296,7 +296,7 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
   articulate_rates(w);
   for (int e = 0; e < T->n_elem; ++e)
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
-  const int forces = T->n_cforce || T->n_fforce || T->n_route;
+  const int forces = T->n_cforce || T->n_fforce || T->n_rel_kind || T->n_route;
   if (forces) {
     memset(w->K, 0, T->nnz * sizeof(double));
     memset(w->C, 0, T->nnz * sizeof(double));

@@ -326,7 +326,7 @@ static int attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
-  const int powered = T->n_cforce || T->n_fforce || T->n_route || T->n_signal;
+  const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_signal;
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);

@@ -30,7 +30,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     double *pose = w->temporary.pose, *twist = w->temporary.twist, *f = w->temporary.wrench;
     gather(w, nodes, count, pose, twist);
@@ -41,6 +41,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
       for (int j = 0; j < 6; ++j) w->wrench[6 * nodes[a] + j] += f[6 * a + j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
+  pl_relative_forces(w);
   pl_route_forces(w);
 }
 
@@ -101,7 +102,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   }
   double *K = w->temporary.K, *C = w->temporary.C;
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
     pl_frame_force_tangent(w, i, K, C);
     const int ld = 6 * (T->fforce_begin[i + 1] - T->fforce_begin[i]);
     for (int n = T->fpair_begin[i]; n < T->fpair_begin[i + 1]; ++n) {
@@ -111,6 +112,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
       scatter(w, row, col, C + block, ld, w->S, T->fpair_pos[n], w->C);
     }
   }
+  pl_relative_tangent(w);
   pl_route_tangent(w);
 }
 
@@ -131,7 +133,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
       for (int n = 0; n < k; ++n) out[(size_t)T->nv * (T->cforce_signal[i] + s) + T->cforce_v[i] + n] -= ds[k * s + n];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!T->fforce_signals[i] || !w->fforce_active[i]) continue;
+    if (!T->fforce_signals[i] || !w->fforce_active[T->fforce_index[i]]) continue;
     double *ds = w->temporary.by_signals;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
@@ -147,6 +149,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
                 dot6(w->S + T->node_s[n] + 6 * j, ds + 6 * count * s + 6 * a);
         }
   }
+  pl_relative_input_tangent(w, out);
   pl_route_input_tangent(w, out);
 }
 

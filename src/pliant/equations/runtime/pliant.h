@@ -48,6 +48,7 @@ typedef struct pl_temporary {
   double *e, *g, *G, *Gq, *Gv;                /* constraints: m, m, m x 6 F and derivatives of G A + g */
   double *span;                               /* columns of a route's span: 3 x (6 x k) */
   double *tension_by_signal, *tension_by_signal_rate; /* s */
+  double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *inertia_q, *rate, *column, *X, *Y_W, *Z; /* inertia.c: 2 n, n, n, 6 x n, n x n, n x n */
 } pl_temporary;
 
@@ -178,6 +179,18 @@ void pl_constraint_wrenches(pl_work *, const double *lambda);
 void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);
 void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
 void pl_constraint_product(const pl_work *, const double *x, double *y);
+
+/* shared_inertia.c: inertia between two frames */
+void pl_shared_inertia_wrenches(pl_work *);
+void pl_shared_inertia_mass(pl_work *);
+void pl_shared_inertia_tangent(pl_work *);
+void pl_shared_inertia_energy(pl_work *, double *kinetic, double *gravity);
+
+/* relative.c: called by pl_forces, pl_force_tangent and pl_input_tangent */
+void pl_relative_forces(pl_work *);
+void pl_relative_tangent(pl_work *);
+void pl_relative_force_tangent(pl_work *, int i, double *K, double *C);
+void pl_relative_input_tangent(pl_work *, double *r_signal);
 
 /* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent, the last by integrators */
 void pl_route_forces(pl_work *);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "lanes.h"
 #include "pliant.h"
 #include "spatial.h"
 #include "tree_matrix.h"
@@ -37,6 +38,9 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->Gq = pl_doubles(m, 6 * frames * rows), x->Gv = pl_doubles(m, 6 * frames * rows);
   x->span = pl_doubles(m, 18 * k);
   x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
+  x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
+  x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
+  x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals); /* 36 arguments and 360 results at most beside */
   if (!T->n_inertia) return;
   x->inertia_q = pl_doubles(m, 2 * n), x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
   x->X = pl_doubles(m, 6 * n), x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
@@ -254,6 +258,7 @@ void pl_carried(pl_work *w, double t, const double *q, const double *v, const do
 void pl_tangents(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   pl_tangent(w, q, v, a);
   pl_inertia_tangent(w, q, a);
+  pl_shared_inertia_tangent(w);
   pl_force_tangent(w, q, v);
   if (w->T->m) pl_constraint_tangent(w, lambda);
 }
@@ -312,6 +317,7 @@ void pl_energies(pl_work *w, double t, const double *q, const double *v, double 
   out[0] = pl_kinetic_energy(w);
   out[1] = pl_gravity_energy(w) + w->energy;
   pl_inertia_energy(w, out, out + 1);
+  pl_shared_inertia_energy(w, out, out + 1);
   out[2] = w->dissipation;
   out[3] = w->supply;
   out[4] = 0;

@@ -154,6 +154,7 @@ void pl_mass_matrix(pl_work *w) {
     }
   }
   pl_inertia_mass(w);
+  pl_shared_inertia_mass(w);
 }
 
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).

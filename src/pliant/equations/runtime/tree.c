@@ -74,6 +74,7 @@ void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
   accelerations(w, a);
   pl_inertias(w);
   pl_inertia_wrenches(w, a);
+  pl_shared_inertia_wrenches(w);
   pl_wrenches(w, r);
   if (w->T->n_inertia)
     for (int i = 0; i < w->T->nv; ++i) r[i] += w->own[i];

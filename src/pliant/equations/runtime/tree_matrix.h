@@ -10,7 +10,8 @@ enum { BY_A = 0, BY_V = 6, BY_Q = 12, MOTION = 18, NARROW = 12, WIDE = 20 };
 
 /* A force or constraint between frames on several moving nodes: unknowns of its own beside the coordinates, six per frame. */
 typedef struct pl_link {
-  int constraint, index; /* whether it is one, and its number among those */
+  enum { PL_FRAME_FORCE, PL_RELATIVE_FORCE, PL_FRAME_CONSTRAINT } sort;
+  int index;             /* its number among those of its sort */
   int count, first;      /* frames; its first unknown */
   size_t at;             /* where its tangents stand in `link_C` and `link_K` */
   const int *nodes;

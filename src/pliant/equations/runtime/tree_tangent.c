@@ -21,11 +21,19 @@ static int common_node(const int *nodes, int count) {
   return common;
 }
 
-/* Visits forces between frames, then constraints between frames. */
+static int count_interactions(const pl_tables *T) { return T->n_fforce + T->n_rel + T->n_con; }
+
+/* Visits forces between frames, those by relative motion after the others, then constraints between frames. */
 static int interaction(const pl_tables *T, int n, pl_link *x) {
-  const int constraint = n >= T->n_fforce, i = constraint ? n - T->n_fforce : n;
-  const int *begin = constraint ? T->con_begin : T->fforce_begin, *nodes = constraint ? T->con_nodes : T->fforce_nodes;
-  *x = (pl_link){.constraint = constraint, .index = i, .count = begin[i + 1] - begin[i], .nodes = nodes + begin[i]};
+  const int constraint = n - T->n_fforce - T->n_rel, relative = n - T->n_fforce;
+  if (constraint >= 0)
+    *x = (pl_link){.sort = PL_FRAME_CONSTRAINT, .index = constraint,
+                   .count = T->con_begin[constraint + 1] - T->con_begin[constraint], .nodes = T->con_nodes + T->con_begin[constraint]};
+  else if (relative >= 0)
+    *x = (pl_link){.sort = PL_RELATIVE_FORCE, .index = relative, .count = 2, .nodes = T->rel_nodes + 2 * relative};
+  else
+    *x = (pl_link){.sort = PL_FRAME_FORCE, .index = n, .count = T->fforce_begin[n + 1] - T->fforce_begin[n],
+                   .nodes = T->fforce_nodes + T->fforce_begin[n]};
   return common_node(x->nodes, x->count);
 }
 
@@ -33,7 +41,7 @@ static int count_links(const pl_tables *T, int *frames, size_t *entries) {
   pl_link x;
   int links = 0;
   *frames = 0, *entries = 0;
-  for (int n = 0; n < T->n_fforce + T->n_con; ++n)
+  for (int n = 0; n < count_interactions(T); ++n)
     if (interaction(T, n, &x) < 0) links++, *frames += x.count, *entries += 36 * (size_t)x.count * x.count;
   return links;
 }
@@ -43,6 +51,7 @@ static int whole_vectors(int k) { return (k + 3) / 4 * 4; }
 static void place(pl_tree *t, pl_memory *m) {
   const pl_tables *T = t->T;
   const size_t nodes = T->n_node, elements = T->n_elem, nv = T->nv, k = T->max_k, frames = T->max_frames, n = T->max_inertia;
+  const size_t loads = (size_t)count_interactions(T) + T->n_inertia;
   size_t S = 0, own = 0, base = 0, links;
   int linked;
   for (int e = 0; e < T->n_elem; ++e) {
@@ -55,8 +64,7 @@ static void place(pl_tree *t, pl_memory *m) {
   t->at_S = pl_place(m, nodes * sizeof(size_t));
   t->S = pl_doubles(m, S), t->Z = pl_doubles(m, 3 * S), t->I = pl_doubles(m, RIGID * nodes);
   t->P = pl_doubles(m, 6 * WIDE * nodes), t->p = pl_doubles(m, 6 * nodes), t->z = pl_doubles(m, WIDE * nodes);
-  t->load = pl_doubles(m, 108 * (nodes < (size_t)(T->n_fforce + T->n_con + T->n_inertia)
-                                     ? nodes : (size_t)(T->n_fforce + T->n_con + T->n_inertia)));
+  t->load = pl_doubles(m, 108 * (nodes < loads ? nodes : loads));
   t->stride = pl_ints(m, elements);
   t->at_own = pl_place(m, elements * sizeof(size_t)), t->at_base = pl_place(m, elements * sizeof(size_t));
   t->own_M = pl_doubles(m, own), t->own_C = pl_doubles(m, own), t->own_K = pl_doubles(m, own);
@@ -105,7 +113,7 @@ static void lay_out_interactions(pl_tree *t) {
   size_t at = 0;
   for (int g = 0; g < T->n_node; ++g) t->loaded[g] = -1, t->width[g] = NARROW;
   for (int i = 0; i < T->n_inertia; ++i) load_node(t, T->inertia_node[i], &loads);
-  for (int n = 0; n < T->n_fforce + T->n_con; ++n) {
+  for (int n = 0; n < count_interactions(T); ++n) {
     pl_link x;
     const int g = interaction(T, n, &x);
     load_node(t, g, &loads);
@@ -233,17 +241,20 @@ static void add_coordinate_forces(pl_work *w, const double *q, const double *v) 
 /* Tangents of one interaction between frames into C and K, zeros where it is not in force. */
 static void evaluate(pl_work *w, const pl_link *x, const double *lambda, double *C, double *K) {
   const size_t bytes = 36 * (size_t)x->count * x->count * sizeof(double);
-  if (x->constraint) {
+  const pl_tables *T = w->T;
+  if (x->sort == PL_FRAME_CONSTRAINT) {
     memset(C, 0, bytes);
     pl_frame_constraint_tangent(w, x->index, lambda, K);
-  } else if (w->fforce_active[x->index]) pl_frame_force_tangent(w, x->index, K, C);
-  else memset(C, 0, bytes), memset(K, 0, bytes);
+  } else if (!w->fforce_active[x->sort == PL_FRAME_FORCE ? T->fforce_index[x->index] : T->rel_force[x->index]])
+    memset(C, 0, bytes), memset(K, 0, bytes);
+  else if (x->sort == PL_FRAME_FORCE) pl_frame_force_tangent(w, x->index, K, C);
+  else pl_relative_force_tangent(w, x->index, K, C);
 }
 
 static void add_interactions(pl_work *w, const double *lambda) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;
-  for (int n = 0, link = 0; n < T->n_fforce + T->n_con; ++n) {
+  for (int n = 0, link = 0; n < count_interactions(T); ++n) {
     pl_link x;
     const int g = interaction(T, n, &x), ld = 6 * x.count;
     if (g < 0) {
