@@ -16,12 +16,7 @@ SOURCE = Path(pliant.__file__).parent
 
 OPTIONAL = {"IPython", "PIL", "control", "cycler", "matplotlib", "meshio", "sympy", "viser", "websockets"}
 """Packages that need not be there: they are imported where they are used."""
-SLOW = {
-    "cli/common.py": "rich",
-    "solve/netcdf_files.py": "xarray",
-    "solve/statics/path_dataset.py": "xarray",
-    "solve/result.py": "xarray",
-}
+SLOW = {"cli/common.py": "rich", "solve/netcdf_files.py": "xarray", "solve/labelled.py": "xarray"}
 """Packages that would make every start wait for what few calls need."""
 
 

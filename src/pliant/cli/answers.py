@@ -142,7 +142,7 @@ def number_text(value: Any) -> str:
 
 def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> dict[str, Any]:
     """A motion with all saved states, or with the first and the last alone."""
-    data = result.dataset
+    data = result.recorded
     samples = []
     inputs = result.inputs
     last = len(result.time) - 1
@@ -150,11 +150,8 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
         t, q, v = result.time[k], result.q[k], result.v[k]
         kinetic, potential = float(data["kinetic"][k]), float(data["potential"][k])
         frames = {
-            str(name): {
-                "position": data["frame_position"].values[k, i],
-                "quaternion": data["frame_quaternion"].values[k, i],
-            }
-            for i, name in enumerate(data["frame"].values)
+            name: {"position": data["frame_position"][k, i], "quaternion": data["frame_quaternion"][k, i]}
+            for i, name in enumerate(data.names("frame"))
         }
         samples.append(
             {
@@ -170,8 +167,8 @@ def result_json(model: str, eqs: Equations, result: Any, *, ends_only: bool) -> 
                 },
                 "constraint_error": float(result.constraint_error[k]),
                 "inputs": {name: float(values[k]) for name, values in inputs.items()},
-                "outputs": {name: data[f"output.{name}"].values[k] for name in result.output_names},
-                "multipliers": dict(zip(eqs.constraint_names, data["multiplier"].values[k].tolist(), strict=True)),
+                "outputs": {name: data[f"output.{name}"][k] for name in result.output_names},
+                "multipliers": dict(zip(eqs.constraint_names, data["multiplier"][k].tolist(), strict=True)),
             }
         )
     timing = {k: getattr(result.timing, k) for k in ("derive_s", "compile_s", "run_s", "steps", "evaluations")}
@@ -194,17 +191,17 @@ def print_result(result: Any, out: str | None) -> None:
         f"{timing.compile_s:.2g} s, run {timing.run_s:.2g} s",
         markup=False,
     )
-    data = result.dataset
+    data = result.recorded
     columns: dict[str, Any] = {"t [s]": (result.time, ".4g")}
-    constrained = data.sizes["constraint"] > 0
+    constrained = len(data["constraint"]) > 0
     room = max(3, printer.width // 13 - (3 if constrained else 2))
     shown = [n for n in result.output_names if data[f"output.{n}"].ndim == 1][: room - 1]
-    names = [str(x) for x in data["coordinate"].values]
+    names = data.names("coordinate")
     for i, name in enumerate(names[: room - len(shown)]):
-        columns[name] = (data["q"].values[:, i], ".6g")
+        columns[name] = (data["q"][:, i], ".6g")
     for name in shown:
-        columns[f"{name} (output)"] = (data[f"output.{name}"].values, ".6g")
-    columns["energy [J]"] = (result.energy["total"].values, ".9g")
+        columns[f"{name} (output)"] = (data[f"output.{name}"], ".6g")
+    columns["energy [J]"] = (data["kinetic"] + data["potential"], ".9g")
     if constrained:
         columns["constraint error"] = (result.constraint_error, ".1e")
     table = Table(*map(escape, columns), box=None)  # "[s]" is a unit, not a style
@@ -244,19 +241,19 @@ def say_warnings(controllers: Sequence[object]) -> None:
 
 def path_json(model: str, found: StaticPath) -> dict[str, Any]:
     """A path for programs: all points, with the special ones again by themselves."""
-    data, names = found.dataset, found.output_names
-    coordinates = [str(x) for x in data["coordinate"].values]
-    rates = [str(x) for x in data["rate"].values]
+    data, names = found.recorded, found.output_names
+    coordinates = data.names("coordinate")
+    rates = data.names("rate")
     holds = {1: True, 0: False, -1: None}
     points = [
         {
             "value": found.value[k],
             "outputs": {name: found[name][k] for name in names},
             "q": dict(zip(coordinates, found.q[k].tolist(), strict=True)),
-            "stable": holds[int(data["stable"].values[k])],
+            "stable": holds[int(data["stable"][k])],
             "unstable": int(found.unstable[k]),
-            "branch": int(data["branch"].values[k]),
-            "residual": data["residual"].values[k],
+            "branch": int(data["branch"][k]),
+            "residual": data["residual"][k],
         }
         for k in range(len(found))
     ]
@@ -284,9 +281,7 @@ def print_path(found: StaticPath) -> None:
     """A path for people: what happened, and a table of its ends and special points."""
     out = console()
     out.print(f"{found.message} ({found.status})", markup=False)
-    names = [n for n in found.output_names if found[n].ndim == 1] or [
-        str(x) for x in found.dataset["coordinate"].values
-    ]
+    names = [n for n in found.output_names if found[n].ndim == 1] or found.recorded.names("coordinate")
     shown = names[:MOST_OUTPUTS]
 
     def titled(name: str) -> str:
@@ -299,7 +294,7 @@ def print_path(found: StaticPath) -> None:
     regular = sorted({*range(0, count, max(1, count // 8)), count - 1} if count else ())
     words = {1: "yes", -1: "?"}
     for k in sorted({*regular, *special}):
-        held = words.get(int(found.dataset["stable"].values[k]), f"no ({int(found.unstable[k])})")
+        held = words.get(int(found.recorded["stable"][k]), f"no ({int(found.unstable[k])})")
         note = ""
         if k in special:
             note = f"{special[k].kind}; moves {', '.join(special[k].moves)}"

@@ -79,5 +79,5 @@ def open_subject(what: str, choices: Choices) -> Subject:
             f"{what} is a result and holds its own model", "leave out --set, --variant, --folder and --rod"
         )
     run = answering(lambda: load_result(what))
-    spec = load_text(run.dataset.attrs["model_text"])
+    spec = load_text(run.recorded.attributes["model_text"])
     return Subject(spec, derive(spec), run)

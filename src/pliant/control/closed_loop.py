@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.discrete import DiscreteStateSpace, held_commands
 from pliant.control.modes import Mode, system_modes
@@ -120,7 +120,7 @@ def closed_loop(controller: StateFeedback, plant: StateSpace | None = None) -> C
     parts = [(sampled.A @ robot + sampled.B @ u)[:n], u, past[: m * (count - 1)]]
     if observer is not None:
         parts.append(observer.predict(state, u)[:r])
-    poles, vectors = la.eig(np.vstack(parts))
+    poles, vectors = scipy.linalg.eig(np.vstack(parts))
     order = np.argsort(-np.abs(poles), kind="stable")
     if not size:
         return ClosedLoop(poles, None, False, (), controller.sample_time)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.discrete import DiscreteStateSpace, held_commands
 from pliant.control.lqr import Linear, Regulator, Weights, costs, lqr, weight_matrix
@@ -89,13 +89,13 @@ def decentralized_lqr(
     problem = _Problem(linear.A, linear.B, Q, R, N, small, mask, isinstance(linear, DiscreteStateSpace))
     K, P = problem.solve(central, _starts(linear, reduction, disturbances))
     if reduction is None:
-        return Regulator(K @ seen, P, linear, la.eigvals(linear.A - linear.B @ K @ seen))
+        return Regulator(K @ seen, P, linear, scipy.linalg.eigvals(linear.A - linear.B @ K @ seen))
     whole: Linear = reduction.full
     if isinstance(linear, DiscreteStateSpace):
         whole = held_commands(reduction.full, linear.sample_time, linear.delay)
-    onto = la.block_diag(reduction.onto, np.eye(len(whole.A) - len(reduction.full.A)))
+    onto = scipy.linalg.block_diag(reduction.onto, np.eye(len(whole.A) - len(reduction.full.A)))
     gain = K @ seen
-    return Regulator(gain, onto.T @ P @ onto, whole, la.eigvals(whole.A - whole.B @ gain))
+    return Regulator(gain, onto.T @ P @ onto, whole, scipy.linalg.eigvals(whole.A - whole.B @ gain))
 
 
 def _measurements(
@@ -190,7 +190,7 @@ class _Problem:
 
     def _ease(self, K: np.ndarray) -> float:
         """Least help with which the loop decays: a factor exp(-help) on A and B, or a shift of A."""
-        values = la.eigvals(self.A - self.B @ K @ self.S)
+        values = scipy.linalg.eigvals(self.A - self.B @ K @ self.S)
         if self.discrete:
             worst = float(np.log(max(np.abs(values).max(), 1e-300)))
             return max(0.0, worst + DECAY) if worst > -DECAY else 0.0
@@ -207,7 +207,7 @@ class _Problem:
     def _cost(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[float, np.ndarray, np.ndarray] | None:
         """Mean cost, cost matrix, and the covariance that the starts lead to; None where the loop does not decay."""
         closed = self._loop(K, ease)
-        values = la.eigvals(closed)
+        values = scipy.linalg.eigvals(closed)
         if np.abs(values).max() >= 1 - 0.5 * DECAY if self.discrete else values.real.max() >= 0:
             return None
         F = K @ self.S
@@ -215,7 +215,10 @@ class _Problem:
         if self.discrete:
             P, L = _sum(closed.T, W), _sum(closed, X)
         else:
-            P, L = la.solve_continuous_lyapunov(closed.T, -W), la.solve_continuous_lyapunov(closed, -X)
+            P, L = (
+                scipy.linalg.solve_continuous_lyapunov(closed.T, -W),
+                scipy.linalg.solve_continuous_lyapunov(closed, -X),
+            )
         value = float(np.sum(P * X))
         return (value, 0.5 * (P + P.T), 0.5 * (L + L.T)) if np.isfinite(value) else None
 
@@ -236,7 +239,7 @@ class _Problem:
         size = np.sqrt(np.maximum(np.diag(Y), TINY * np.diag(Y).max() + 1e-300))  # measurements of unit size
         scaled = Y / np.outer(size, size)
         matrix = H[np.ix_(at[:, 0], at[:, 0])] * scaled[np.ix_(at[:, 1], at[:, 1])]
-        found = la.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
+        found = scipy.linalg.lstsq(matrix, (Z / size)[at[:, 0], at[:, 1]], cond=1e-12)[0]
         K = np.zeros(self.mask.shape)
         K[at[:, 0], at[:, 1]] = found
         return np.asarray(K / size)
@@ -244,7 +247,7 @@ class _Problem:
     def _nearest(self, gain: np.ndarray, X: np.ndarray) -> np.ndarray:
         """The allowed gain whose inputs are nearest to those of the central one in the states that starts lead to there."""
         closed = self.A - self.B @ gain
-        L = _sum(closed, X) if self.discrete else la.solve_continuous_lyapunov(closed, -X)
+        L = _sum(closed, X) if self.discrete else scipy.linalg.solve_continuous_lyapunov(closed, -X)
         return self._masked(self.R, self.S @ L @ self.S.T, self.R @ gain @ L @ self.S.T)
 
     def _descend(self, K: np.ndarray, X: np.ndarray, ease: float) -> tuple[np.ndarray, np.ndarray]:
@@ -288,13 +291,13 @@ class _Problem:
 
 def _sum(A: np.ndarray, W: np.ndarray) -> np.ndarray:
     """W + A W A' + A A W A' A' + ..."""
-    return np.asarray(la.solve_discrete_lyapunov(A, W, method="bilinear"))
+    return np.asarray(scipy.linalg.solve_discrete_lyapunov(A, W, method="bilinear"))
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:
     """Inverse of a matrix that is nearly symmetric and not negative, as far as numbers allow."""
     size = np.sqrt(np.maximum(np.diag(matrix), TINY * np.diag(matrix).max() + 1e-300))
-    values, vectors = la.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
+    values, vectors = scipy.linalg.eigh(0.5 * (matrix + matrix.T) / np.outer(size, size))
     told = values > 1e-8 * values[-1]  # along the others measurements say the same, or nothing
     return np.asarray((vectors[:, told] / values[told]) @ vectors[:, told].T / np.outer(size, size))
 

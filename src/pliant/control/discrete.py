@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.modes import system_modes
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -112,7 +112,7 @@ def held_commands(linear: StateSpace, sample_time: float, delay: float) -> Discr
 def held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
     """exp(A time) and the integral of exp(A s) B over it: the response to an input that is held."""
     n, m = B.shape
-    whole = la.expm(time * np.block([[A, B], [np.zeros((m, n + m))]]))
+    whole = scipy.linalg.expm(time * np.block([[A, B], [np.zeros((m, n + m))]]))
     return whole[:n, :n], whole[:n, n:]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.modes import Mode, check_stabilizable, system_modes
@@ -73,17 +73,17 @@ def lqr(linear: Linear, *, states: Weights = 1.0, inputs: Weights = 1.0, outputs
     Qs, Ns = Q * np.outer(scale, scale), N * scale[:, None]
     try:
         if discrete:
-            P = la.solve_discrete_are(A, B, Qs, R, s=Ns)
+            P = scipy.linalg.solve_discrete_are(A, B, Qs, R, s=Ns)
             gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A + Ns.T)
         else:
-            P = la.solve_continuous_are(A, B, Qs, R, s=Ns)
+            P = scipy.linalg.solve_continuous_are(A, B, Qs, R, s=Ns)
             gain = np.linalg.solve(R, B.T @ P + Ns.T)
     except np.linalg.LinAlgError as reason:
         raise ValueError(
             f"no regulator with these weights ({reason}); put some weight on every mode that does not decay by itself"
         ) from None
     gain, P = gain / scale[None, :], P / np.outer(scale, scale)
-    return Regulator(gain, P, linear, la.eigvals(linear.A - linear.B @ gain))
+    return Regulator(gain, P, linear, scipy.linalg.eigvals(linear.A - linear.B @ gain))
 
 
 def costs(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 REACH = 1e-9
 """A mode that inputs reach less than this, against what the best input could do, counts as not reached."""
@@ -70,7 +70,7 @@ def system_modes(
     n = len(A)
     if n == 0:
         return []
-    values, left, right = la.eig(A, left=True, right=True)
+    values, left, right = scipy.linalg.eig(A, left=True, right=True)
     modes = []
     for i in np.argsort(np.abs(values), kind="stable"):
         value = complex(values[i])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its parts are imported on first use: scipy.signal takes half a second
-import scipy.linalg as la
 
 from pliant.control.discrete import DiscreteStateSpace
 from pliant.control.lqr import Linear, Weights, plant_states, state_weights, weight_matrix
@@ -60,15 +59,15 @@ def kalman(
     _check(linear)
     try:
         if isinstance(linear, DiscreteStateSpace):
-            P = la.solve_discrete_are(linear.A.T, linear.C.T, Q, R)
+            P = scipy.linalg.solve_discrete_are(linear.A.T, linear.C.T, Q, R)
             gain = np.linalg.solve(linear.C @ P @ linear.C.T + R, linear.C @ P).T
             error = linear.A @ (np.eye(len(P)) - gain @ linear.C)
-            return Observer(gain, P - gain @ linear.C @ P, linear, la.eigvals(error))
-        P = la.solve_continuous_are(linear.A.T, linear.C.T, Q, R)
+            return Observer(gain, P - gain @ linear.C @ P, linear, scipy.linalg.eigvals(error))
+        P = scipy.linalg.solve_continuous_are(linear.A.T, linear.C.T, Q, R)
     except np.linalg.LinAlgError as reason:
         raise ValueError(f"no observer for these variances ({reason}); let some noise act on every mode") from None
     gain = np.linalg.solve(R, linear.C @ P).T
-    return Observer(gain, P, linear, la.eigvals(linear.A - gain @ linear.C))
+    return Observer(gain, P, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
 
 
 @on_one_blas_thread
@@ -88,9 +87,9 @@ def luenberger(linear: Linear, poles: np.ndarray) -> Observer:
         shown = linear.C[:, :n] @ A
         gain = np.zeros((len(linear.A), len(shown)))
         gain[:n] = scipy.signal.place_poles(A.T, shown.T, wanted).gain_matrix.T
-        return Observer(gain, None, linear, la.eigvals(A - gain[:n] @ shown))
+        return Observer(gain, None, linear, scipy.linalg.eigvals(A - gain[:n] @ shown))
     gain = scipy.signal.place_poles(linear.A.T, linear.C.T, wanted).gain_matrix.T
-    return Observer(gain, None, linear, la.eigvals(linear.A - gain @ linear.C))
+    return Observer(gain, None, linear, scipy.linalg.eigvals(linear.A - gain @ linear.C))
 
 
 def _check(linear: Linear) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 from pydantic import Field
 
 from pliant.control.base import Dimensioned, Known, TaskController
@@ -147,7 +147,7 @@ class PidControl:
         K = bound.linearized(now.t, now.q, zero, zero, multipliers).stiffness.toarray()
         K = 0.5 * (K + K.T)
         Z = Weighing(bound, now.t, now.q).Z
-        values = la.eigvalsh(Z.T @ K @ Z)
+        values = scipy.linalg.eigvalsh(Z.T @ K @ Z)
         if not len(values) or values[0] <= SOFT * values[-1]:
             return None
         # where constraints forbid to move here they may not later on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.modes import SLOW, Mode, system_modes
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -130,7 +130,7 @@ def _invariant(A: np.ndarray, kept: list[Mode], neglected: list[Mode]) -> tuple[
         value = complex(real, imaginary)
         return distance(value, kept) <= distance(value, neglected)
 
-    T, Z, r = la.schur(A, output="real", sort=is_kept)
+    T, Z, r = scipy.linalg.schur(A, output="real", sort=is_kept)
     # the coupling of the two blocks is removed: T11 X - X T22 = -T12
-    X = la.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:]) if r < len(A) else np.zeros((r, 0))
+    X = scipy.linalg.solve_sylvester(T[:r, :r], -T[r:, r:], -T[:r, r:]) if r < len(A) else np.zeros((r, 0))
     return Z[:, :r].T - X @ Z[:, r:].T, Z[:, :r], Z[:, r:].T, Z[:, :r] @ X + Z[:, r:]

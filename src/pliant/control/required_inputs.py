@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 from pliant.control.limits import Allocation, Limits, allocate, declared_limits
 from pliant.equations.core import check_names
@@ -73,15 +73,15 @@ class Weighing:
         self.Z = null_space(self.J)
         matrix = bound.mass_matrix(q).toarray() if metric is None else metric
         try:
-            self.factor = la.cholesky(self.Z.T @ matrix @ self.Z, lower=True)
-        except la.LinAlgError:
+            self.factor = scipy.linalg.cholesky(self.Z.T @ matrix @ self.Z, lower=True)
+        except scipy.linalg.LinAlgError:
             if metric is not None:
                 raise ValueError("the metric of forces must be positive definite on the allowed motions") from None
             raise ValueError("some allowed motion moves no mass: give every moving body mass and inertia") from None
 
     def __call__(self, forces: np.ndarray) -> np.ndarray:
         """Forces (nv, or nv x m) weighed."""
-        return np.asarray(la.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, self.Z.T @ forces, lower=True))
 
 
 @dataclass(frozen=True)

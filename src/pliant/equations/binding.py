@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,11 +10,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.layout import BindingStruct
 from pliant.equations.program import Program
-from pliant.equations.workspace import EvaluationError, check
+from pliant.equations.workspace import EvaluationError
 from pliant.model.inputs import HELD, SERIES
 from pliant.model.system import System
 from pliant.model.time_series import TimeSeries
@@ -31,11 +32,11 @@ class Linearized:
     """
 
     residual: np.ndarray
-    stiffness: sp.csc_matrix
-    damping: sp.csc_matrix
-    mass: sp.csc_matrix
+    stiffness: scipy.sparse.csc_matrix
+    damping: scipy.sparse.csc_matrix
+    mass: scipy.sparse.csc_matrix
     phi: np.ndarray
-    jacobian: sp.csr_matrix
+    jacobian: scipy.sparse.csr_matrix
 
 
 class Batch(NamedTuple):
@@ -194,129 +195,95 @@ class Binding:
 
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        w = self.program.workspace(self)
-        status = w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address)
-        if status:
-            check(status)
-        return w.result.array.copy(), w.multipliers.copy() if self.m else w.multipliers
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
+        return found
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
-        w, n = self.program.workspace(self), self.nv
-        out = np.empty((2, n, n))  # one block for both matrices
-        at = out.ctypes.data
-        check(w.library.pl_forward_derivatives(w.address, t, w.q(q), w.v(v), w.result.address, at, at + 8 * n * n))
-        return w.result.array.copy(), out[0], out[1]
+        found: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
+        return found
 
     def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """M a + h [nv]."""
-        w = self.program.workspace(self)
-        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
-        return w.result.array.copy()
+        found: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
+        return found
 
     def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> Linearized:
         """Residual, constraints and exact tangents."""
-        w = self.program.workspace(self)
-        check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(multipliers)))
-        K, C, M = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
-        return Linearized(w.residual.copy(), K, C, M, w.constraint_value.copy(), self._jacobian(w.jacobian))
+        residual, *tangents, phi, jacobian = self.program.calls.linearized(self, t, q, v, a, multipliers)
+        return Linearized(residual, *map(self._matrix, tangents), phi, self._jacobian(jacobian))
 
-    def constraints(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, sp.csr_matrix]:
+    def constraints(
+        self, t: float, q: Any, v: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
-        w = self.program.workspace(self)
-        at_q, at_v = w.q(q), w.v(v)
-        w.library.pl_signals(w.address, t)
-        w.library.pl_kinematics(w.address, at_q, at_v)
-        w.library.pl_constraints(w.address, at_q, at_v)
-        found = (w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy())
-        return *found, self._jacobian(w.jacobian)
+        value, rate, bias, jacobian = self.program.calls.constraints(self, t, q, v)
+        return value, rate, bias, self._jacobian(jacobian)
+
+    def row_independence(self, t: float, q: Any, v: Any) -> float:
+        """The least part of a constraint row that is left without those before it, the longest always next, over the longest row:
+        0 where a row follows from others in this pose."""
+        return float(self.program.calls.row_independence(self, t, q, v)[0])
 
     def acceleration_tangent(self, t: float, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         """d(J a + gamma)/dq and /dv (m x nv) in a state."""
-        dq, dv = np.zeros((self.m, self.nv), order="F"), np.zeros((self.m, self.nv), order="F")
-        if self.m:
-            w = self.program.workspace(self)
-            check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(np.zeros(self.m))))
-            w.library.pl_constraint_acceleration_tangent(w.address, dq.ctypes.data, dv.ctypes.data)
-        return dq, dv
+        by_q, by_v = self.program.calls.acceleration_tangent(self, t, q, v, a)
+        return by_q.T, by_v.T
 
     def input_tangent(self, t: float, q: Any, v: Any) -> np.ndarray:
         """d(M a + h)/d(signal), nv x signals."""
-        out = np.zeros((self.nv, self.system.signal_count), order="F")
-        if self.system.signal_count:
-            w = self.program.workspace(self)
-            w.kinematics(t, q, v)
-            w.library.pl_input_tangent(w.address, w.q.address, w.v.address, out.ctypes.data)
-        return out
+        by_signal: np.ndarray = self.program.calls.input_tangent(self, t, q, v)
+        return by_signal.T
 
-    def mass_matrix(self, q: Any) -> sp.csc_matrix:
+    def mass_matrix(self, q: Any) -> scipy.sparse.csc_matrix:
         """M(q), sparse."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        w.library.pl_mass_matrix(w.address)
-        return self._matrix(w.mass)
+        return self._matrix(self.program.calls.mass_matrix(self, q))
 
     def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        return w.rotations.copy(), w.positions.copy()
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.node_poses(self, q)
+        return found
 
     def node_twists(self, q: Any, v: Any) -> np.ndarray:
         """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, v)
-        return w.twists.copy()
+        found: np.ndarray = self.program.calls.node_twists(self, q, v)
+        return found
 
     def node_jacobian(self, q: Any, node: int) -> np.ndarray:
         """World twist of a node per rate, 6 x nv."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        out = np.zeros((6, self.nv))
-        begins = self.program.tables.integers["node_s"]
-        for k in self.system.path(node):
-            element, at = self.system.elements[self.system.element_of(k)], int(begins[k])
-            size = element.v_size
-            out[:, element.v_at : element.v_at + size] = w.subspaces[at : at + 6 * size].reshape(size, 6).T
-        return out
+        found: np.ndarray = self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
+        return found
 
     def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
         """World twists of nodes per rate of the element that moves each of them, 6 x its rates."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        begins = self.program.tables.integers["node_s"]
+        subspaces, begins = self.program.calls.node_subspaces(self, q), self.program.tables.integers["node_s"]
         out = []
         for k in nodes:
             at, size = int(begins[k]), self.system.elements[self.system.element_of(k)].v_size
-            out.append(w.subspaces[at : at + 6 * size].reshape(size, 6).T.copy())
+            out.append(subspaces[at : at + 6 * size].reshape(size, 6).T)
         return out
 
     def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
-        w = self.program.workspace(self)
-        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
-        return np.asarray(w.accelerations - w.accelerations[0])
+        found: np.ndarray = self.program.calls.node_accelerations(self, t, q, v, a)
+        return found
 
     def energies(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
-        out = np.empty(5)
-        w = self.program.workspace(self)
-        w.library.pl_energies(w.address, t, w.q(q), w.v(v), out.ctypes.data)
-        return out
+        found: np.ndarray = self.program.calls.energies(self, t, q, v)
+        return found
 
     def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and signals at time t [s]."""
-        w = self.program.workspace(self)
-        w.library.pl_signals(w.address, t)
-        return w.inputs.copy(), w.signals.copy()
+        inputs, signals, _, _ = self.program.calls.signals(self, t)
+        return inputs, signals
 
     def signal_rates(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """First and second time derivatives of the signals at time t [s]."""
-        w = self.program.workspace(self)
-        w.library.pl_signals(w.address, t)
-        return w.signal_rates.copy(), w.signal_accelerations.copy()
+        _, _, rates, accelerations = self.program.calls.signals(self, t)
+        return rates, accelerations
 
     def input_motion(self, index: int, t: float) -> tuple[float, float, float]:
         """An input, by index, with its rate and acceleration at time t [s]."""
@@ -331,16 +298,13 @@ class Binding:
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state (in the mass metric) on the constraints."""
-        w = self.program.workspace(self)
-        check(w.library.pl_project(w.address, t, w.q(q), w.v(v), tolerance))
-        return w.q.array.copy(), w.v.array.copy()
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
+        return found
 
     def increment(self, q: Any, x: Any) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        out = np.empty(self.nq)
-        w = self.program.workspace(self)
-        w.library.pl_increment(ctypes.byref(self.program.struct), w.q(q), w.v(x), out.ctypes.data)
-        return out
+        found: np.ndarray = self.program.calls.increment(self, q, x)
+        return found
 
     def bracket(self, v: np.ndarray) -> np.ndarray:
         """Gamma with d(increment)/dt = change of v - Gamma increment: hat(w) for the rates w of free rotations, zero for others."""
@@ -350,7 +314,7 @@ class Binding:
             gamma[at : at + 3, at : at + 3] = [[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]
         return gamma
 
-    def coriolis_matrix(self, t: float, q: Any, v: Any) -> sp.csc_matrix:
+    def coriolis_matrix(self, t: float, q: Any, v: Any) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv; see `Equations.coriolis_matrix`.
 
         The velocity forces are quadratic in v: `h_i = G_ijk v_j v_k`. Half their derivative by v is the one matrix `G_ijk v_k` that
@@ -366,8 +330,8 @@ class Binding:
         alone = self.with_forces([[False] * len(members) for members in groups], gravity=False)
         # of both signs: what prescribed motions add is linear in v, or free of it
         there, back = (alone.linearized(t, q, sign * v, rest, np.zeros(self.m)) for sign in (1, -1))
-        mass = there.mass @ sp.csc_matrix(self.bracket(v))
-        return sp.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
+        mass = there.mass @ scipy.sparse.csc_matrix(self.bracket(v))
+        return scipy.sparse.csc_matrix((there.damping - back.damping) / 4 + mass / 2)
 
     def force_by_source(self, t: float, q: Any, v: Any) -> dict[str, np.ndarray]:
         """Generalized forces [nv] of gravity and of every interaction, added up by source."""
@@ -405,16 +369,20 @@ class Binding:
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, values: np.ndarray) -> sp.csc_matrix:
-        # nothing is shared with the pattern: users may change the matrix in place
-        pattern = self.program.tables.pattern
-        parts = (values.copy(), pattern.indices.copy(), pattern.indptr.copy())
-        return sp.csc_matrix(parts, shape=pattern.shape)
+    def _matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
+        return _of_pattern(self.program.matrix_pattern, values)
 
-    def _jacobian(self, values: np.ndarray) -> sp.csr_matrix:
-        slots, indices, indptr = self.program.jacobian_slots
-        data = np.bincount(slots, weights=values, minlength=len(indices))
-        return sp.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
+    def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
+        slots, pattern = self.program.jacobian_pattern
+        return _of_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
+
+
+def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
+    """A sparse matrix with other values on its pattern. SciPy's constructors look through the whole pattern each time."""
+    matrix = copy.copy(pattern)
+    # nothing is shared with the pattern: users may change the matrix in place
+    matrix.data, matrix.indices, matrix.indptr = values, pattern.indices.copy(), pattern.indptr.copy()
+    return matrix
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.model.model import Model
@@ -132,10 +132,10 @@ class Carrying:
                 v[mine] = np.where(keep[mine], v[mine], np.linalg.lstsq(subspace, moved[k], rcond=None)[0])
         return v
 
-    def spread(self, binding: Binding, q: np.ndarray, apart: np.ndarray) -> sp.csc_matrix:
+    def spread(self, binding: Binding, q: np.ndarray, apart: np.ndarray) -> scipy.sparse.csc_matrix:
         """nv x nv: rates of everything per rate of each coordinate with what it carries, and per rate of each carried node against
         its carrier. Nodes with rates among `apart` (nv truth values) are not carried along."""
-        T = sp.identity(binding.nv, format="csr")
+        T = scipy.sparse.identity(binding.nv, format="csr")
         p = binding.node_poses(q)[1] if self.levels else np.zeros((0, 3))
         for level in self.levels:
             follows: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -157,7 +157,7 @@ class Carrying:
                 values.append(block.ravel())
             if rows:
                 places = (np.concatenate(rows), np.concatenate(columns))
-                T = T + sp.csr_matrix((np.concatenate(values), places), shape=T.shape)
+                T = T + scipy.sparse.csr_matrix((np.concatenate(values), places), shape=T.shape)
         return T.tocsc()
 
     def _subspaces(self, binding: Binding, q: np.ndarray, p: np.ndarray, level: _Level) -> list[np.ndarray]:

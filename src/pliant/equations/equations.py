@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.casadi_functions import casadi_function
@@ -55,7 +54,7 @@ class ConstraintTerms:
     names: tuple[str, ...]
     value: np.ndarray
     rate: np.ndarray
-    jacobian: sp.csr_matrix
+    jacobian: scipy.sparse.csr_matrix
     bias: np.ndarray
 
 
@@ -240,8 +239,7 @@ class Equations:
         """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
         time t [s]. Loops may be open: analyses close them (`assemble`)."""
         here = self.at(parameters=parameters, within_limits=False)
-        state = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
-        return here.on_motions(state)
+        return here.on_motions(here._start(t))
 
     def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
         """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
@@ -249,11 +247,19 @@ class Equations:
         What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
         """
         here = self.at(parameters=parameters, within_limits=False)
-        start = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        start = here._start(t)
         named = with_names(self.model, start, mapping("values", values))
         if not self.model.carried:
             return here.on_motions(named)
         return here.on_motions(carried_along(self.model, here.binding, start, named))
+
+    def _start(self, t: float) -> State:
+        """The start that the model gives, at the parameters in force."""
+        key = ("start", *_sorted(self._parameters))
+        start = self._core.recent(
+            key, lambda: initial_state(self.model, self.model.parameter_vector(self._parameters), 0.0)
+        )
+        return replace(start, q=start.q.copy(), v=start.v.copy(), t=t)
 
     def on_motions(self, state: State) -> State:
         """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""
@@ -263,13 +269,13 @@ class Equations:
 
     # -- functions of the state ----------------------------------------------------------------------------------------
 
-    def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> sp.csc_matrix:
+    def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> scipy.sparse.csc_matrix:
         """M(q), nv x nv, sparse."""
         return self.at(parameters=parameters).binding.mass_matrix(self._state(q, at_rest=True).q)
 
     def coriolis_matrix(
         self, q: Any, v: Any = None, *, t: float | None = None, parameters: Values | None = None
-    ) -> sp.csc_matrix:
+    ) -> scipy.sparse.csc_matrix:
         """C(q, v), nv x nv, sparse: C v are the Coriolis and centrifugal forces in M a + C v = forces.
 
         Of all such matrices it is the one by Christoffel's symbols, `C_ij = 1/2 (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) v_k`, where
@@ -451,9 +457,9 @@ def _restored(
 def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """1 for each constraint row of an independent set, 0 for rows that the others already imply in this pose."""
     rows = np.ones(binding.m, dtype=np.int32)
-    if binding.m < 2 or not binding.nv:
+    if binding.m < 2 or not binding.nv or binding.row_independence(t, q, v) > RANK_TOLERANCE:
         return rows
-    _, upper, order = la.qr(binding.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
+    _, upper, order = scipy.linalg.qr(binding.constraints(t, q, v)[3].toarray().T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(upper))
     rank = int(np.sum(diagonal > RANK_TOLERANCE * diagonal[0])) if diagonal[0] > 0 else binding.m
     rows[order[rank:]] = 0

@@ -59,6 +59,43 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     )
 
 
+@cache
+def shared_inertia_kernels(kind: Inertia) -> Kernels:
+    """Kernels of an inertia between two frames, without coordinates of its own (W: 12 numbers; all in the frames' own axes).
+
+    value    (pose of the second frame in the first, W, dW/dt, constants) -> forces 12
+    tangent  same inputs -> X 12 x 6, Y 12 x 12, M 12 x 12: d(forces) = X delta + Y dW + M d(dW/dt), delta as in `inertia_kernels`
+    mass     (pose, W, dW/dt, constants) -> M 12 x 12
+    """
+    x, none = ca.SX.sym("x", 12), ca.SX.sym("q", 0)
+    W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
+    value, tangent = _inner_kernels(kind, 0)
+    M, _ = value.call([x, none, none, W, theta])
+    X, Y, _ = tangent.call([x, none, none, W, W_dot, theta])
+    name, inputs = f"shared_inertia_{kind.name}", [x, W, W_dot, theta]
+    return Kernels(
+        name,
+        (
+            dense_function(f"{name}_value", inputs, _forces(kind).call(inputs)),
+            dense_function(f"{name}_tangent", inputs, [X, Y, M]),
+            dense_function(f"{name}_mass", inputs, [M]),
+        ),
+        lanes=True,
+    )
+
+
+def _forces(kind: Inertia) -> ca.Function:
+    """The forces of an inertia between two frames: derivatives along directions only, no matrix of them."""
+    W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
+    at = _setting(kind, 0, theta)
+    momentum = _momentum(kind, 12, at, theta)
+    p = momentum(W)
+    along = ca.jtimes(p, at.x, at.increments @ at.rate(W))
+    slope = at.increments.T @ ca.gradient(ca.dot(W, p) / 2, at.x)
+    forces = momentum(W_dot) + along - at.pull(slope) + at.turn(W, p)
+    return ca.Function("forces", [at.x, W, W_dot, theta], [forces], {"cse": True})
+
+
 @dataclass(frozen=True)
 class _Setting:
     """Symbols and maps of a kind: y are functions of the coordinates, `rate(W)` the increments' rates, `pull(g)` is B' g,

@@ -24,6 +24,7 @@ from typing import Any
 import casadi as ca
 
 from pliant.formula.base import AttachedVector, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.formula.relative import ENDS, RelativeForce
 from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -32,10 +33,11 @@ from pliant.motion.base import Motion, Part, Vector
 
 @dataclass(frozen=True)
 class Kernels:
-    """The functions of one kind, in the order the compiled runtime expects them."""
+    """The functions of one kind, in the order the compiled runtime expects them; on `lanes`, several instances at once."""
 
     name: str
     functions: tuple[ca.Function, ...]
+    lanes: bool = False
 
 
 def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
@@ -299,3 +301,27 @@ def route_kernels(kind: RouteForce) -> Kernels:
 def coordinate_carrier(parts: tuple[Part, ...]) -> Motion:
     """A motion that only carries coordinates, for its rate matrix and sizes."""
     return Motion("carrier", parts, 0, lambda q, c: se3.identity())
+
+
+@cache
+def relative_force_kernels(kind: RelativeForce) -> Kernels:
+    """Kernels of a force between two frames by their relative motion, in the first end's axes at its origin (s signals).
+
+    value    (pose of the second end, relative twist, constants after the placements, signals)
+             -> wrench 6 on the second end, (energy, dissipation, supply)
+    tangent  same inputs -> wrench 6, K 6 x 6, C 6 x 6, S 6 x s: by relative increment, relative twist and signal
+    """
+    x, twist = ca.SX.sym("x", 12), ca.SX.sym("V", 6)
+    own, signal = _zero_to_empty(kind.constants - ENDS.size * kind.placed, "c"), _zero_to_empty(kind.signals, "s")
+    pose = ca.reshape(x[0:9], 3, 3), x[9:12]
+    inputs = [x, twist, own, signal]
+    wrench, *powers = kind.answer(pose, twist, own, signal)
+    name = f"relative_{kind.name}"
+    return Kernels(
+        name,
+        (
+            dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
+            dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
+        ),
+        lanes=True,
+    )

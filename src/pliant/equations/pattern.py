@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.model.system import RouteInstance, System
 
@@ -19,11 +19,38 @@ DENSE_UP_TO = 24
 DENSE_FROM_FILL = 0.4
 
 
+@dataclass(frozen=True)
+class Pattern:
+    """Which entries of a square matrix can be nonzero, by columns, rows ascending (as in a SciPy CSC matrix)."""
+
+    size: int
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return len(self.indices)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Column of each entry."""
+        return np.repeat(np.arange(self.size), np.diff(self.indptr))
+
+
+def entries_pattern(size: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Pattern, np.ndarray]:
+    """The pattern of these entries, some of which may be the same, and where each stands in it."""
+    keys, where = np.unique(columns.astype(np.int64) * size + rows, return_inverse=True)
+    column, row = np.divmod(keys, size) if size else (keys, keys)
+    indptr = np.searchsorted(column, np.arange(size + 1))
+    return Pattern(size, indptr.astype(np.int32), row.astype(np.int32)), where.astype(np.int32)
+
+
 def element_path(system: System, node: int) -> list[int]:
     return [system.element_of(n) for n in system.path(node)]
 
 
-def system_pattern(system: System) -> sp.csc_matrix:
+def system_pattern(system: System) -> Pattern:
     """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
     count = len(system.elements)
     pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
@@ -49,12 +76,12 @@ def system_pattern(system: System) -> sp.csc_matrix:
         first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
         couple(range(first, last + 1))
     if not pairs:
-        return sp.csc_matrix((0, 0))
+        return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
     rows, columns = np.divmod(np.fromiter(pairs, dtype=np.int64, count=len(pairs)), count)
     return _with_full_blocks(system, rows, columns)
 
 
-def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> sp.csc_matrix:
+def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> Pattern:
     """The pattern of coordinates in which elements `rows` and `columns` have a full block, written down column by column."""
     order = np.lexsort((rows, columns))
     rows, columns = rows[order], columns[order]
@@ -66,9 +93,7 @@ def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> 
         entries = np.concatenate([own[k] for k in rows[begin:end]])
         indices += [entries] * element.v_size
         lengths += [len(entries)] * element.v_size
-    indptr = np.cumsum(lengths)
-    shape = (system.v_size, system.v_size)
-    return sp.csc_matrix((np.ones(indptr[-1]), np.concatenate(indices), indptr), shape=shape)
+    return Pattern(system.v_size, np.cumsum(lengths, dtype=np.int32), np.concatenate(indices))
 
 
 def _coupled_by(system: System, route: RouteInstance) -> list[set[int]]:
@@ -90,7 +115,7 @@ def changing_nodes(system: System, nodes: Sequence[int]) -> list[int]:
 class BlockPositions:
     """Finds where the block of two elements starts in the values of the pattern."""
 
-    def __init__(self, system: System, pattern: sp.csc_matrix, element_of: dict[int, int]) -> None:
+    def __init__(self, system: System, pattern: Pattern, element_of: dict[int, int]) -> None:
         self._system, self.pattern = system, pattern
         self._cache: dict[int, dict[int, int]] = {}
         self.element_of = element_of
@@ -120,8 +145,8 @@ class BlockPositions:
 
 
 def saddle_pattern(
-    system: System, pattern: sp.csc_matrix, jacobian: tuple[list[int], list[int]], integers: dict[str, Any]
-) -> sp.csc_matrix:
+    system: System, pattern: Pattern, jacobian: tuple[list[int], list[int]], integers: dict[str, Any]
+) -> Pattern:
     """Pattern of [system, J'; J, diagonal], where each value goes, and a column order with little fill."""
     n, m = system.v_size, system.rows
     if m == 0:
@@ -131,18 +156,11 @@ def saddle_pattern(
         integers["kkt_colptr"], integers["kkt_row"] = pattern.indptr, pattern.indices
         integers["kkt_order"] = elimination_order(system, pattern, jacobian)
         return pattern
-    coordinates = pattern.tocoo()
-    # a CSC matrix lists its entries in storage order, so entry k of `coordinates` is value k of the pattern
     rows_j, columns_j = np.array(jacobian[0], dtype=int), np.array(jacobian[1], dtype=int)
     diagonal = n + np.arange(m)
-    rows = np.concatenate([coordinates.row, n + rows_j, columns_j, diagonal])
-    columns = np.concatenate([coordinates.col, columns_j, n + rows_j, diagonal])
-    matrix = sp.csc_matrix((np.ones(len(rows)), (rows, columns)), shape=(n + m, n + m))
-    matrix.sort_indices()
-    key = matrix.tocoo()
-    size = n + m
-    sorted_keys = key.col.astype(np.int64) * size + key.row
-    where = np.searchsorted(sorted_keys, columns.astype(np.int64) * size + rows).astype(np.int32)
+    rows = np.concatenate([pattern.indices, n + rows_j, columns_j, diagonal])
+    columns = np.concatenate([pattern.columns, columns_j, n + rows_j, diagonal])
+    matrix, where = entries_pattern(n + m, rows, columns)
     nnz, nnz_j = pattern.nnz, len(rows_j)
     integers["kkt_of"] = where[:nnz]
     integers["kkt_of_j"] = where[nnz : nnz + nnz_j]
@@ -153,14 +171,14 @@ def saddle_pattern(
     return matrix
 
 
-def elimination_order(system: System, matrix: sp.csc_matrix, jacobian: tuple[list[int], list[int]]) -> list[int]:
+def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int], list[int]]) -> list[int]:
     """Columns of the saddle matrix in an order with little fill: element by element, multipliers in between.
 
     Elements are ordered by minimum degree on their graph, which is some tens of times smaller than the matrix's. The
     multipliers of a constraint follow as soon as elements with as many coordinates as it has rows have gone: until then
     their pivots are zero, and later they would tie together everything that the constraint touches.
     """
-    size, n = matrix.shape[0], system.v_size
+    size, n = matrix.size, system.v_size
     if size <= DENSE_UP_TO:
         return list(range(size))
     sizes = np.array([e.v_size for e in system.elements])
@@ -190,24 +208,26 @@ def _groups(system: System) -> list[tuple[int, int]]:
     return [(c.row, c.kind.size) for c in system.constraints] + [(c.row, 1) for c in system.linear_constraints]
 
 
-def _element_graph(system: System, matrix: sp.csc_matrix) -> sp.csc_matrix:
+def _element_graph(system: System, matrix: Pattern) -> Pattern:
     """Which elements have a block in common: blocks are full, so the first coordinates of both tell."""
-    moving = np.array([k for k, e in enumerate(system.elements) if e.v_size], dtype=int)
-    firsts = np.array([system.elements[k].v_at for k in moving], dtype=int)
-    shared = matrix[:, firsts][firsts, :].tocoo()
-    shape = (len(system.elements), len(system.elements))
-    return sp.csc_matrix((np.ones(shared.nnz), (moving[shared.row], moving[shared.col])), shape=shape)
+    element = np.full(matrix.size, -1)
+    for index, e in enumerate(system.elements):
+        if e.v_size:
+            element[e.v_at] = index
+    rows, columns = element[matrix.indices], element[matrix.columns]
+    both = (rows >= 0) & (columns >= 0)
+    return entries_pattern(len(system.elements), rows[both], columns[both])[0]
 
 
-def minimum_degree(graph: sp.csc_matrix) -> np.ndarray:
+def minimum_degree(graph: Pattern) -> np.ndarray:
     """Nodes of a graph in an order of little fill: multiple minimum degree (Liu 1985), as SuperLU has it."""
-    size = graph.shape[0]
-    stand_in = graph.copy()
-    stand_in.data[:] = 1.0
+    size = graph.size
+    shape, diagonal = (size, size), scipy.sparse.diags(np.full(size, 10.0 * size))
     # a diagonally dominant stand-in, so that SuperLU keeps to the order it found
-    stand_in = (stand_in + sp.diags(np.full(size, 10.0 * size))).tocsc()
-    factors = spla.splu(
-        stand_in, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
-    )
+    stand_in = scipy.sparse.csc_matrix((np.ones(graph.nnz), graph.indices, graph.indptr), shape=shape) + diagonal
+    factors = scipy.sparse.linalg.splu(
+        stand_in.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True, "Equil": False},
+    )  # fmt: skip
     # perm_c[i] is the new place of column i
     return np.argsort(factors.perm_c)

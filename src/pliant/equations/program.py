@@ -5,10 +5,13 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
+from pliant.equations.calls import Calls
 from pliant.equations.interface import runtime
 from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
 from pliant.equations.libraries import load_kernels
@@ -36,10 +39,10 @@ class Program:
         self.library = runtime()
         self.kernels = load_kernels(self.tables.libraries)
         self.compile_seconds = self.kernels.compile_seconds
-        self._native = self.kernels.is_native
         self.struct = self._fill()
-        self.jacobian_slots = _slots(self.tables, self.m, self.nv)
-        self._local = threading.local()
+        self.local = threading.local()
+        self.calls = Calls(self)
+        self.calls.caller.settled = self.kernels.is_native
 
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
@@ -54,6 +57,18 @@ class Program:
             setattr(struct, name, ctypes.addressof(slots))
         return struct
 
+    @cached_property
+    def matrix_pattern(self) -> scipy.sparse.csc_matrix:
+        """A matrix with the pattern of K, C and M."""
+        pattern = self.tables.pattern
+        parts = (np.zeros(pattern.nnz), pattern.indices, pattern.indptr)
+        return _in_order(scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size)))
+
+    @cached_property
+    def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Where each value of the constraint Jacobian goes in a matrix, and such a matrix."""
+        return _jacobian_pattern(self.tables, self.m, self.nv)
+
     @property
     def code_size(self) -> int:
         """Size of the C code that was derived for the kinds of elements in the system [bytes]. The runtime is not in it."""
@@ -67,24 +82,37 @@ class Program:
     def workspace(self, binding: Binding) -> Workspace:
         """This thread's workspace, with the values of a binding in force."""
         try:
-            workspace: Workspace = self._local.workspace
+            workspace: Workspace = self.local.workspace
         except AttributeError:
-            workspace = self._local.workspace = Workspace(self)
-        if workspace.bound is not binding:
+            workspace = self.local.workspace = Workspace(self)
+            self.local.handle = workspace.handle  # where calls find it
+        if workspace.handle.bound is not binding:
             workspace.bind(binding)
-        if not self._native:
+        if not self.calls.caller.settled:
             self.refresh()
         return workspace
 
+    def enter(self, binding: Binding) -> Any:
+        """The handle of this thread's workspace, with the values of a binding in force."""
+        return self.workspace(binding).handle
+
     def refresh(self) -> None:
         """Take up kernels whose compilation has ended since."""
-        self._native = self._native or self.kernels.refresh()
+        self.calls.caller.settled = self.calls.caller.settled or self.kernels.refresh()
 
 
-def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each value of the constraint Jacobian goes in a CSR matrix, with that matrix's indices and row starts."""
+def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+    """Where each value of the constraint Jacobian goes in a CSR matrix, and a matrix of that pattern."""
     keys = tables.jacobian_rows * columns + tables.jacobian_columns
     unique, slots = np.unique(keys, return_inverse=True)
     indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
     indices = unique % columns if columns else unique
-    return slots.ravel(), indices.astype(np.int32), indptr.astype(np.int32)
+    parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
+    return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(rows, columns)))
+
+
+def _in_order(matrix: Any) -> Any:
+    """The matrix, which knows whether its indices are in order: copies need not look again."""
+    matrix.has_sorted_indices  # noqa: B018
+    matrix.has_canonical_format  # noqa: B018
+    return matrix

@@ -137,7 +137,9 @@ def named(model: Model, names: Collection[str]) -> tuple[np.ndarray, np.ndarray]
 def initial_state(model: Model, parameters: np.ndarray, t: float) -> State:
     """The start that a model gives, at these values of its parameters."""
     q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(parameters))
-    stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
-    rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
-    stated |= {name: x for name, x in rates if name in model.stated}
+    stated = {}
+    if model.stated:
+        stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
+        rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
+        stated |= {name: x for name, x in rates if name in model.stated}
     return State(q, v, t, given=Given(stated=stated))

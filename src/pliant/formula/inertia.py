@@ -26,7 +26,7 @@ class Inertia(OfParts):
     Attributes:
         name: identifies the kind; part of generated C names.
         frames: 1 or 2.
-        parts: its coordinates, in order; none, or those of one or more elements.
+        parts: its coordinates, in order; none, or, with one frame, those of one or more elements.
         constants: how many constants an instance has, placements of its frames apart.
         mass: `(pose, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
             `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `pose` is (R, p) of
@@ -46,6 +46,11 @@ class Inertia(OfParts):
     through: Callable[[Any], Any] | None = None
     functions: Functions | None = None
     velocity_forces: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what has no equations."""
+        if self.frames == 2 and self.parts:
+            raise ValueError(f"inertia '{self.name}': one between two frames has no coordinates of its own")
 
     @property
     def size(self) -> int:

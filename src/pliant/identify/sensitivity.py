@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
@@ -117,7 +117,7 @@ def rest_sensitivity(
         q.append(rest.q)
         R = tangent.residual(float(t), rest.q)
         K = eqs.binding.linearized(float(t), rest.q, zero, zero, np.zeros(0)).stiffness
-        X.append(-spla.splu(K.tocsc()).solve(R.T).T)
+        X.append(-scipy.sparse.linalg.splu(K.tocsc()).solve(R.T).T)
     rates = np.zeros((len(q), len(eqs.rates)))
     found = tangent.output(output, np.asarray(times, dtype=float), np.array(q), rates, np.array(X), np.zeros_like(X))
     return np.array(values), found

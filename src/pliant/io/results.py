@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.language.files import write_whole
+from pliant.solve.labelled import Labelled
 from pliant.solve.netcdf_files import FORMAT, PATH_FORMAT, ResultFileError, load_dataset
 from pliant.solve.result import Result, Timing
 from pliant.solve.statics.path import Path as StaticPath
@@ -19,33 +20,32 @@ from pliant.solve.status import Status
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote."""
     read = _read(path, FORMAT)
-    return Result(**read, method=read["dataset"].attrs["method"])
+    return Result(**read, method=read["recorded"].attributes["method"])
 
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
     """Read a static path that `Path.save` wrote."""
-    return StaticPath(**_read(file, PATH_FORMAT))
+    read = _read(file, PATH_FORMAT)
+    return StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"])))
 
 
 def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     """What results of all kinds have."""
-    dataset = load_dataset(file, kind)
-    status, timing = Status(dataset.attrs["status"]), Timing(**json.loads(dataset.attrs["timing"]))
-    message, warnings = dataset.attrs["message"], tuple(json.loads(dataset.attrs["warnings"]))
-    return {"status": status, "message": message, "dataset": dataset, "timing": timing, "warnings": warnings}
+    recorded = Labelled.of(load_dataset(file, kind))
+    about = recorded.attributes
+    timing = Timing(**json.loads(about["timing"]))
+    return {"status": Status(about["status"]), "message": about["message"], "recorded": recorded, "timing": timing}
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:
     """Write time, coordinates, energies, named outputs and inputs (`input.NAME`) as a CSV table (all or nothing)."""
     target = Path(path)
-    data = result.dataset
-    columns: dict[str, Any] = {"time_s": data["time"].values}
-    for name in map(str, data["coordinate"].values):
-        columns[name] = data["q"].sel(coordinate=name).values
-    for name in result.energy_names:
-        columns[f"{name}_J"] = data[name].values
+    data = result.recorded
+    columns: dict[str, Any] = {"time_s": result.time}
+    columns.update({name: result.q[:, k] for k, name in enumerate(data.names("coordinate"))})
+    columns.update({f"{name}_J": data[name] for name in result.energy_names})
     for name in result.output_names:
-        values = data[f"output.{name}"].values
+        values = data[f"output.{name}"]
         if values.ndim == 1:
             columns[name] = values
         else:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.relative import POINTS, force_between_points
 from pliant.formula.varying import spring_energy
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Part
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-POINTS = Fields("first:3", "second:3")
-"""Points in the first frame and in the second."""
 AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
 """Constants of `axial_force`; direction: 0 both, 1 tension, -1 compression."""
 ROPE = POINTS + Fields("stiffness", "rest", "time", "direction", "width")
@@ -124,15 +123,6 @@ def _state(length: Any, rest: Any) -> dict[str, Any]:
     return {"length": length, "stretch": length - rest, "strain": (length - rest) / rest}
 
 
-def axial_length(poses: Any, c: Any) -> Any:
-    """Distance [m] of the two points; the constants begin with `POINTS`."""
-    (R_a, p_a), (R_b, p_b) = poses
-    points = POINTS.read(c)
-    difference = p_a + R_a @ points.first - p_b - R_b @ points.second
-    # the tiny offset keeps the direction defined when both points meet
-    return ca.sqrt(ca.dot(difference, difference) + 1e-24)
-
-
 def axial_force(
     stiffness: StateFormula | None = None, damping: StateFormula | None = None, *, with_input: bool
 ) -> FrameForce:
@@ -164,8 +154,8 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
         return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
 
     name = ("axial_driven" if with_input else "axial") + words([stiffness, damping])
-    return force_from_deformation(
-        name, frames=2, constants=fields.size, signals=int(with_input), deformation=axial_length, law=law
+    return force_between_points(
+        name, constants=fields.size, signals=int(with_input), law=law
     )
 
 
@@ -189,7 +179,7 @@ def rope_force() -> FrameForce:
             dissipation=at.stiffness * (moving - still) * rate,
         )
 
-    return force_from_deformation("rope", frames=2, constants=ROPE.size, signals=0, deformation=axial_length, law=law)
+    return force_between_points("rope", constants=ROPE.size, signals=0, law=law)
 
 
 @cache
@@ -212,7 +202,7 @@ def driven_rope_force(*, with_input: bool) -> FrameForce:
             supply=-pull * rate,
         )
 
-    return force_from_deformation(
+    return force_between_points(
         "rope_driven" if with_input else "rope_damped",
-        frames=2, constants=DRIVEN_ROPE.size, signals=int(with_input), deformation=axial_length, law=law,
+        constants=DRIVEN_ROPE.size, signals=int(with_input), law=law,
     )  # fmt: skip

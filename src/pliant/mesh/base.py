@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import casadi as ca
 import numpy as np
-import scipy.sparse as sp
+import scipy
 from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
@@ -262,7 +262,7 @@ class PlacedMesh:
         shape = (int(self.lengths.shape[1]), self.count)
         total = 0
         for values, ends in ((first, self.first), (second, self.second)):
-            counts = sp.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()
+            counts = scipy.sparse.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()
             sparsity = ca.Sparsity(*shape, counts.indptr.tolist(), counts.indices.tolist())
             total = total + values @ ca.DM(sparsity, counts.data.tolist())
         return total

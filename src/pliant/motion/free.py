@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from pliant.geometry import so3
 from pliant.geometry.se3 import Pose
@@ -27,9 +27,9 @@ def _subspace(q: Any, constants: Any) -> Any:
 
 
 def _locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
-    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    x, y, z, w = scipy.spatial.transform.Rotation.from_matrix(R).as_quat()
     quaternion = np.array([w, x, y, z])
     return np.concatenate([p, quaternion if quaternion @ near[3:7] >= 0 else -quaternion])
 
 
-FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace, _locate)
+FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace, _locate, form="free")

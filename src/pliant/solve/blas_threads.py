@@ -6,14 +6,16 @@ small for that to pay: the threads wait for each other, longest on a machine tha
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import scipy.linalg  # noqa: F401  loads the library that is to be limited
+import scipy
 from threadpoolctl import ThreadpoolController
 
 Arguments = ParamSpec("Arguments")
@@ -30,7 +32,8 @@ class _Limit:
 
     @functools.cached_property
     def libraries(self) -> list[Any]:
-        """BLAS libraries that are loaded; looked for once."""
+        """BLAS libraries of NumPy and SciPy; looked for once."""
+        _load_blas_of_scipy()
         return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
     def enter(self) -> None:
@@ -58,6 +61,18 @@ class _Limit:
         """In a forked process: the threads that needed the limit are not there."""
         self.lock, self.users = threading.Lock(), 0
         self._lift()
+
+
+def _load_blas_of_scipy() -> None:
+    """Load the library that SciPy's parts will use, which can only be limited once it is there.
+
+    Wheels bring one beside the package; elsewhere it is NumPy's. Importing `scipy.linalg` would do it too, in fifty times as long.
+    """
+    package = Path(scipy.__path__[0])
+    for folder in (package.with_name("scipy.libs"), package / ".dylibs"):
+        for library in folder.glob("*openblas*"):
+            with suppress(OSError):  # it will be loaded, or refused, by who needs it
+                ctypes.CDLL(str(library))
 
 
 _LIMIT = _Limit()

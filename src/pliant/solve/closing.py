@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as la
-import scipy.optimize
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.carrying import Carrying
@@ -197,16 +195,16 @@ class Closing:
             return v + change
 
 
-def nearest(mass: sp.csc_matrix, jacobian: sp.csc_matrix, error: np.ndarray) -> np.ndarray:
+def nearest(mass: scipy.sparse.csc_matrix, jacobian: scipy.sparse.csc_matrix, error: np.ndarray) -> np.ndarray:
     """The smallest x in the metric of the mass matrix with `jacobian x = error`, as near as that can be."""
     n = mass.shape[0]
     if not n:
         return np.zeros(0)
     largest = float(mass.diagonal().max(initial=0.0)) or 1.0
     # coordinates without mass move before all others
-    factors = sp.linalg.splu((mass + 1e-9 * largest * sp.identity(n)).tocsc())
+    factors = scipy.sparse.linalg.splu((mass + 1e-9 * largest * scipy.sparse.identity(n)).tocsc())
     reach = factors.solve(jacobian.T.toarray())
-    values, vectors = la.eigh(jacobian @ reach)
+    values, vectors = scipy.linalg.eigh(jacobian @ reach)
     sound = values > 1e-12 * max(float(values[-1]), 0.0)
     if not np.any(sound):
         return np.zeros(n)

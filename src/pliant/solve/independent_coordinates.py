@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as la
+import scipy
 
 RANK_TOLERANCE = 1e-9
 
@@ -17,7 +17,7 @@ def null_space(jacobian: np.ndarray) -> np.ndarray:
     rows, columns = jacobian.shape
     if rows == 0 or columns == 0:
         return np.eye(columns)
-    _, s, Vt = la.svd(jacobian, full_matrices=True)
+    _, s, Vt = scipy.linalg.svd(jacobian, full_matrices=True)
     rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if s.size and s[0] > 0 else 0
     return np.asarray(Vt[rank:].T)
 
@@ -31,7 +31,7 @@ def partition(jacobian: np.ndarray, chosen: list[int] | None, names: tuple[str, 
     basis = null_space(jacobian)
     free = basis.shape[1]
     if chosen is None:
-        _, _, order = la.qr(basis.T, mode="economic", pivoting=True)
+        _, _, order = scipy.linalg.qr(basis.T, mode="economic", pivoting=True)
         chosen = sorted(int(i) for i in order[:free])
     if len(chosen) != free:
         given = ", ".join(names[i] for i in chosen) or "none"

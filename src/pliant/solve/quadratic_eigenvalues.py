@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 EPS = float(np.finfo(float).eps)
 # Round-off of products with a matrix, as a share of what its entries' absolute values give.
@@ -61,20 +59,20 @@ def real_modes(K: np.ndarray, M: np.ndarray, *, round_off: float = 0.0) -> RealM
     """
     K = 0.5 * (K + K.T)
     try:
-        squares, shapes = la.eigh(K, M)
-    except la.LinAlgError:
+        squares, shapes = scipy.linalg.eigh(K, M)
+    except scipy.linalg.LinAlgError:
         raise MasslessMotion from None
     top = float(np.abs(squares).max(initial=0.0))
     while np.any(low := np.abs(squares) < LOW * top):
         # inverse iteration for these alone: the first pass has lost them in the round-off of the highest
-        block, singular = la.lapack.dsysv(K + 1e-3 * ROUND_OFF * top * M, M @ shapes[:, low])[2:]
+        block, singular = scipy.linalg.lapack.dsysv(K + 1e-3 * ROUND_OFF * top * M, M @ shapes[:, low])[2:]
         scale = np.sqrt(np.einsum("ij,ij->j", block, M @ block))
         if singular or not np.all(np.isfinite(block)) or not np.all(scale > 0):
             break
         block /= scale
         try:
-            squares[low], small = la.eigh(block.T @ K @ block, block.T @ M @ block)
-        except la.LinAlgError:
+            squares[low], small = scipy.linalg.eigh(block.T @ K @ block, block.T @ M @ block)
+        except scipy.linalg.LinAlgError:
             break  # the block has lost its rank: the first pass stands
         shapes[:, low] = block @ small
         order = np.argsort(squares, kind="stable")
@@ -96,7 +94,9 @@ def eigenpairs(K: np.ndarray, C: np.ndarray, M: np.ndarray, *, round_off: float 
     stiffness = np.diag(squares) + turning
     size = np.abs(shapes)
     noise_c, noise_k = ROUND_OFF * size.T @ np.abs(C) @ size, size.T @ (ROUND_OFF * np.abs(K) @ size + round_off * size)
-    _, group = connected_components(sp.csr_matrix(np.abs(c) + np.abs(turning)), directed=False)
+    _, group = scipy.sparse.csgraph.connected_components(
+        scipy.sparse.csr_matrix(np.abs(c) + np.abs(turning)), directed=False
+    )
     values, vectors, doubts = [], [], []
     for g in range(group.max(initial=-1) + 1):
         members = np.flatnonzero(group == g)
@@ -146,7 +146,7 @@ def _within_clusters(squares: np.ndarray, c: np.ndarray) -> np.ndarray:
         if len(cluster) > 1:
             block = c[np.ix_(cluster, cluster)]
             if np.any(block - np.diag(np.diag(block))):
-                turn[np.ix_(cluster, cluster)] = la.eigh(0.5 * (block + block.T))[1]
+                turn[np.ix_(cluster, cluster)] = scipy.linalg.eigh(0.5 * (block + block.T))[1]
     return turn
 
 
@@ -175,7 +175,7 @@ def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     A[len(held) :, len(held) :] = -c
     weight = np.concatenate([unit, np.maximum(np.sqrt(np.abs(np.diag(k))), np.abs(np.diag(c)))])
     order = np.argsort(-weight, kind="stable")
-    values, left, right = la.eig(A[np.ix_(order, order)], left=True)
+    values, left, right = scipy.linalg.eig(A[np.ix_(order, order)], left=True)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     left, right = left[back], right[back]
@@ -188,7 +188,7 @@ def _coupled(k: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
         x[held[:, None], np.flatnonzero(values == 0)] = (right[: len(held), keep] / unit[:, None])[:, values == 0]
     values = _improved(values, x, y, k, c)
     rigid = np.eye(size)[:, free]
-    left_rigid = la.null_space(k.T)[:, : free.sum()] if free.any() else rigid
+    left_rigid = scipy.linalg.null_space(k.T)[:, : free.sum()] if free.any() else rigid
     if left_rigid.shape[1] < free.sum():
         left_rigid = rigid
     return (np.concatenate([np.zeros(int(free.sum())), values]), np.hstack([rigid, x]), np.hstack([left_rigid, y]))

@@ -12,6 +12,7 @@ import numpy as np
 from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.language.words import suggestion
+from pliant.solve.labelled import Labelled, Variable
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Track
@@ -41,19 +42,24 @@ INTERRUPTED = "stopped by Ctrl-C"
 
 
 class Recorded:
-    """What was computed, as a labelled dataset."""
+    """What was computed, as labelled arrays."""
 
-    dataset: xarray.Dataset
+    recorded: Labelled
+
+    @property
+    def dataset(self) -> xarray.Dataset:
+        """Everything, as an xarray Dataset with dimension `time` (of motions) or `point` (of paths)."""
+        return self.recorded.dataset
 
     @property
     def q(self) -> np.ndarray:
         """Positions, one row for each saved time or point."""
-        return np.asarray(self.dataset["q"].values)
+        return self.recorded["q"]
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """Named outputs that can be asked for."""
-        return tuple(name[len("output.") :] for name in map(str, self.dataset.data_vars) if name.startswith("output."))
+        return tuple(name[len("output.") :] for name in self.recorded if name.startswith("output."))
 
 
 def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
@@ -62,27 +68,32 @@ def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
     return KeyError(f"the {what} '{name}'; {hint}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result(Recorded):
     """A simulated motion.
 
     `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output: see `Track`.
+    What follows from the saved states (frames, energies, outputs, warnings) is computed when it is first asked for; arrays that
+    are handed out before are not to be written to, and say so.
 
     Attributes:
         status: completed, stopped (event, user or Ctrl-C: what was computed is here) or failed.
         message: what happened and what to do.
-        dataset: everything, as an xarray Dataset with dimension `time`.
+        recorded: the saved states and all that follows from them, as plain arrays; `dataset` is the same for xarray.
         timing: where the time went.
         method: the integrator that was used, in words.
-        warnings: what the user should know.
     """
 
     status: Status
     message: str
-    dataset: xarray.Dataset
+    recorded: Labelled
     timing: Timing
     method: str
-    warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return tuple(json.loads(self.recorded.attributes["warnings"]))
 
     @property
     def interrupted(self) -> bool:
@@ -92,23 +103,22 @@ class Result(Recorded):
     @property
     def time(self) -> np.ndarray:
         """Saved times [s]."""
-        return np.asarray(self.dataset["time"].values)
+        return self.recorded["time"]
 
     @property
     def v(self) -> np.ndarray:
         """Rates, times x v."""
-        return np.asarray(self.dataset["v"].values)
+        return self.recorded["v"]
 
     @property
     def inputs(self) -> dict[str, np.ndarray]:
         """Inputs over time by name, as the model, the caller or a controller set them (SI units)."""
-        names = [str(x) for x in self.dataset["input"].values]
-        return {name: np.asarray(self.dataset["u"].values[:, i]) for i, name in enumerate(names)}
+        return {name: self.recorded["u"][:, i] for i, name in enumerate(self.recorded.names("input"))}
 
     @property
     def energy_names(self) -> tuple[str, ...]:
         """Energies that are stored: kinetic, potential, dissipated, supplied, and `added` where the state was set."""
-        return (*ENERGIES, ADDED) if ADDED in self.dataset else ENERGIES
+        return (*ENERGIES, ADDED) if ADDED in self.recorded else ENERGIES
 
     @property
     def energy(self) -> xarray.Dataset:
@@ -123,47 +133,45 @@ class Result(Recorded):
     @property
     def constraint_error(self) -> np.ndarray:
         """Largest constraint error [m or rad] at each saved time."""
-        return np.asarray(self.dataset["constraint_error"].values)
+        return self.recorded["constraint_error"]
 
     @property
     def frame_names(self) -> tuple[str, ...]:
         """Frames that can be asked for."""
-        return tuple(str(x) for x in self.dataset["frame"].values)
+        return tuple(self.recorded.names("frame"))
 
     @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
-        return State(self.q[-1], self.v[-1], float(self.time[-1]), np.asarray(self.dataset["multiplier"].values[-1]))
+        return State(self.q[-1], self.v[-1], float(self.time[-1]), self.recorded["multiplier"][-1])
 
     def __getitem__(self, name: str) -> Track:
         """A frame, coordinate, rate (`d(NAME)/dt`), output or input by name."""
-        data = self.dataset
-        coordinates, rates, frames, inputs = (
-            [str(x) for x in data[kind].values] for kind in ("coordinate", "rate", "frame", "input")
-        )
-        if f"output.{name}" in data:
-            values, along = data[f"output.{name}"], f"output.{name}.arc_length"
-            parts = {"arc_length": np.asarray(data[along].values)} if along in data.coords else {}
-            return self._track(name, "output", values.values, str(values.attrs.get("units", "")), **parts)
+        data = self.recorded
+        coordinates, rates, frames, inputs = map(data.names, ("coordinate", "rate", "frame", "input"))
+        if f"output.{name}" in data.variables:
+            along = f"output.{name}.arc_length"
+            parts = {"arc_length": data[along]} if along in data.labels else {}
+            return self._track(name, "output", data[f"output.{name}"], data.unit(f"output.{name}"), **parts)
         if name in frames:
             k = frames.index(name)
             words = ("position", "quaternion", "velocity", "angular_velocity")
-            parts = {word: np.asarray(data[f"frame_{word}"].values[:, k]) for word in words}
+            parts = {word: data[f"frame_{word}"][:, k] for word in words}
             return self._track(name, "frame", parts["position"], "m", **parts)
-        units = dict(zip(coordinates, json.loads(data.attrs.get("coordinate_units", "[]")), strict=False))
+        units = dict(zip(coordinates, json.loads(data.attributes.get("coordinate_units", "[]")), strict=False))
         if name in coordinates:
             parts = {}
             if name in rates:
                 k = rates.index(name)
-                parts = {"rate": self.v[:, k], "acceleration": np.asarray(data["a"].values[:, k])}
+                parts = {"rate": self.v[:, k], "acceleration": data["a"][:, k]}
             return self._track(name, "coordinate", self.q[:, coordinates.index(name)], units.get(name, ""), **parts)
         bare = name[2:-4] if name.startswith("d(") and name.endswith(")/dt") else name
         if bare in rates:
             k, unit = rates.index(bare), units.get(bare, "rad")
-            parts = {"acceleration": np.asarray(data["a"].values[:, k])}
+            parts = {"acceleration": data["a"][:, k]}
             return self._track(name, "rate", self.v[:, k], {"-": "1/s", "": ""}.get(unit, f"{unit}/s"), **parts)
         if name in inputs:
-            unit = dict(zip(inputs, json.loads(data.attrs.get("input_units", "[]")), strict=False)).get(name, "")
+            unit = dict(zip(inputs, json.loads(data.attributes.get("input_units", "[]")), strict=False)).get(name, "")
             return self._track(name, "input", self.inputs[name], unit)
         names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
         raise no_such("result has no frame, coordinate, rate, output or input", name, names)
@@ -186,70 +194,7 @@ class Result(Recorded):
         save_dataset(self.dataset, path, FORMAT)
 
 
-def make_dataset(
-    *,
-    time: np.ndarray,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    multipliers: np.ndarray,
-    energies: np.ndarray,
-    constraint_error: np.ndarray,
-    frames: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
-    inputs: np.ndarray,
-    names: Mapping[str, tuple[str, ...]],
-    units: Mapping[str, str],
-    profiles: Mapping[str, np.ndarray],
-    attributes: Mapping[str, str],
-    added: np.ndarray | None = None,
-) -> xarray.Dataset:
-    """The labelled dataset behind a result.
-
-    `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame, constraint and input names; `units`: of the outputs; `profiles`: arc lengths [m] of those along a
-    rod; `added`: energy by setting the state [J].
-    """
-    import xarray
-
-    axes = {"position": "axis", "velocity": "axis", "angular_velocity": "axis", "quaternion": "quaternion_part"}
-    variables: dict[str, Any] = {
-        "q": (("time", "coordinate"), q, {"long_name": "positions", "units": "SI"}),
-        "v": (("time", "rate"), v, {"long_name": "rates", "units": "SI"}),
-        "a": (("time", "rate"), a, {"long_name": "accelerations", "units": "SI"}),
-        "multiplier": (("time", "constraint"), multipliers, {"long_name": "constraint forces", "units": "N or N m"}),
-        "u": (("time", "input"), inputs, {"long_name": "inputs", "units": "SI"}),
-        "constraint_error": (
-            ("time",),
-            constraint_error,
-            {"long_name": "largest constraint error", "units": "m or rad"},
-        ),
-    }
-    for k, name in enumerate(ENERGIES):
-        variables[name] = (("time",), energies[:, k], {"long_name": f"{name} energy", "units": "J"})
-    if added is not None:
-        variables[ADDED] = (("time",), added, {"long_name": "energy added by setting the state", "units": "J"})
-    for name, values in frames.items():
-        variables[f"frame_{name}"] = (("time", "frame", axes[name]), values)
-    for name, values in outputs.items():
-        parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
-        axes_of = ("time",) if values.ndim == 1 else ("time", parts)
-        variables[f"output.{name}"] = (axes_of, values, {"units": units[name]})
-    coordinates = {
-        "time": ("time", time, {"units": "s"}),
-        "coordinate": list(names["coordinate"]),
-        "rate": list(names["rate"]),
-        "frame": list(names["frame"]),
-        "constraint": list(names["constraint"]),
-        "input": list(names["input"]),
-        "axis": ["x", "y", "z"],
-        "quaternion_part": ["w", "x", "y", "z"],
-        **profile_coordinates(profiles),
-    }
-    return xarray.Dataset(variables, coords=coordinates, attrs=dict(attributes))
-
-
-def profile_coordinates(profiles: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Coordinates of a dataset with the arc lengths [m] of outputs along rods."""
+def profile_axes(profiles: Mapping[str, np.ndarray]) -> dict[str, Variable]:
+    """Axes with the arc lengths [m] of outputs along rods."""
     axes = {f"output.{name}.arc_length": at for name, at in profiles.items()}
     return {axis: ((axis,), at, {"long_name": "undeformed arc length", "units": "m"}) for axis, at in axes.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.model.entries import RodStation
@@ -32,9 +32,9 @@ def strains_times_length(bound: Binding, stations: Sequence[RodStation], poses: 
     p = positions + np.einsum("nij,nj->ni", rotations, placed[:, 9:])
     share = np.diff([station.x for station in stations])
     apart = share > 1e-9
-    turn = Rotation.from_matrix(np.einsum("nji,njk->nik", R[:-1], R[1:])).as_rotvec()
+    turn = scipy.spatial.transform.Rotation.from_matrix(np.einsum("nji,njk->nik", R[:-1], R[1:])).as_rotvec()
     # seen from half-way, where a constant curvature leaves a chord along the tangent
-    middle = R[:-1] @ Rotation.from_rotvec(turn / 2).as_matrix()
+    middle = R[:-1] @ scipy.spatial.transform.Rotation.from_rotvec(turn / 2).as_matrix()
     chord = np.einsum("nji,nj->ni", middle, np.diff(p, axis=0))
     half = np.linalg.norm(turn, axis=1) / 2
     chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[:, None]

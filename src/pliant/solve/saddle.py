@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Linearized
 from pliant.solve.independent_coordinates import null_space
@@ -22,9 +21,9 @@ def saddle_matrix(A: Any, J: Any, active: np.ndarray | None = None, *, unit: flo
         J = J if active is None else active[:, None] * J
         return np.block([[A, -J.T], [J, np.diag(off)]])
     if not len(off):
-        return sp.csc_matrix(A)
-    J = J if active is None else sp.diags(active.astype(float)) @ J
-    return sp.bmat([[A, -J.T], [J, sp.diags(off)]], format="csc")
+        return scipy.sparse.csc_matrix(A)
+    J = J if active is None else scipy.sparse.diags(active.astype(float)) @ J
+    return scipy.sparse.bmat([[A, -J.T], [J, scipy.sparse.diags(off)]], format="csc")
 
 
 def balancing_multipliers(at: Linearized, force: np.ndarray, active_rows: np.ndarray) -> np.ndarray:
@@ -46,6 +45,6 @@ def on_allowed_motions(
 
 def first_order_matrix(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> np.ndarray:
     """[0, I; -M^-1 K, -M^-1 C], the matrix of M a + C v + K x = 0 as a system of first order; M is positive definite."""
-    solved = la.solve(M, np.hstack([K, C]), assume_a="pos")
+    solved = scipy.linalg.solve(M, np.hstack([K, C]), assume_a="pos")
     f = len(M)
     return np.block([[np.zeros((f, f)), np.eye(f)], [-solved[:, :f], -solved[:, f:]]])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.solve.quadratic_eigenvalues import ROUND_OFF, Eigenpairs, RealModes, shapes_of_unit_mass, with_real_doubles
 from pliant.solve.saddle import saddle_matrix
@@ -26,10 +25,10 @@ class NotConverged(RuntimeError):
 class SparseMatrices:
     """K, C, M and the rows of constraints in force, which are independent."""
 
-    K: sp.csc_matrix
-    C: sp.csc_matrix
-    M: sp.csc_matrix
-    J: sp.csr_matrix
+    K: scipy.sparse.csc_matrix
+    C: scipy.sparse.csc_matrix
+    M: scipy.sparse.csc_matrix
+    J: scipy.sparse.csr_matrix
     round_off: float = 0.0
     """Of entries of K which are small differences of large forces [N/m or N m/rad]."""
 
@@ -38,18 +37,18 @@ class SparseMatrices:
         """Number of independent motions."""
         return int(self.K.shape[0] - self.J.shape[0])
 
-    def inverse(self, shift: float) -> spla.LinearOperator:
+    def inverse(self, shift: float) -> scipy.sparse.linalg.LinearOperator:
         """Motions that the constraints allow under a force, with stiffness shift^2 M + shift C + K."""
         return self._solver(shift * shift * self.M + shift * self.C + self.K)
 
-    def static_inverse(self, square: float) -> spla.LinearOperator:
+    def static_inverse(self, square: float) -> scipy.sparse.linalg.LinearOperator:
         """The same with stiffness (K + K')/2 - square M."""
         return self._solver(0.5 * (self.K + self.K.T) - square * self.M)
 
-    def _solver(self, matrix: sp.spmatrix) -> spla.LinearOperator:
+    def _solver(self, matrix: scipy.sparse.spmatrix) -> scipy.sparse.linalg.LinearOperator:
         n, m = matrix.shape[0], self.J.shape[0]
         try:
-            factors = spla.splu(saddle_matrix(sp.csc_matrix(matrix), self.J))
+            factors = scipy.sparse.linalg.splu(saddle_matrix(scipy.sparse.csc_matrix(matrix), self.J))
         except RuntimeError:
             raise NotConverged("the shifted stiffness is singular") from None
         zeros = np.zeros(m)
@@ -58,23 +57,23 @@ class SparseMatrices:
             given = np.concatenate([np.asarray(force, dtype=float).ravel(), zeros])
             return np.asarray(factors.solve(given)[:n])
 
-        return spla.LinearOperator((n, n), matvec=solve, dtype=float)
+        return scipy.sparse.linalg.LinearOperator((n, n), matvec=solve, dtype=float)
 
 
 def lowest_real_modes(at: SparseMatrices, count: int) -> RealModes:
     """The lowest modes without damping, of the symmetric part of the stiffness."""
     count = min(count, at.freedom - 1)
-    K = sp.csc_matrix(0.5 * (at.K + at.K.T))
+    K = scipy.sparse.csc_matrix(0.5 * (at.K + at.K.T))
     mass = at.M.diagonal()
     fastest = float(np.max(np.divide(np.abs(K.diagonal()), mass, out=np.zeros_like(mass), where=mass > 0), initial=0.0))
     shift = -1e-12 * max(fastest, 1e-300)
     inverse = at.static_inverse(shift)
     start = inverse.matvec(at.M @ np.random.default_rng(0).normal(size=K.shape[0]))
     try:
-        _, shapes = spla.eigsh(
+        _, shapes = scipy.sparse.linalg.eigsh(
             K, k=count, M=at.M, sigma=shift, OPinv=inverse, v0=start, ncv=min(at.freedom, max(2 * count + 20, 40))
         )
-    except (spla.ArpackError, RuntimeError) as reason:
+    except (scipy.sparse.linalg.ArpackError, RuntimeError) as reason:
         raise NotConverged(str(reason)) from None
     shapes = shapes_of_unit_mass(shapes, at.M)
     squares = np.einsum("ij,ij->j", shapes, K @ shapes)
@@ -118,11 +117,11 @@ def lowest_eigenpairs(at: SparseMatrices, count: int, *, symmetric: bool) -> Eig
 
 
 def _nearest(
-    at: SparseMatrices, inverse: spla.LinearOperator, shift: float, unit: float, wanted: int
+    at: SparseMatrices, inverse: scipy.sparse.linalg.LinearOperator, shift: float, unit: float, wanted: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues nearest to the shift, conjugate pairs once, and their shapes; `unit` is a typical rate [1/s]."""
     n = at.K.shape[0]
-    forward = sp.csr_matrix(at.C + shift * at.M)
+    forward = scipy.sparse.csr_matrix(at.C + shift * at.M)
 
     def apply(state: np.ndarray) -> np.ndarray:
         # (x, v / unit): both halves of one size
@@ -130,14 +129,14 @@ def _nearest(
         moved = -inverse.matvec(at.M @ v + forward @ x)
         return unit * np.concatenate([moved, (x + shift * moved) / unit])
 
-    operator = spla.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=float)
+    operator = scipy.sparse.linalg.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=float)
     start = apply(np.random.default_rng(0).normal(size=2 * n))
     wanted = min(wanted, 2 * at.freedom - 2)
     try:
-        found, states = spla.eigs(
+        found, states = scipy.sparse.linalg.eigs(
             operator, k=wanted, v0=start, ncv=min(2 * at.freedom, max(2 * wanted + 20, 60)), maxiter=MOST_RESTARTS
         )
-    except (spla.ArpackError, RuntimeError) as reason:
+    except (scipy.sparse.linalg.ArpackError, RuntimeError) as reason:
         raise NotConverged(str(reason)) from None
     values = shift + unit / found
     values = np.where(np.abs(values.imag) <= 1e-12 * np.abs(values), values.real + 0j, values)
@@ -165,7 +164,7 @@ def _improved(at: SparseMatrices, values: np.ndarray, x: np.ndarray, symmetric: 
     return Eigenpairs(values, x, np.maximum(doubts, 1e-9 * size * (np.abs(values.imag) <= 1e-9 * size)))
 
 
-def _check(at: SparseMatrices, inverse: spla.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:
+def _check(at: SparseMatrices, inverse: scipy.sparse.linalg.LinearOperator, values: np.ndarray, x: np.ndarray) -> None:
     """Raise NotConverged where (value^2 M + value C + K) x leaves a force that moves more than a share of x."""
     force = (at.M @ x) * values**2 + (at.C @ x) * values + at.K @ x
     for k in range(len(values)):

@@ -65,7 +65,7 @@ def most_frames(eqs: Equations) -> int:
 
 def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[Scene]:
     """Scenes of a run at some of its saved times, with the parameters and inputs that were in force."""
-    parameters = _parameters(eqs, run.dataset.attrs["parameters"])
+    parameters = _parameters(eqs, run.recorded.attributes["parameters"])
     spec = eqs.model.spec
     # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again
     inputs = run.inputs if spec.loads or spec.tendons else {}
@@ -86,11 +86,14 @@ def path_clip(eqs: Equations, path: Path, *, name: str = "path") -> Clip:
     """Poses along a path of equilibria, one after the other; the whole path takes five seconds."""
     chosen = spread_indices(np.arange(len(path), dtype=float), most_frames(eqs))
     scenes = []
-    parameters, inputs = _parameters(eqs, path.dataset.attrs["parameters"]), json.loads(path.dataset.attrs["inputs"])
+    parameters, inputs = (
+        _parameters(eqs, path.recorded.attributes["parameters"]),
+        json.loads(path.recorded.attributes["inputs"]),
+    )
     for k in chosen:
         # only one of the two sorts has that name
         (inputs if path.parameter in eqs.inputs else parameters)[path.parameter] = float(path.value[k])
-        scenes.append(SceneMaker(eqs, parameters, inputs=inputs).at(path.q[k], float(path.dataset.attrs["time"])))
+        scenes.append(SceneMaker(eqs, parameters, inputs=inputs).at(path.q[k], float(path.recorded.attributes["time"])))
     unit = path.unit(path.parameter)
     captions = tuple(f"{path.parameter} = {path.value[k]:.4g} {unit}".strip() for k in chosen)
     return Clip(name, np.linspace(0, PATH_SECONDS, len(chosen)), tuple(scenes), captions=captions)

@@ -59,7 +59,7 @@ def result_html(run: Result) -> str:
     """A run: what happened, and how it moved."""
 
     def clips() -> list[Clip]:
-        eqs = derive(load_text(run.dataset.attrs["model_text"]))
+        eqs = derive(load_text(run.recorded.attributes["model_text"]))
         return [run_clip(eqs, run, most=MOST_FRAMES)] if len(run.time) else []
 
     return f"<p>{text(repr(run))}</p>" + _view("the motion", clips)

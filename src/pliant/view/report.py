@@ -191,7 +191,7 @@ def _left_out(played: int, count: int, what: str) -> str:
 
 
 def _motion_figures(run: Result) -> Iterator[str]:
-    names = list(run.output_names) or [str(name) for name in run.dataset["coordinate"].values]
+    names = list(run.output_names) or run.recorded.names("coordinate")
     along = profile_names(run)
     for name in names[:MOST_PLOTS]:
         if name in along:
@@ -201,7 +201,7 @@ def _motion_figures(run: Result) -> Iterator[str]:
     if len(names) > MOST_PLOTS:
         yield f'<p class="note">{len(names) - MOST_PLOTS} more are not drawn: {text(", ".join(names[MOST_PLOTS:][:40]))}</p>'
     yield figure_html(lambda: plot.energy(run), "energies over time")
-    if run.dataset.sizes["constraint"]:
+    if len(run.recorded["constraint"]):
         yield figure_html(lambda: constraint_error(run), "constraint error over time")
 
 

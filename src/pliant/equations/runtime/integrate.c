@@ -48,7 +48,7 @@ static void place_method(pl_run *r, pl_memory *m) {
       x->rosenbrock.q = pl_doubles(m, nq), x->rosenbrock.blocks = pl_doubles(m, 3 * nv);
       x->rosenbrock.by_signal = pl_doubles(m, nv * T->n_signal);
       x->rosenbrock.L = pl_doubles(m, dense), x->rosenbrock.Eq = pl_doubles(m, dense), x->rosenbrock.LS = pl_doubles(m, dense);
-      x->rosenbrock.J = pl_doubles(m, T->nnz_j);
+      x->rosenbrock.J = pl_doubles(m, T->nnz_j), x->rosenbrock.rows = pl_doubles(m, T->nnz_j);
       break;
   }
 }
@@ -81,7 +81,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
   place(r, &m);
   r->block = pl_block(&m);
   /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
-  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m;
+  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m && !w->tree;
   if (keeps) r->secant = pl_secant_new(w->T->nv);
   if (!r->block || (keeps && !r->secant)) {
     pl_run_free(r);
@@ -326,7 +326,7 @@ static int attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
-  const int powered = T->n_cforce || T->n_fforce || T->n_route || T->n_signal;
+  const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_signal;
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);

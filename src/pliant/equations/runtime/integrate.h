@@ -35,7 +35,7 @@ typedef struct pl_run_memory {
     double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
     double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
     double *by_signal;                                              /* nv x n_signal */
-    double *L, *Eq, *LS, *J;                                        /* m x nv; J on its pattern */
+    double *L, *Eq, *LS, *J, *rows;                                 /* m x nv; J and the matrix's rows on its pattern */
   } rosenbrock;
 } pl_run_memory;
 

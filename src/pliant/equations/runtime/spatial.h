@@ -154,20 +154,6 @@ static inline double dot_column(const double *a, const column *b) {
          (a[3] * ENTRY(*b, 3) + a[4] * ENTRY(*b, 4) + a[5] * ENTRY(*b, 5));
 }
 
-/* x = D^-1 x for k rows of `width` numbers, from a factor by pl_cholesky: a constant width makes vectors of the inner loops. */
-static inline void solve_rows(const double *restrict D, int k, int width, double *restrict x) {
-  for (int i = 0; i < k; ++i) {
-    for (int m = 0; m < i; ++m)
-      for (int l = 0; l < width; ++l) x[width * i + l] -= D[k * m + i] * x[width * m + l];
-    for (int l = 0; l < width; ++l) x[width * i + l] /= D[k * i + i];
-  }
-  for (int i = k - 1; i >= 0; --i) {
-    for (int m = i + 1; m < k; ++m)
-      for (int l = 0; l < width; ++l) x[width * i + l] -= D[k * i + m] * x[width * m + l];
-    for (int l = 0; l < width; ++l) x[width * i + l] /= D[k * i + i];
-  }
-}
-
 /* B of tangent.c as twelve numbers: l, then G by columns. */
 enum { RATE = 12 };
 

@@ -28,46 +28,6 @@ void pl_rate_matrices(pl_work *w) {
   }
 }
 
-/* World matrices Vq, Av, Aq of one node: eta_dot = Vq dq + S dv, eta_ddot = Aq dq + Av dv + S da. */
-void pl_node_tangent(pl_work *w, int e, int g, const double *q, const double *v, const double *a) {
-  const pl_tables *T = w->T;
-  const int k = T->elem_k[e], b = T->elem_base[e], at = T->node_s[g];
-  const double *Vb = w->V + 6 * b, *Ab = w->A + 6 * b, *R0 = w->R0 + 9 * g, *p0 = w->p0 + 3 * g;
-  double *vq = w->temporary.vq, *av = w->temporary.av, *aq = w->temporary.aq;
-  if (!T->node_constant[g]) {
-    const double *arg[4] = {q + T->elem_q[e], v + T->elem_v[e], a + T->elem_v[e], w->theta + T->node_theta[g] + 12};
-    double *res[3] = {vq, av, aq};
-    pl_call(T->motion_tangent + T->node_kind[g], arg, res, w);
-  }
-  for (int j = 0; j < k; ++j) {
-    const double *S = w->S + at + 6 * j;
-    double *Vq = w->Vq + at + 6 * j, *Av = w->Av + at + 6 * j, *Aq = w->Aq + at + 6 * j, x[6], y[6];
-    cross_twist(Vb, S, Vq);
-    cross_twist(Ab, S, Aq);
-    cross_twist(Vb, Vq, x);
-    for (int i = 0; i < 6; ++i) Aq[i] += x[i], Av[i] = 2 * Vq[i];
-    if (!T->node_constant[g]) {
-      twist_to_world(R0, p0, vq + 6 * j, x);
-      cross_twist(Vb, x, y);
-      for (int i = 0; i < 6; ++i) Vq[i] += x[i], Aq[i] += 2 * y[i];
-      twist_to_world(R0, p0, av + 6 * j, x);
-      for (int i = 0; i < 6; ++i) Av[i] += x[i];
-      twist_to_world(R0, p0, aq + 6 * j, x);
-      for (int i = 0; i < 6; ++i) Aq[i] += x[i];
-    }
-  }
-}
-
-/* d(s' F)/dq of one node for a wrench F fixed in its base, k x k. */
-void pl_own_block(pl_work *w, int e, int g, const double *q, double *block) {
-  const pl_tables *T = w->T;
-  double f[6];
-  wrench_to_local(w->R0 + 9 * g, w->p0 + 3 * g, w->force + 6 * g, f);
-  const double *arg[3] = {q + T->elem_q[e], w->theta + T->node_theta[g] + 12, f};
-  double *res[1] = {block};
-  pl_call(T->motion_own + T->node_kind[g], arg, res, w);
-}
-
 /* The columns of S, Vq (angular part), Av and Aq of all coordinates on a path, component by component. */
 enum { PATH_S = 0, PATH_VQ = 6, PATH_AV = 9, PATH_AQ = 15, PATH_RESULTS = 21 };
 _Static_assert(PATH_RESULTS + 5 == PL_PATH_ROWS, "five rows of results");
@@ -194,6 +154,7 @@ void pl_mass_matrix(pl_work *w) {
     }
   }
   pl_inertia_mass(w);
+  pl_shared_inertia_mass(w);
 }
 
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from pliant.language.source import FileProblem
 
@@ -92,8 +90,8 @@ class Wireframe:
     def pieces(self) -> int:
         """Number of parts that no edge joins; nodes without edges do not count."""
         ones = np.ones(len(self.edges))
-        graph = sp.coo_matrix((ones, (self.edges[:, 0], self.edges[:, 1])), shape=(len(self.nodes),) * 2)
-        return int(connected_components(graph, directed=False)[0]) - self.orphans
+        graph = scipy.sparse.coo_matrix((ones, (self.edges[:, 0], self.edges[:, 1])), shape=(len(self.nodes),) * 2)
+        return int(scipy.sparse.csgraph.connected_components(graph, directed=False)[0]) - self.orphans
 
 
 def join(
@@ -173,8 +171,10 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
         message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
         raise MeshProblem(message, "use a smaller tolerance")
     pairs = tree.query_pairs(tolerance, output_type="ndarray")
-    graph = sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2)
-    cluster = connected_components(graph, directed=False)[1][copy_of]
+    graph = scipy.sparse.coo_matrix(
+        (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2
+    )
+    cluster = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][copy_of]
     unique, first = np.unique(cluster, return_index=True)
     order = np.argsort(first)
     number = np.empty(len(unique), dtype=int)

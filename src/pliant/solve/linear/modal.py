@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations, InputValues, Values
@@ -241,11 +241,11 @@ def _sparse(
     linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
     """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
-    C = sp.csc_matrix(linear.damping.shape) if undamped else linear.damping
+    C = scipy.sparse.csc_matrix(linear.damping.shape) if undamped else linear.damping
     K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped else linear.stiffness
-    J = sp.csr_matrix(linear.jacobian[on])
-    at = SparseMatrices(sp.csc_matrix(K), sp.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
-    D = sp.diags(stiffness_scaling(linear))
+    J = scipy.sparse.csr_matrix(linear.jacobian[on])
+    at = SparseMatrices(scipy.sparse.csc_matrix(K), scipy.sparse.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
+    D = scipy.sparse.diags(stiffness_scaling(linear))
     symmetric = is_symmetric(D @ at.K @ D) and is_symmetric(at.C)
     judged = judge_large(Linearized(linear.residual, at.K, at.C, at.M, linear.phi[on], at.J))
     wanted = count

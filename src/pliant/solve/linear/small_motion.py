@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.equations import Equations
@@ -77,7 +77,7 @@ class FirstOrder:
     by_q: np.ndarray
     by_v: np.ndarray
 
-    def second_order(self, mass: sp.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def second_order(self, mass: scipy.sparse.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """K, C and M of the same motion: M y'' + C y' + K y = 0."""
         f = len(self.chosen)
         T, S, R = self.A[:f, :f], self.A[f:, :f], self.A[f:, f:]

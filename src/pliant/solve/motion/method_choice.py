@@ -12,8 +12,7 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.layout import RuntimeStatus
@@ -160,11 +159,11 @@ def fastest_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> floa
     a, multipliers = bound.forward(t, q, v)
     linear = bound.linearized(t, q, v, a, multipliers)
     try:
-        factors = spla.splu(saddle_matrix(linear.mass, linear.jacobian, bound.row_active))
+        factors = scipy.sparse.linalg.splu(saddle_matrix(linear.mass, linear.jacobian, bound.row_active))
     except RuntimeError:
         return np.inf
 
-    def largest(matrix: sp.csc_matrix) -> float:
+    def largest(matrix: scipy.sparse.csc_matrix) -> float:
         x = np.random.default_rng(0).normal(size=bound.nv)
         size = 0.0
         for _ in range(POWER_ITERATIONS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.equations.core import UnknownName, check_names
@@ -211,17 +211,17 @@ def impulse(
     """
     on = bound.active_rows
     _, rate, _, J = bound.constraints(t, q, v)
-    G = sp.vstack([J.tocsr()[on], sp.csr_matrix(rows)]).tocsc()
+    G = scipy.sparse.vstack([J.tocsr()[on], scipy.sparse.csr_matrix(rows)]).tocsc()
     wanted = np.concatenate([-rate[on], targets - rows @ v])
     if not G.shape[0] or not np.any(wanted):
         return v
     M, own = bound.mass_matrix(q).tocsc()[:, free][free, :], G[:, free]
     n, m = M.shape[0], own.shape[0]
     scale = float(M.diagonal().max(initial=0.0)) or 1.0
-    kkt = sp.bmat([[M / scale, own.T], [own, None]]).tocsc()
+    kkt = scipy.sparse.bmat([[M / scale, own.T], [own, None]]).tocsc()
     right = np.concatenate([np.zeros(n), wanted])
     try:
-        found = sp.linalg.splu(kkt).solve(right)
+        found = scipy.sparse.linalg.splu(kkt).solve(right)
     except RuntimeError:  # rows that say the same
         found = np.linalg.lstsq(kkt.toarray(), right, rcond=None)[0]
     after = v.copy()

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
@@ -54,7 +53,7 @@ class Direction:
 class Metric:
     """Products of directions: increments of q by `matrix` (nv x nv), the parameter by its scale."""
 
-    matrix: sp.csc_matrix
+    matrix: scipy.sparse.csc_matrix
     scale: float
 
     def dot(self, a: Direction, b: Direction) -> float:
@@ -116,10 +115,10 @@ class ArcLengthStatics(StaticEquations):
         total = float(sum(self.bound.constants[k] for k in masses))
         typical = float(np.mean(at.mass.diagonal())) if at.mass.shape[0] else 0.0
         if total <= 0 or typical <= 0:
-            return Metric(sp.identity(self.bound.nv, format="csc"), self.loading.scale)
+            return Metric(scipy.sparse.identity(self.bound.nv, format="csc"), self.loading.scale)
         # a little of every increment, so that massless directions have a length too
-        matrix = at.mass + 1e-6 * typical * sp.identity(self.bound.nv)
-        return Metric(sp.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
+        matrix = at.mass + 1e-6 * typical * scipy.sparse.identity(self.bound.nv)
+        return Metric(scipy.sparse.csc_matrix(matrix / (total * self.size**2)), self.loading.scale)
 
     def _by_value(self, q: np.ndarray, multipliers: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
         def imbalance(place: float) -> tuple[np.ndarray, np.ndarray]:
@@ -238,8 +237,11 @@ class _Bordered:
             self._matrix = np.block([[inner, column[:, None]], [last, corner]])
         else:
             inner = saddle_matrix(K, J, active, unit=f)
-            self._matrix = sp.bmat(
-                [[inner, sp.csc_matrix(column[:, None])], [sp.csc_matrix(last), sp.csc_matrix([[corner]])]],
+            self._matrix = scipy.sparse.bmat(
+                [
+                    [inner, scipy.sparse.csc_matrix(column[:, None])],
+                    [scipy.sparse.csc_matrix(last), scipy.sparse.csc_matrix([[corner]])],
+                ],
                 format="csc",
             )
 
@@ -247,7 +249,7 @@ class _Bordered:
         """The change that makes these changes of force, constraint values and product with the border."""
         rhs = np.concatenate([force, self._force * phi, [self._border * length]])
         try:
-            x = np.linalg.solve(self._matrix, rhs) if self._dense else spla.splu(self._matrix).solve(rhs)
+            x = np.linalg.solve(self._matrix, rhs) if self._dense else scipy.sparse.linalg.splu(self._matrix).solve(rhs)
         except (RuntimeError, np.linalg.LinAlgError):
             # neutral directions: the shortest change that does it
             if len(rhs) > DENSE_UP_TO:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from pliant.equations.binding import Binding
 from pliant.model.model import Model
@@ -91,7 +91,7 @@ class CarriedSections:
                 p = moved_places[c] - R @ places[c]
                 helices = _helices(bound, chain, rotations, places)
                 turns, shifts = _moved(R, p, helices, np.diff(twists[np.r_[c, chain.nodes]], axis=0))
-                phi = Rotation.from_matrix(turns).as_rotvec()
+                phi = scipy.spatial.transform.Rotation.from_matrix(turns).as_rotvec()
                 step = np.einsum("nij,nj->ni", turns, places[chain.nodes]) + shifts - places[chain.nodes]
                 wanted = np.hstack([step - np.cross(phi, places[chain.nodes]), phi])
                 if chain.size not in columns:
@@ -258,7 +258,7 @@ def _helices(bound: Binding, chain: _Chain, rotations: np.ndarray, places: np.nd
     """World twists (n x 6) whose exponentials take each section of a rod to the next."""
     R, p = _sections(bound, chain, rotations, places)
     turns = R[1:] @ R[:-1].transpose(0, 2, 1)
-    phi = Rotation.from_matrix(turns).as_rotvec()
+    phi = scipy.spatial.transform.Rotation.from_matrix(turns).as_rotvec()
     shift = p[1:] - np.einsum("nij,nj->ni", turns, p[:-1])
     return np.hstack([np.linalg.solve(_left_jacobian(phi), shift[:, :, None])[:, :, 0], phi])
 
@@ -295,7 +295,9 @@ def _ad(twists: np.ndarray) -> np.ndarray:
 def _exponential(twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rotations (n x 3 x 3) and shifts of the origin (n x 3)."""
     turn = twists[:, 3:]
-    return Rotation.from_rotvec(turn).as_matrix(), np.einsum("nij,nj->ni", _left_jacobian(turn), twists[:, :3])
+    return scipy.spatial.transform.Rotation.from_rotvec(turn).as_matrix(), np.einsum(
+        "nij,nj->ni", _left_jacobian(turn), twists[:, :3]
+    )
 
 
 def _moved(R: np.ndarray, p: np.ndarray, helices: np.ndarray, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

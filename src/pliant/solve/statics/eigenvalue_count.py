@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 # Without row exchanges entries may grow; beyond this the signs of the pivots are not to be trusted.
 MOST_GROWTH = 1e6
@@ -14,21 +12,24 @@ LEAST_PIVOT = 1e-14
 DEPENDENT = 1e-9
 
 
-def is_symmetric(matrix: sp.spmatrix, share: float = 1e-9) -> bool:
+def is_symmetric(matrix: scipy.sparse.spmatrix, share: float = 1e-9) -> bool:
     """Whether a matrix is symmetric to that share of its largest entry."""
     difference = (matrix - matrix.T).tocsr()
     largest = np.abs(matrix.data).max(initial=0.0)
     return bool(np.abs(difference.data).max(initial=0.0) <= share * largest)
 
 
-def negative_eigenvalues(matrix: sp.spmatrix) -> int | None:
+def negative_eigenvalues(matrix: scipy.sparse.spmatrix) -> int | None:
     """Number of negative eigenvalues of a symmetric matrix of about unit diagonal (Sylvester's law of inertia for L D L').
 
     None where round-off leaves it open: pivots that are next to zero, or that would have to be looked for off the diagonal.
     """
     try:
-        factors = spla.splu(
-            sp.csc_matrix(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        factors = scipy.sparse.linalg.splu(
+            scipy.sparse.csc_matrix(matrix),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
         )
     except RuntimeError:
         return None
@@ -41,16 +42,16 @@ def negative_eigenvalues(matrix: sp.spmatrix) -> int | None:
     return int(np.sum(pivots < 0))
 
 
-def independent_rows(jacobian: sp.spmatrix) -> np.ndarray:
+def independent_rows(jacobian: scipy.sparse.spmatrix) -> np.ndarray:
     """Numbers of rows that span all rows of a Jacobian (m x n), ascending."""
     if not jacobian.shape[0]:
         return np.zeros(0, dtype=int)
-    R, order = la.qr(jacobian.toarray().T, mode="r", pivoting=True)
+    R, order = scipy.linalg.qr(jacobian.toarray().T, mode="r", pivoting=True)
     size = np.abs(np.diag(R))
     return np.sort(order[: len(size)][size > DEPENDENT * max(float(size.max(initial=0.0)), 1e-300)])
 
 
-def negative_eigenvalues_within(matrix: sp.spmatrix, jacobian: sp.spmatrix) -> int | None:
+def negative_eigenvalues_within(matrix: scipy.sparse.spmatrix, jacobian: scipy.sparse.spmatrix) -> int | None:
     """Number of negative eigenvalues of a symmetric matrix of about unit diagonal on the null space of independent rows.
 
     Adding J'J changes nothing there and makes the matrix regular elsewhere; the inertia of the saddle point is then that of the
@@ -59,13 +60,13 @@ def negative_eigenvalues_within(matrix: sp.spmatrix, jacobian: sp.spmatrix) -> i
     if not jacobian.shape[0]:
         return negative_eigenvalues(matrix)
     length = np.sqrt(np.asarray(jacobian.multiply(jacobian).sum(axis=1)).ravel())
-    J = sp.csr_matrix(sp.diags(1 / np.maximum(length, 1e-300)) @ jacobian)
-    full = sp.csc_matrix(matrix + J.T @ J)
+    J = scipy.sparse.csr_matrix(scipy.sparse.diags(1 / np.maximum(length, 1e-300)) @ jacobian)
+    full = scipy.sparse.csc_matrix(matrix + J.T @ J)
     below = negative_eigenvalues(full)
     if below is None:
         return None
-    complement = J @ spla.splu(full).solve(J.T.toarray())
-    values = la.eigvalsh(0.5 * (complement + complement.T))
+    complement = J @ scipy.sparse.linalg.splu(full).solve(J.T.toarray())
+    values = scipy.linalg.eigvalsh(0.5 * (complement + complement.T))
     if np.abs(values).min() <= LEAST_PIVOT * np.abs(values).max():
         return None
     return below - int(np.sum(values < 0))

@@ -7,10 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
-import scipy.linalg.lapack as lapack
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
+import scipy
 
 from pliant.equations.binding import Linearized
 from pliant.solve.independent_coordinates import null_space
@@ -44,7 +41,7 @@ class Tangent:
         """`metric`: V (nv x nv), positive definite, as a dense array or sparse. `rows`: truth values of the constraint rows in
         force. `added`: rows, columns and values of what is added to the stiffness."""
         self.n, self.rows = at.stiffness.shape[0], rows
-        J = sp.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
+        J = scipy.sparse.csr_matrix(at.jacobian)[np.flatnonzero(rows)] if len(rows) else at.jacobian
         self.stiffness: Any = at.stiffness
         self.metric: Any = metric
         self._jacobian: Any = J
@@ -54,7 +51,9 @@ class Tangent:
             if added is not None:
                 np.add.at(self.stiffness, added[:2], added[2])
         elif added is not None:
-            self.stiffness = sp.csc_matrix(at.stiffness + sp.csc_matrix((added[2], added[:2]), shape=(self.n, self.n)))
+            self.stiffness = scipy.sparse.csc_matrix(
+                at.stiffness + scipy.sparse.csc_matrix((added[2], added[:2]), shape=(self.n, self.n))
+            )
         self._inertia = metric.diagonal()
         size = stiffness_scaling(replace(at, stiffness=self.stiffness))
         self._size = size**-2.0
@@ -64,7 +63,7 @@ class Tangent:
 
     def _is_symmetric(self, scale: np.ndarray) -> bool:
         if not self._is_dense:
-            return is_symmetric(sp.diags(scale) @ self.stiffness @ sp.diags(scale))
+            return is_symmetric(scipy.sparse.diags(scale) @ self.stiffness @ scipy.sparse.diags(scale))
         scaled = scale[:, None] * self.stiffness * scale
         return bool(np.abs(scaled - scaled.T).max(initial=0.0) <= SYMMETRIC * np.abs(scaled).max(initial=0.0))
 
@@ -77,10 +76,10 @@ class Tangent:
             A, J = D[:, None] * A * D, self._jacobian * D
             size = np.linalg.norm(J, axis=1)
         else:
-            A, J = sp.diags(D) @ A @ sp.diags(D), self._jacobian @ sp.diags(D)
+            A, J = scipy.sparse.diags(D) @ A @ scipy.sparse.diags(D), self._jacobian @ scipy.sparse.diags(D)
             size = np.sqrt(np.asarray(J.multiply(J).sum(axis=1)).ravel())
         E = 1.0 / np.where(size > 0, size, 1.0)
-        J = E[:, None] * J if self._is_dense else sp.diags(E) @ J
+        J = E[:, None] * J if self._is_dense else scipy.sparse.diags(E) @ J
         whole = self._dense if self._is_dense else self._sparse
         found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
@@ -88,7 +87,7 @@ class Tangent:
             found = found[0], _has_no_negative(A, J)
         elif found is None or not found[1]:
             # directions without stiffness have no pivot, or one of either sign by round-off
-            lift = NEUTRAL * (np.eye(self.n) if self._is_dense else sp.identity(self.n))
+            lift = NEUTRAL * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
             lifted = whole(A + lift, J, give * E**2)
             if found is None or (lifted is not None and lifted[1]):
                 found = lifted
@@ -103,31 +102,37 @@ class Tangent:
         if not np.all(np.isfinite(matrix)):
             return None
         if self.symmetric:
-            packed, pivots, _ = lapack.dsytrf(matrix, lower=1, lwork=64 * max(1, self.n + m))
+            packed, pivots, _ = scipy.linalg.lapack.dsytrf(matrix, lower=1, lwork=64 * max(1, self.n + m))
             values = _block_eigenvalues(packed, pivots)
             if np.abs(values).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(values).max(initial=0.0)):
                 return None
             sound = int(np.sum(values < 0)) == m
-            return lambda b: lapack.dsytrs(packed, pivots, b, lower=1)[0], sound
-        packed, pivots, _ = lapack.dgetrf(matrix)
+            return lambda b: scipy.linalg.lapack.dsytrs(packed, pivots, b, lower=1)[0], sound
+        packed, pivots, _ = scipy.linalg.lapack.dgetrf(matrix)
         diagonal = np.diag(packed)
         if np.abs(diagonal).min(initial=np.inf) <= LEAST_PIVOT * max(1.0, np.abs(diagonal).max(initial=0.0)):
             return None
         exchanges = int(np.sum(pivots != np.arange(len(pivots))))
         negative = int(np.sum(diagonal < 0)) + exchanges
-        return lambda b: lapack.dgetrs(packed, pivots, b)[0], (negative - m) % 2 == 0
+        return lambda b: scipy.linalg.lapack.dgetrs(packed, pivots, b)[0], (negative - m) % 2 == 0
 
-    def _sparse(self, A: sp.spmatrix, J: sp.spmatrix, give: np.ndarray) -> tuple[Solve, bool] | None:
+    def _sparse(
+        self, A: scipy.sparse.spmatrix, J: scipy.sparse.spmatrix, give: np.ndarray
+    ) -> tuple[Solve, bool] | None:
         m = len(give)
-        whole = sp.bmat([[A, J.T], [J, -sp.diags(give)]], format="csc") if m else sp.csc_matrix(A)
+        whole = (
+            scipy.sparse.bmat([[A, J.T], [J, -scipy.sparse.diags(give)]], format="csc")
+            if m
+            else scipy.sparse.csc_matrix(A)
+        )
         if not np.all(np.isfinite(whole.data)):
             return None
         if self.symmetric:
             # constraints as stiff springs leave signs on the motions that they allow as they are
-            stiff = A + J.T @ sp.diags(1.0 / np.maximum(give, GIVE)) @ J if m else A
-            negative = negative_eigenvalues(sp.csc_matrix(stiff))
+            stiff = A + J.T @ scipy.sparse.diags(1.0 / np.maximum(give, GIVE)) @ J if m else A
+            negative = negative_eigenvalues(scipy.sparse.csc_matrix(stiff))
         try:
-            factors = spla.splu(whole)
+            factors = scipy.sparse.linalg.splu(whole)
         except RuntimeError:
             return None
         pivots = factors.U.diagonal()
@@ -164,7 +169,7 @@ def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
     """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Pairs that turn tell
     nothing that does not depend on the scaling."""
     Z = null_space(J)
-    values = la.eigvals(Z.T @ A @ Z)
+    values = scipy.linalg.eigvals(Z.T @ A @ Z)
     real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
     return bool(real.min(initial=np.inf) > -NEUTRAL)
 

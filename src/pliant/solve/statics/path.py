@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pliant.equations.state import State
 from pliant.language.display import shown
+from pliant.solve.labelled import Labelled
 from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
 from pliant.solve.result import Recorded, Timing, no_such
 from pliant.solve.status import Status
-
-if TYPE_CHECKING:
-    import xarray
 
 KINDS = ("", "limit", "bifurcation")
 """What a point is besides being on the path, by number in the dataset."""
@@ -72,80 +70,80 @@ class Path(Recorded):
     Attributes:
         status: completed (the end was reached), stopped (before it, for a reason that `message` gives) or failed.
         message: what happened and what to do.
-        dataset: everything, as an xarray Dataset with dimension `point`.
+        recorded: everything, as plain arrays; `dataset` is the same for xarray.
         timing: where the time went.
         warnings: what the user should know.
     """
 
     status: Status
     message: str
-    dataset: xarray.Dataset
+    recorded: Labelled
     timing: Timing
     warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return int(self.dataset.sizes["point"])
+        return len(self.value)
 
     @property
     def parameter(self) -> str:
         """Name of what is varied."""
-        return str(self.dataset.attrs["parameter"])
+        return str(self.recorded.attributes["parameter"])
 
     @property
     def value(self) -> np.ndarray:
         """The parameter at each point [SI units]."""
-        return np.asarray(self.dataset["value"].values)
+        return self.recorded["value"]
 
     @property
     def unstable(self) -> np.ndarray:
         """How many directions grow at each point; -1 where that could not be judged."""
-        return np.asarray(self.dataset["unstable"].values)
+        return self.recorded["unstable"]
 
     @property
     def stable(self) -> np.ndarray:
         """Whether small disturbances die out at each point (False also where that could not be judged)."""
-        return np.asarray(self.dataset["stable"].values == 1)
+        return np.asarray(self.recorded["stable"] == 1)
 
     @property
     def special(self) -> tuple[SpecialPoint, ...]:
         """Limit points and bifurcations in order."""
         found: dict[int, list[int]] = {}
-        for row, point in enumerate(self.dataset["critical_point"].values.tolist()):
+        for row, point in enumerate(self.recorded["critical_point"].tolist()):
             found.setdefault(int(point), []).append(row)
-        rates = [str(x) for x in self.dataset["rate"].values]
+        rates = self.recorded.names("rate")
         out = []
         for index, rows in found.items():
-            directions = np.asarray(self.dataset["critical_direction"].values[rows])
+            directions = self.recorded["critical_direction"][rows]
             moves = tuple(rates[leading(x)] for x in directions)
-            kind = KINDS[int(self.dataset["kind"].values[index])]
+            kind = KINDS[int(self.recorded["kind"][index])]
             out.append(SpecialPoint(kind, index, float(self.value[index]), directions, moves))
         return tuple(out)
 
     def __getitem__(self, name: str) -> np.ndarray:
         """An output, a coordinate, a frame's position (points x 3) or the parameter along the path."""
-        data = self.dataset
-        if f"output.{name}" in data:
-            return np.asarray(data[f"output.{name}"].values)
+        data = self.recorded
+        if f"output.{name}" in data.variables:
+            return data[f"output.{name}"]
         if name == self.parameter:
             return self.value
-        coordinates, frames = ([str(x) for x in data[k].values] for k in ("coordinate", "frame"))
+        coordinates, frames = map(data.names, ("coordinate", "frame"))
         if name in coordinates:
-            return np.asarray(data["q"].values[:, coordinates.index(name)])
+            return data["q"][:, coordinates.index(name)]
         if name in frames:
-            return np.asarray(data["frame_position"].values[:, frames.index(name)])
+            return data["frame_position"][:, frames.index(name)]
         names = [*self.output_names, *coordinates, *frames]
         raise no_such("path has no output, coordinate or frame", name, names)
 
     def unit(self, name: str) -> str:
         """SI unit of the parameter, an output, a coordinate or a frame's position; empty where none is known."""
-        data = self.dataset
+        data = self.recorded
         if name == self.parameter:
-            return str(data.attrs["parameter_unit"])
-        if f"output.{name}" in data:
-            return str(data[f"output.{name}"].attrs.get("units", ""))
+            return str(data.attributes["parameter_unit"])
+        if f"output.{name}" in data.variables:
+            return data.unit(f"output.{name}")
         self[name]  # says which names there are
-        names = [str(x) for x in data["coordinate"].values]
-        return dict(zip(names, json.loads(data.attrs["coordinate_units"]), strict=True)).get(name, "m")
+        names = data.names("coordinate")
+        return dict(zip(names, json.loads(data.attributes["coordinate_units"]), strict=True)).get(name, "m")
 
     def plot(self, x: str | None = None, y: str | None = None, *, name: str = "", ax: Any = None) -> Any:
         """Draw one quantity of the path over another, with stability and special points marked; returns the axes.
@@ -157,23 +155,23 @@ class Path(Recorded):
 
     def point(self, index: int) -> PathPoint:
         """A point by number (negative ones count from the end), for `continuation(start=...)` and other analyses."""
-        data, count = self.dataset, len(self)
+        data, count = self.recorded, len(self)
         if not -count <= index < count:
             raise IndexError(f"the path has {count} points; there is none of number {index}")
         k = index % count
-        rows = [i for i, p in enumerate(data["critical_point"].values.tolist()) if int(p) == k]
+        rows = [i for i, p in enumerate(data["critical_point"].tolist()) if int(p) == k]
         state = State(
-            np.asarray(data["q"].values[k]), np.zeros(data.sizes["rate"]), float(data.attrs["time"]),
-            np.asarray(data["multiplier"].values[k]),
+            data["q"][k], np.zeros(len(data["rate"])), float(data.attributes["time"]),
+            data["multiplier"][k],
         )  # fmt: skip
         tangent = (
-            np.asarray(data["tangent_q"].values[k]), np.asarray(data["tangent_multiplier"].values[k]),
-            float(data["tangent_value"].values[k]),
+            data["tangent_q"][k], data["tangent_multiplier"][k],
+            float(data["tangent_value"][k]),
         )  # fmt: skip
-        holds = {1: True, 0: False}.get(int(data["stable"].values[k]))
+        holds = {1: True, 0: False}.get(int(data["stable"][k]))
         return PathPoint(
-            self.parameter, float(self.value[k]), state, tangent, KINDS[int(data["kind"].values[k])],
-            np.asarray(data["critical_direction"].values[rows]), holds,
+            self.parameter, float(self.value[k]), state, tangent, KINDS[int(data["kind"][k])],
+            data["critical_direction"][rows], holds,
         )  # fmt: skip
 
     def __repr__(self) -> str:

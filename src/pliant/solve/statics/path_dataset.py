@@ -1,4 +1,4 @@
-"""The result of path following as a labelled dataset."""
+"""The result of path following as labelled arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_axes, output_units
-from pliant.solve.result import Timing, profile_coordinates
+from pliant.solve.labelled import Labelled, Variable, named_axes
+from pliant.solve.result import Timing, profile_axes
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
 from pliant.solve.statics.loading import ModelLoading
 from pliant.solve.statics.path import KINDS, Path
@@ -73,16 +74,14 @@ def record_path(
         "parameters": json.dumps(eqs.parameters),
         "versions": json.dumps(versions()),
     }
-    dataset = _dataset(eqs, record, outputs, energy, position, quaternion, attributes)
-    return Path(status, message, dataset, timing, notes)
+    recorded = _recorded(eqs, record, outputs, energy, position, quaternion, attributes)
+    return Path(status, message, recorded, timing, notes)
 
 
-def _dataset(
+def _recorded(
     eqs: Equations, record: PathRecord, outputs: list[dict[str, Any]], energy: list[float], position: list[Any],
     quaternion: list[Any], attributes: dict[str, Any],
-) -> Any:  # fmt: skip
-    import xarray
-
+) -> Labelled:  # fmt: skip
     places, n, m = record.places, len(eqs.rates), len(eqs.constraint_names)
     tangents = [p.tangent or Direction(np.zeros(n), np.zeros(m), 0.0) for p in places]
     holds = {True: 1, False: 0, None: -1}
@@ -97,7 +96,7 @@ def _dataset(
     def rows(values: list[Any], *shape: int) -> np.ndarray:
         return np.array(values, dtype=float).reshape(len(values), *shape)
 
-    variables: dict[str, Any] = {
+    variables: dict[str, Variable] = {
         "value": (("point",), rows([p.value for p in places]), {"long_name": attributes["parameter"], "units": "SI"}),
         "q": (("point", "coordinate"), rows([p.q for p in places], len(eqs.coordinates)), {"units": "SI"}),
         "multiplier": (
@@ -122,13 +121,13 @@ def _dataset(
             {"long_name": ", ".join(f"{i} {k or 'regular'}" for i, k in enumerate(KINDS))},
         ),
         "branch": (("point",), np.array(record.branches, dtype=int), {"long_name": "how often a branch was taken"}),
-        "tangent_q": (("point", "rate"), rows([x.q for x in tangents], n)),
-        "tangent_multiplier": (("point", "constraint"), rows([x.multipliers for x in tangents], m)),
-        "tangent_value": (("point",), rows([x.value for x in tangents])),
+        "tangent_q": (("point", "rate"), rows([x.q for x in tangents], n), {}),
+        "tangent_multiplier": (("point", "constraint"), rows([x.multipliers for x in tangents], m), {}),
+        "tangent_value": (("point",), rows([x.value for x in tangents]), {}),
         "frame_position": (("point", "frame", "axis"), rows(position, len(eqs.frame_names), 3), {"units": "m"}),
-        "frame_quaternion": (("point", "frame", "quaternion_part"), rows(quaternion, len(eqs.frame_names), 4)),
-        "critical_direction": (("critical", "rate"), rows([x for _, x in record.critical], n)),
-        "critical_point": (("critical",), np.array([k for k, _ in record.critical], dtype=int)),
+        "frame_quaternion": (("point", "frame", "quaternion_part"), rows(quaternion, len(eqs.frame_names), 4), {}),
+        "critical_direction": (("critical", "rate"), rows([x for _, x in record.critical], n), {}),
+        "critical_point": (("critical",), np.array([k for k, _ in record.critical], dtype=int), {}),
     }  # fmt: skip
     units, profiles = output_units(eqs.model), output_axes(eqs.model, eqs.binding) if places else {}
     for name in eqs.model.spec.outputs if places else ():
@@ -136,13 +135,12 @@ def _dataset(
         parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         axes = ("point",) if values.ndim == 1 else ("point", parts)
         variables[f"output.{name}"] = (axes, values, {"units": units[name]})
-    coordinates = {
-        "coordinate": list(eqs.coordinates),
-        "rate": list(eqs.rates),
-        "constraint": list(eqs.constraint_names),
-        "frame": list(eqs.frame_names),
-        "axis": ["x", "y", "z"],
-        "quaternion_part": ["w", "x", "y", "z"],
-        **profile_coordinates(profiles),
+    labels = {
+        "coordinate": eqs.coordinates,
+        "rate": eqs.rates,
+        "constraint": eqs.constraint_names,
+        "frame": eqs.frame_names,
+        "axis": "xyz",
+        "quaternion_part": "wxyz",
     }
-    return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+    return Labelled.of_arrays(variables, {**named_axes(labels), **profile_axes(profiles)}, attributes)

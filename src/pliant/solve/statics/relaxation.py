@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Linearized
 from pliant.equations.workspace import EvaluationError
@@ -218,7 +217,7 @@ class Relaxation:
         typical = float(np.mean(scale * np.abs(at.mass.diagonal()) + self._turns)) if len(self._turns) else 0.0
         diagonal = self._turns + (1e-6 * typical or 1.0)
         if self._bound.nv + self._bound.m > DENSE_UNKNOWNS:
-            return sp.csc_matrix(scale * at.mass + sp.diags(diagonal))
+            return scipy.sparse.csc_matrix(scale * at.mass + scipy.sparse.diags(diagonal))
         metric = scale * at.mass.toarray()
         metric[np.diag_indices(len(diagonal))] += diagonal
         return metric
@@ -315,8 +314,8 @@ class Relaxation:
             before, after = (Z.T @ (0.5 * (x + x.T)) @ Z for x in (y.at.stiffness.toarray() for y in (place, new)))
             if Z.shape[1] == 0:
                 return 0.0
-            lowest = float(la.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
-        except (EvaluationError, la.LinAlgError, ValueError):
+            lowest = float(scipy.linalg.eigh(after, before, eigvals_only=True, subset_by_index=[0, 0])[0])
+        except (EvaluationError, scipy.linalg.LinAlgError, ValueError):
             return 0.0
         lost = share / max(1.0 - lowest, 1e-300)
         if lost >= 1.0:
@@ -413,9 +412,9 @@ class Relaxation:
             return None
         K = Z.T @ (D[:, None] * place.at.stiffness.toarray() * D) @ Z
         if np.abs(K - K.T).max() <= 1e-9 * np.abs(K).max():
-            values, vectors = la.eigh(0.5 * (K + K.T))
+            values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
         else:
-            values, vectors = la.eig(K)
+            values, vectors = scipy.linalg.eig(K)
         k = int(np.argmin(np.where(np.abs(values.imag) <= 1e-9 * np.abs(values), values.real, np.inf)))
         if not values[k].real < -NEUTRAL * max(1.0, np.abs(values).max()):
             return None

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg as la
-import scipy.sparse as sp
+import scipy
 
 from pliant.equations.binding import Linearized
 from pliant.solve.independent_coordinates import null_space
@@ -101,17 +100,17 @@ def judge(at: Linearized, scaling: np.ndarray | None = None) -> Stability | None
     scaled = null_space(J * D) if J.size else np.eye(n)
     K = scaled.T @ (D[:, None] * full * D) @ scaled
     asymmetry = np.abs(K - K.T).max(initial=0.0)
-    values, vectors = la.eigh(0.5 * (K + K.T))
+    values, vectors = scipy.linalg.eigh(0.5 * (K + K.T))
     directions = D[:, None] * (scaled @ vectors)
     size = max(1.0, float(np.abs(values).max(initial=0.0)))
     neutral = int(np.sum(np.abs(values) <= NEUTRAL * size))
     if asymmetry <= 1e-9 * size:
         lacking = int(np.sum(values < -NEUTRAL * size))
-        lowest = float(la.eigvalsh(0.5 * (plain + plain.T))[0])
+        lowest = float(scipy.linalg.eigvalsh(0.5 * (plain + plain.T))[0])
         by_stiffness = Stability(values, directions, lacking, neutral, lowest, True)
         return by_stiffness if _stiffness_decides(at, Z, lacking) else _by_motion(at, Z, plain, by_stiffness)
     # circulatory forces: growth shows in the eigenvalues of the motion, not in the sign of K
-    roots, shapes = la.eig(K)
+    roots, shapes = scipy.linalg.eig(K)
     order = np.argsort(roots.real)
     directions = D[:, None] * (scaled @ shapes[:, order].real)
     C, M = (Z.T @ (x @ Z) for x in (at.damping, at.mass))
@@ -137,8 +136,8 @@ def _takes_energy(C: np.ndarray) -> bool:
     size = np.abs(np.diag(C))
     D = 1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300)))
     try:
-        la.cholesky(D[:, None] * C * D + GIVES * len(C) * np.eye(len(C)))
-    except la.LinAlgError:
+        scipy.linalg.cholesky(D[:, None] * C * D + GIVES * len(C) * np.eye(len(C)))
+    except scipy.linalg.LinAlgError:
         return False
     return True
 
@@ -172,8 +171,8 @@ def held_by_damping(at: Linearized) -> bool:
         return False
     _, K, _, M = on_allowed_motions(at)
     try:
-        squares, shapes = la.eigh(0.5 * (K + K.T), M)
-    except la.LinAlgError:
+        squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), M)
+    except scipy.linalg.LinAlgError:
         return False
     momenta = M @ shapes
     C = (momenta * (2 * LIGHT * np.sqrt(np.abs(squares)))) @ momenta.T
@@ -186,15 +185,15 @@ def judge_large(at: Linearized) -> Stability | None:
     n = at.stiffness.shape[0]
     if n == 0:
         return None
-    J = sp.csr_matrix(at.jacobian[independent_rows(at.jacobian)])
+    J = scipy.sparse.csr_matrix(at.jacobian[independent_rows(at.jacobian)])
     if J.shape[0] >= n:
         return None
-    D = sp.diags(stiffness_scaling(at))
+    D = scipy.sparse.diags(stiffness_scaling(at))
     K = D @ at.stiffness @ D
     if not is_symmetric(K) or not _takes_energy_large(at.damping):
         return _growing_large(at, J, symmetric=is_symmetric(K) and is_symmetric(at.damping))
     K = 0.5 * (K + K.T)
-    below, above = (negative_eigenvalues_within(K + sign * NEUTRAL * sp.eye(n), J @ D) for sign in (1, -1))
+    below, above = (negative_eigenvalues_within(K + sign * NEUTRAL * scipy.sparse.eye(n), J @ D) for sign in (1, -1))
     if below is None or above is None:
         return None
     if below and not is_symmetric(at.damping):
@@ -202,27 +201,32 @@ def judge_large(at: Linearized) -> Stability | None:
     lowest = None
     if not above:
         try:
-            unit = SparseMatrices(sp.csc_matrix(at.stiffness), sp.csc_matrix((n, n)), sp.identity(n, format="csc"), J)
+            unit = SparseMatrices(
+                scipy.sparse.csc_matrix(at.stiffness),
+                scipy.sparse.csc_matrix((n, n)),
+                scipy.sparse.identity(n, format="csc"),
+                J,
+            )
             lowest = float(lowest_real_modes(unit, 1).squares[0])
         except NotConverged:
             pass
     return Stability(np.zeros(0), np.zeros((n, 0)), below, above - below, lowest, True)
 
 
-def _takes_energy_large(damping: sp.spmatrix) -> bool:
+def _takes_energy_large(damping: scipy.sparse.spmatrix) -> bool:
     """Whether damping surely takes energy."""
-    C = sp.csc_matrix(0.5 * (damping + damping.T))
+    C = scipy.sparse.csc_matrix(0.5 * (damping + damping.T))
     if not C.count_nonzero():
         return True
     size = np.abs(C.diagonal())
-    D = sp.diags(1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300))))
-    return negative_eigenvalues(D @ C @ D + 1e-9 * sp.eye(C.shape[0])) == 0
+    D = scipy.sparse.diags(1 / np.sqrt(np.maximum(size, max(1e-12 * size.max(initial=0.0), 1e-300))))
+    return negative_eigenvalues(D @ C @ D + 1e-9 * scipy.sparse.eye(C.shape[0])) == 0
 
 
-def _growing_large(at: Linearized, J: sp.csr_matrix, *, symmetric: bool) -> Stability | None:
+def _growing_large(at: Linearized, J: scipy.sparse.csr_matrix, *, symmetric: bool) -> Stability | None:
     """Growing motions among the slowest of a large robot; None without any, as the others are not known."""
     n = at.stiffness.shape[0]
-    matrices = SparseMatrices(sp.csc_matrix(at.stiffness), sp.csc_matrix(at.damping), at.mass, J)
+    matrices = SparseMatrices(scipy.sparse.csc_matrix(at.stiffness), scipy.sparse.csc_matrix(at.damping), at.mass, J)
     try:
         found = lowest_eigenpairs(matrices, LOOKED_AT, symmetric=symmetric)
     except NotConverged:
@@ -279,7 +283,7 @@ def _massless_growth(K: np.ndarray, C: np.ndarray, M: np.ndarray) -> Growth:
     unit = np.sqrt(max(float(np.linalg.norm(K, 2)), 1e-300) / max(float(np.linalg.norm(M, 2)), 1e-300))
     A = np.block([[np.zeros((f, f)), np.eye(f)], [-K / unit**2, -C / unit]])
     B = np.block([[np.eye(f), np.zeros((f, f))], [np.zeros((f, f)), M]])
-    alpha, beta = la.eig(A, B, right=False, homogeneous_eigvals=True)
+    alpha, beta = scipy.linalg.eig(A, B, right=False, homogeneous_eigvals=True)
     finite = np.abs(beta) > 1e3 * EPS * np.maximum(np.abs(alpha), np.linalg.norm(B, 2))
     if not finite.any():
         return Growth(0, 0, 0.0, judged=False)

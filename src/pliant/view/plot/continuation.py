@@ -72,7 +72,7 @@ def path(
 def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any) -> Any:
     """One quantity of a path over another (`Path.plot`)."""
     lines = [n for n in found.output_names if found[n].ndim == 1]
-    x = x or (lines[0] if lines else str(found.dataset["coordinate"].values[0]))
+    x = x or (lines[0] if lines else found.recorded.names("coordinate")[0])
     y = y or found.parameter
     columns: list[np.ndarray] = []
     labels: list[str] = []
@@ -89,7 +89,7 @@ def drawn_path(found: Path, x: str | None, y: str | None, *, name: str, ax: Any)
             )  # fmt: skip
         columns.append(values * factor)
         labels.append(label(quantity.replace("_", " "), unit))
-    flags = [{1: True, 0: False}.get(int(k)) for k in found.dataset["stable"].values]
+    flags = [{1: True, 0: False}.get(int(k)) for k in found.recorded["stable"]]
     marks: dict[str, list[int]] = {}
     for special in found.special:
         marks.setdefault(special.kind, []).append(special.index)

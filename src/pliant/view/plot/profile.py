@@ -48,7 +48,7 @@ def profile(
 def profile_names(found: Any) -> list[str]:
     """Outputs of a motion, a path or a pose at rest that are profiles along a rod."""
     if hasattr(found, "dataset"):
-        names = [f"output.{name}.arc_length" in found.dataset.coords for name in found.output_names]
+        names = [f"output.{name}.arc_length" in found.recorded.labels for name in found.output_names]
         return [name for name, is_profile in zip(found.output_names, names, strict=True) if is_profile]
     return list(output_axes(found.equations.model, found.equations.binding))
 
