@@ -28,7 +28,7 @@ from pliant.formula.relative import ENDS, RelativeForce
 from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Part
+from pliant.motion.base import Motion, Part, Vector
 
 
 @dataclass(frozen=True)
@@ -61,22 +61,47 @@ def motion_kernels(motion: Motion) -> Kernels:
     q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
     theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
     R, p = motion.pose(q, theta)
-    s = ca.SX(motion.twist_per_rate(q, theta))
-    N, gamma, gamma_a = motion.rate_matrix(q), motion.bracket(v), motion.bracket(a)
-    s_dot = _time_derivative(s, q, N @ v)
-    s_ddot = _time_derivative(s_dot, q, N @ v) + _time_derivative(s_dot, v, a)
-    vq = s_dot - s @ gamma
-    av = 2 * s_dot - s @ gamma
-    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
-    own = ca.jacobian(s.T @ wrench, q) @ N if motion.own is None else motion.own(q, theta, wrench)
+    A = ca.DM.eye(motion.v_size) if motion.through is None else motion.through(theta)
+    z, z_dot, z_ddot = (q, v, a) if motion.through is None else (A @ q, A @ v, A @ a)
+    y = ca.SX(0, 1) if motion.functions is None else motion.functions.values(z, theta)
+    subspace, tangent, own = _differentiated_motion(motion, A.shape[0])
+    s, convection = subspace.call([z, y, z_dot, theta])
     name = f"motion_{motion.name}"
     return Kernels(
         name,
         (
-            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, _time_derivative(s @ v, q, N @ v)]),
-            dense_function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
-            dense_function(f"{name}_own", [q, theta, wrench], [own]),
+            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
+            dense_function(
+                f"{name}_tangent", [q, v, a, theta], [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
+            ),
+            dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
         ),
+    )
+
+
+def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """The kernels by the coordinates that the subspace is stated in (`size` rates), and by functions of these."""
+    q = _zero_to_empty(motion.q_size if motion.through is None else size, "q")
+    v, a, theta, wrench = (ca.SX.sym(x, n) for x, n in (("v", size), ("a", size), ("c", motion.constants), ("f", 6)))
+    y = ca.SX.sym("y", 0 if motion.functions is None else motion.functions.size)
+    if motion.subspace is None:
+        s = ca.SX(motion.differentiated_subspace(q, theta))
+    else:
+        s = ca.SX(motion.subspace(q, theta, *(() if motion.functions is None else (y,))))
+    carrier = motion if motion.through is None else coordinate_carrier((Vector(size),))
+    N, gamma, gamma_a = carrier.rate_matrix(q), carrier.bracket(v), carrier.bracket(a)
+    all_q = ca.vertcat(q, y)
+    by_q = N if motion.functions is None else ca.vertcat(N, motion.functions.slope(q, theta, y))
+    s_dot = _time_derivative(s, all_q, by_q @ v)
+    s_ddot = _time_derivative(s_dot, all_q, by_q @ v) + _time_derivative(s_dot, v, a)
+    vq = s_dot - s @ gamma
+    av = 2 * s_dot - s @ gamma
+    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
+    own = ca.jacobian(s.T @ wrench, all_q) @ by_q if motion.own is None else motion.own(q, theta, wrench)
+    return (
+        ca.Function("subspace", [q, y, v, theta], [s, _time_derivative(s @ v, all_q, by_q @ v)]),
+        ca.Function("tangent", [q, y, v, a, theta], [vq, av, aq]),
+        ca.Function("own", [q, y, theta, wrench], [own]),
     )
 
 

@@ -217,6 +217,8 @@ def _import(path: Path) -> Any:
 # -- kernels ----------------------------------------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
+_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
+_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
 
 
 def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
@@ -225,6 +227,9 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     for function in functions:
         generator.add(function)
     text = _VERSION.sub("", str(generator.dump()))
+    # squares and the like are functions; of ones that other libraries could replace, each call would spill all registers
+    text = _HELPER.sub("static inline casadi_real ", text)
+    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always gives all arguments
     # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
     text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
     return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
