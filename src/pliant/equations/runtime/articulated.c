@@ -341,8 +341,8 @@ PL_INLINE void pass_on(const double *U, const double *D, const double *u, const 
   }
 }
 
-/* Any element, inward; inlined for each k, so that the loops over coordinates have constant bounds. */
-PL_INLINE int in_general(pl_work *w, int e, int b, const int k) {
+/* Any element, inward. */
+PL_INLINE void in_general(const int k, pl_work *w, int e, int b, int *status) {
   const pl_tables *T = w->T;
   const int at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
   double *U = w->U + COLUMN * at, *D = w->D + T->elem_d[e], *u = w->u + at;
@@ -367,12 +367,11 @@ PL_INLINE int in_general(pl_work *w, int e, int b, const int k) {
     store(pb, &p);
     for (int i = 0; i < FULL; ++i) IAb[i] += IA[i];
   }
-  const int status = invert(D, k);
-  if (!status && b) pass_on(U, D, u, k, IAb, pb);
-  return status;
+  *status = invert(D, k);
+  if (!*status && b) pass_on(U, D, u, k, IAb, pb);
 }
 
-PL_INLINE void out_general(pl_work *w, int e, const double *Ab, double *a, const int k) {
+PL_INLINE void out_general(const int k, pl_work *w, int e, const double *Ab, double *a) {
   const pl_tables *T = w->T;
   const double *U = w->U + COLUMN * T->elem_v[e], *D = w->D + T->elem_d[e];
   double *left = w->u + T->elem_v[e], *x = a + T->elem_v[e];
@@ -399,14 +398,9 @@ static int inward(pl_work *w, int e) {
     case PL_ELEMENT_TRANSLATION: return in_translation(w, e, g, b);
     case PL_ELEMENT_FREE: return in_free(w, e, g, b);
   }
-  switch (k) {
-    case 2: return in_general(w, e, b, 2);
-    case 3: return in_general(w, e, b, 3);
-    case 4: return in_general(w, e, b, 4);
-    case 5: return in_general(w, e, b, 5);
-    case 6: return in_general(w, e, b, 6);
-    default: return in_general(w, e, b, k);
-  }
+  int status = PL_OK;
+  PL_BY_SIZE(in_general, k, w, e, b, &status);
+  return status;
 }
 
 static void outward(pl_work *w, int e, double *a) {
@@ -418,14 +412,7 @@ static void outward(pl_work *w, int e, double *a) {
     case PL_ELEMENT_TRANSLATION: out_translation(w, e, g, Ab, a); return;
     case PL_ELEMENT_FREE: out_free(w, e, g, Ab, a); return;
   }
-  switch (k) {
-    case 2: out_general(w, e, Ab, a, 2); return;
-    case 3: out_general(w, e, Ab, a, 3); return;
-    case 4: out_general(w, e, Ab, a, 4); return;
-    case 5: out_general(w, e, Ab, a, 5); return;
-    case 6: out_general(w, e, Ab, a, 6); return;
-    default: out_general(w, e, Ab, a, k);
-  }
+  PL_BY_SIZE(out_general, k, w, e, Ab, a);
 }
 
 int pl_articulated(pl_work *w, const double *v, double *a) {

@@ -55,17 +55,6 @@ static inline some dot_lanes(const double *linear, const double *angular, const 
          (X[3] * angular[0] + X[4] * angular[1] + X[5] * angular[2]);
 }
 
-#define BY_SIZE(function, k, ...) \
-  switch (k) { \
-    case 1: function(1, __VA_ARGS__); break; \
-    case 2: function(2, __VA_ARGS__); break; \
-    case 3: function(3, __VA_ARGS__); break; \
-    case 4: function(4, __VA_ARGS__); break; \
-    case 5: function(5, __VA_ARGS__); break; \
-    case 6: function(6, __VA_ARGS__); break; \
-    default: function(k, __VA_ARGS__); \
-  }
-
 /* HB of an element, and what it hands on of BA to its base. */
 PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
   const pl_tables *T = w->T;
@@ -100,7 +89,7 @@ static void articulate_rates(pl_work *w) {
     for (int j = 0; j < 3; ++j)
       for (int i = 0; i < 3; ++i) BA[COLUMN * j + i] = top[3 * j + i], BA[COLUMN * j + ANGULAR + i] = G[3 * j + i];
   }
-  for (int e = T->n_elem - 1; e >= 0; --e) BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
+  for (int e = T->n_elem - 1; e >= 0; --e) PL_BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
 }
 
 /* Zeros at a node that no wrench has reached yet. */
@@ -227,7 +216,7 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
     for (int g = first; g < end; ++g) reach(w, g), reached[g] = 0;
     double *u = w->lanes_a + LANES * T->elem_v[e], *pb = reach(w, T->elem_base[e]), *p = w->lanes + 6 * LANES * first;
     const swept x = get_swept(w, e);
-    BY_SIZE(element_in, T->elem_k[e], x, p, u, pb);
+    PL_BY_SIZE(element_in, T->elem_k[e], x, p, u, pb);
   }
 }
 
@@ -241,7 +230,7 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
     const double *Ab = w->lanes + 6 * LANES * b, *eta = w->lanes_eta + 3 * LANES * eta_of[b];
     double *a = w->lanes_a + LANES * at;
     const swept x = get_swept(w, e);
-    BY_SIZE(element_out, k, x, Ab, eta, a, w->lanes + 6 * LANES * T->elem_node[e]);
+    PL_BY_SIZE(element_out, k, x, Ab, eta, a, w->lanes + 6 * LANES * T->elem_node[e]);
     for (int i = 0; i < k; ++i)
       memcpy(out + (size_t)T->nv * (at + i) + c->first, a + LANES * i, c->count * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
