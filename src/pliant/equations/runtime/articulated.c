@@ -66,7 +66,7 @@ static inline void reduce(const double *M, const double *K, const double *H, dou
 }
 
 /* X = M p^ for a symmetric M */
-static inline void times_cross(const double *M, const double *p, double *X) {
+static inline void symmetric_times_cross(const double *M, const double *p, double *X) {
   const double a[3] = {M[0], M[3], M[4]}, b[3] = {M[3], M[1], M[5]}, c[3] = {M[4], M[5], M[2]};
   for (int i = 0; i < 3; ++i) {
     X[i] = p[2] * b[i] - p[1] * c[i];
@@ -84,42 +84,28 @@ static inline void split(const double *IA, parts *x) {
   const double *a = IA, *b = IA + COLUMN, *c = IA + 2 * COLUMN;
   const double *d = IA + 3 * COLUMN, *e = IA + 4 * COLUMN, *f = IA + 5 * COLUMN;
   x->M[0] = a[0], x->M[1] = b[1], x->M[2] = c[2], x->M[3] = b[0], x->M[4] = c[0], x->M[5] = c[1];
-  x->J[0] = d[3], x->J[1] = e[4], x->J[2] = f[5], x->J[3] = e[3], x->J[4] = f[3], x->J[5] = f[4];
+  x->J[0] = d[4], x->J[1] = e[5], x->J[2] = f[6], x->J[3] = e[4], x->J[4] = f[4], x->J[5] = f[5];
   for (int i = 0; i < 3; ++i) x->H[i] = d[i], x->H[3 + i] = e[i], x->H[6 + i] = f[i];
 }
 
 /* The same seen from p: H + M p^ and J - Y - Y' - p^ M p^, Y = p^ H. */
 static inline void see_from(const double *p, parts *x) {
   double X[9], Y[9], Z[9];
-  times_cross(x->M, p, X);
+  symmetric_times_cross(x->M, p, X);
   for (int j = 0; j < 3; ++j) cross3(p, x->H + 3 * j, Y + 3 * j), cross3(p, X + 3 * j, Z + 3 * j);
   for (int i = 0; i < 9; ++i) x->H[i] += X[i];
   x->J[0] -= 2 * Y[0] + Z[0], x->J[1] -= 2 * Y[4] + Z[4], x->J[2] -= 2 * Y[8] + Z[8];
   x->J[3] -= Y[3] + Y[1] + Z[3], x->J[4] -= Y[6] + Y[2] + Z[6], x->J[5] -= Y[7] + Y[5] + Z[7];
 }
 
-/* Adds the inertia of M at the point p, and of J, to a full matrix. */
-static inline void add_at(const double *M, const double *p, double *IA) {
-  double X[9], Z[9];
-  times_cross(M, p, X);
-  for (int j = 0; j < 3; ++j) cross3(p, X + 3 * j, Z + 3 * j);
-  const double columns[6][6] = {
-      {M[0], M[3], M[4], -X[0], -X[3], -X[6]},     {M[3], M[1], M[5], -X[1], -X[4], -X[7]},
-      {M[4], M[5], M[2], -X[2], -X[5], -X[8]},     {-X[0], -X[1], -X[2], -Z[0], -Z[3], -Z[6]},
-      {-X[3], -X[4], -X[5], -Z[3], -Z[4], -Z[7]},  {-X[6], -X[7], -X[8], -Z[6], -Z[7], -Z[8]},
-  };
-  for (int j = 0; j < 6; ++j)
-    for (int i = 0; i < 6; ++i) IA[COLUMN * j + i] += columns[j][i];
-}
-
 static inline void add_turning(const double *J, double *IA) {
-  double *d = IA + 3 * COLUMN + 3, *e = d + COLUMN, *f = e + COLUMN;
+  double *d = IA + 3 * COLUMN + ANGULAR, *e = d + COLUMN, *f = e + COLUMN;
   d[0] += J[0], d[1] += J[3], d[2] += J[4];
   e[0] += J[3], e[1] += J[1], e[2] += J[5];
   f[0] += J[4], f[1] += J[5], f[2] += J[2];
 }
 
-/* x seen from p: linear part of a twist or acceleration, moment of a wrench */
+/* Seen from p: the linear part of an acceleration, and the moment of a wrench, which is a column. */
 static inline void linear_at(const double *A, const double *p, double *x) {
   for (int i = 0; i < 3; ++i) x[i] = A[i];
   add_cross3(A + 3, p, x);
@@ -127,34 +113,62 @@ static inline void linear_at(const double *A, const double *p, double *x) {
 
 static inline void moment_at(const double *F, const double *p, double *x) {
   cross3(F, p, x);
-  for (int i = 0; i < 3; ++i) x[i] += F[3 + i];
+  for (int i = 0; i < 3; ++i) x[i] += F[ANGULAR + i];
+}
+
+/* X p^ by columns */
+static inline void times_cross(const part *X, const double *p, part *out) {
+  out[0] = PART_DIFFERENCE(PART_SCALED(X[1], p[2]), PART_SCALED(X[2], p[1]));
+  out[1] = PART_DIFFERENCE(PART_SCALED(X[2], p[0]), PART_SCALED(X[0], p[2]));
+  out[2] = PART_DIFFERENCE(PART_SCALED(X[0], p[1]), PART_SCALED(X[1], p[0]));
+}
+
+/* Adds the force f at a point, given as cross_part takes it, to a column. */
+static inline void add_force_at(part f, part yzx, part zxy, double *to) {
+  const part force = PART_SUM(load_part(to), f), moment = PART_SUM(load_part(to + ANGULAR), cross_part(yzx, zxy, f));
+  store_part(to, &force), store_part(to + ANGULAR, &moment);
 }
 
 /* Free rotation about p, inward. Keeps z = J^-1 (tau - moment) in u and K = H J^-1 in U for the way out. */
 static inline int in_rotation(pl_work *w, int e, int g, int b) {
   const int at = w->T->elem_v[e];
-  const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g;
-  double inverse[SYMMETRIC], tau[3], n[3], *K = w->U + COLUMN * at, *z = w->u + at;
-  parts x;
-  split(w->IA + FULL * g, &x);
-  see_from(p, &x);
-  const int status = invert3(x.J, inverse);
+  const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *IA = w->IA + FULL * g;
+  double inverse[SYMMETRIC], tau[3], n[3], *z = w->u + at, h[3 * ANGULAR];
+  part M[3], Ht[3], H[3], J[3], K[3];
+  const part yzx = PART(p[1], p[2], p[0], 0), zxy = PART(p[2], p[0], p[1], 0);
+  for (int j = 0; j < 3; ++j) {
+    M[j] = load_part(IA + COLUMN * j), Ht[j] = load_part(IA + COLUMN * j + ANGULAR);
+    H[j] = load_part(IA + COLUMN * (3 + j)), J[j] = load_part(IA + COLUMN * (3 + j) + ANGULAR);
+  }
+  part X[3], Y[3];
+  times_cross(M, p, X), times_cross(Ht, p, Y);
+  for (int j = 0; j < 3; ++j) { /* seen from p */
+    H[j] = PART_SUM(H[j], X[j]);
+    J[j] = PART_DIFFERENCE(PART_SUM(J[j], Y[j]), cross_part(yzx, zxy, H[j]));
+  }
+  const double D[SYMMETRIC] = {ENTRY(J[0], 0), ENTRY(J[1], 1), ENTRY(J[2], 2),
+                               ENTRY(J[1], 0), ENTRY(J[2], 0), ENTRY(J[2], 1)};
+  const int status = invert3(D, inverse);
   if (status) return status;
   rotate3(w->R + 9 * g, w->tau + at, tau);
   moment_at(pA, p, n);
   for (int i = 0; i < 3; ++i) n[i] = tau[i] - n[i];
   symmetric_times(inverse, n, z);
-  times_symmetric(x.H, inverse, K);
+  K[0] = combine(H[0], H[1], H[2], inverse[0], inverse[3], inverse[4]);
+  K[1] = combine(H[0], H[1], H[2], inverse[3], inverse[1], inverse[5]);
+  K[2] = combine(H[0], H[1], H[2], inverse[4], inverse[5], inverse[2]);
+  for (int j = 0; j < 3; ++j) store_part(w->U + COLUMN * at + 3 * j, K + j), store_part(h + ANGULAR * j, H + j);
   if (!b) return PL_OK;
-  double M[SYMMETRIC], c[3], f[3], force[3], *pb = w->pA + COLUMN * b;
-  reduce(x.M, K, x.H, M);
+  double c[3], *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b;
+  for (int j = 0; j < 3; ++j)
+    M[j] = PART_SUM(M[j], combine(K[0], K[1], K[2], -h[j], -h[ANGULAR + j], -h[2 * ANGULAR + j]));
   linear_at(w->c + 6 * g, p, c);
-  symmetric_times(M, c, f);
-  rotate3(x.H, z, force);
-  for (int i = 0; i < 3; ++i) f[i] += pA[i] + force[i];
-  add_at(M, p, w->IA + FULL * b);
-  cross3(p, f, n);
-  for (int i = 0; i < 3; ++i) pb[i] += f[i], pb[3 + i] += n[i] + tau[i];
+  const part f = PART_SUM(combine(M[0], M[1], M[2], c[0], c[1], c[2]), combine(H[0], H[1], H[2], z[0], z[1], z[2]));
+  add_force_at(PART_SUM(load_part(pA), f), yzx, zxy, pb);
+  for (int i = 0; i < 3; ++i) pb[ANGULAR + i] += tau[i];
+  for (int j = 0; j < 3; ++j) add_force_at(M[j], yzx, zxy, IAb + COLUMN * j);
+  times_cross(M, p, H);
+  for (int j = 0; j < 3; ++j) add_force_at(PART_SCALED(H[j], -1), yzx, zxy, IAb + COLUMN * (3 + j));
   return PL_OK;
 }
 
@@ -189,7 +203,7 @@ static inline int in_translation(pl_work *w, int e, int g, int b) {
   symmetric_times(J, w->c + 6 * g + 3, n);
   transposed_times(x.H, z, moment);
   add_turning(J, w->IA + FULL * b);
-  for (int i = 0; i < 3; ++i) pb[i] += tau[i], pb[3 + i] += pA[3 + i] + n[i] + moment[i];
+  for (int i = 0; i < 3; ++i) pb[i] += tau[i], pb[ANGULAR + i] += pA[ANGULAR + i] + n[i] + moment[i];
   return PL_OK;
 }
 
@@ -233,7 +247,7 @@ static inline int in_free(pl_work *w, int e, int g, int b) {
   if (!b) return PL_OK;
   double *pb = w->pA + COLUMN * b;
   add_cross3(p, F, F + 3);
-  for (int i = 0; i < 6; ++i) pb[i] += F[i];
+  for (int i = 0; i < 6; ++i) pb[ROW(i)] += F[i];
   return PL_OK;
 }
 
@@ -261,7 +275,7 @@ static inline int in_single(pl_work *w, int e, int g, int b) {
     double *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b;
     const column X = SCALED(U, -inverse), p = SUM(SUM(load(pb), pc), SCALED(X, -u));
     for (int j = 0; j < 6; ++j) {
-      const column sum = SUM(load(IAb + COLUMN * j), load(IA + COLUMN * j)), total = SUM(sum, SCALED(U, ENTRY(X, j)));
+      const column sum = SUM(load(IAb + COLUMN * j), load(IA + COLUMN * j)), total = SUM(sum, SCALED(U, ENTRY(X, ROW(j))));
       store(IAb + COLUMN * j, &total);
     }
     store(pb, &p);
@@ -271,7 +285,7 @@ static inline int in_single(pl_work *w, int e, int g, int b) {
 
 static inline void out_single(pl_work *w, int e, int g, const double *Ab, double *a) {
   const int at = w->T->elem_v[e];
-  const double x = (w->u[at] - dot6(w->U + COLUMN * at, Ab)) * w->D[w->T->elem_d[e]], *S = w->S + w->T->node_s[g];
+  const double x = (w->u[at] - dot_numbers(w->U + COLUMN * at, Ab)) * w->D[w->T->elem_d[e]], *S = w->S + w->T->node_s[g];
   for (int i = 0; i < 6; ++i) w->A[6 * g + i] = Ab[i] + w->c[6 * g + i] + S[i] * x;
   a[at] = x;
 }
@@ -321,14 +335,14 @@ PL_INLINE void pass_on(const double *U, const double *D, const double *u, const 
     const column p = SUM(load(pb), SCALED(X, u[j]));
     store(pb, &p);
     for (int n = 0; n < 6; ++n) {
-      const column left = SUM(load(IAb + COLUMN * n), SCALED(X, -U[COLUMN * j + n]));
+      const column left = SUM(load(IAb + COLUMN * n), SCALED(X, -U[COLUMN * j + ROW(n)]));
       store(IAb + COLUMN * n, &left);
     }
   }
 }
 
-/* Any element, inward; inlined for each k, so that the loops over coordinates have constant bounds. */
-PL_INLINE int in_general(pl_work *w, int e, int b, const int k) {
+/* Any element, inward. */
+PL_INLINE void in_general(const int k, pl_work *w, int e, int b, int *status) {
   const pl_tables *T = w->T;
   const int at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
   double *U = w->U + COLUMN * at, *D = w->D + T->elem_d[e], *u = w->u + at;
@@ -340,7 +354,7 @@ PL_INLINE int in_general(pl_work *w, int e, int b, const int k) {
     memcpy(D, w->own_m + T->elem_d[e], k * k * sizeof(double));
     for (int j = 0; j < k; ++j) {
       u[j] -= w->own[at + j];
-      memcpy(U + COLUMN * j, w->own_H + 6 * (at + j), 6 * sizeof(double));
+      to_column(w->own_H + 6 * (at + j), U + COLUMN * j);
     }
   }
   for (int g = first; g < end; ++g) {
@@ -353,16 +367,15 @@ PL_INLINE int in_general(pl_work *w, int e, int b, const int k) {
     store(pb, &p);
     for (int i = 0; i < FULL; ++i) IAb[i] += IA[i];
   }
-  const int status = invert(D, k);
-  if (!status && b) pass_on(U, D, u, k, IAb, pb);
-  return status;
+  *status = invert(D, k);
+  if (!*status && b) pass_on(U, D, u, k, IAb, pb);
 }
 
-PL_INLINE void out_general(pl_work *w, int e, const double *Ab, double *a, const int k) {
+PL_INLINE void out_general(const int k, pl_work *w, int e, const double *Ab, double *a) {
   const pl_tables *T = w->T;
   const double *U = w->U + COLUMN * T->elem_v[e], *D = w->D + T->elem_d[e];
   double *left = w->u + T->elem_v[e], *x = a + T->elem_v[e];
-  for (int j = 0; j < k; ++j) left[j] -= dot6(U + COLUMN * j, Ab);
+  for (int j = 0; j < k; ++j) left[j] -= dot_numbers(U + COLUMN * j, Ab);
   for (int j = 0; j < k; ++j) {
     x[j] = 0;
     for (int i = 0; i < k; ++i) x[j] += D[k * j + i] * left[i];
@@ -385,14 +398,9 @@ static int inward(pl_work *w, int e) {
     case PL_ELEMENT_TRANSLATION: return in_translation(w, e, g, b);
     case PL_ELEMENT_FREE: return in_free(w, e, g, b);
   }
-  switch (k) {
-    case 2: return in_general(w, e, b, 2);
-    case 3: return in_general(w, e, b, 3);
-    case 4: return in_general(w, e, b, 4);
-    case 5: return in_general(w, e, b, 5);
-    case 6: return in_general(w, e, b, 6);
-    default: return in_general(w, e, b, k);
-  }
+  int status = PL_OK;
+  PL_BY_SIZE(in_general, k, w, e, b, &status);
+  return status;
 }
 
 static void outward(pl_work *w, int e, double *a) {
@@ -404,14 +412,7 @@ static void outward(pl_work *w, int e, double *a) {
     case PL_ELEMENT_TRANSLATION: out_translation(w, e, g, Ab, a); return;
     case PL_ELEMENT_FREE: out_free(w, e, g, Ab, a); return;
   }
-  switch (k) {
-    case 2: out_general(w, e, Ab, a, 2); return;
-    case 3: out_general(w, e, Ab, a, 3); return;
-    case 4: out_general(w, e, Ab, a, 4); return;
-    case 5: out_general(w, e, Ab, a, 5); return;
-    case 6: out_general(w, e, Ab, a, 6); return;
-    default: out_general(w, e, Ab, a, k);
-  }
+  PL_BY_SIZE(out_general, k, w, e, Ab, a);
 }
 
 int pl_articulated(pl_work *w, const double *v, double *a) {
@@ -422,7 +423,7 @@ int pl_articulated(pl_work *w, const double *v, double *a) {
   pl_inertia_articulated(w);
   for (int g = 1; g < T->n_node; ++g) {
     rigid_to_full(w->inertia + RIGID * g, w->IA + FULL * g);
-    for (int i = 0; i < COLUMN; ++i) w->pA[COLUMN * g + i] = i < 6 ? w->bias[6 * g + i] : 0;
+    to_column(w->bias + 6 * g, w->pA + COLUMN * g);
   }
   for (int e = T->n_elem - 1; e >= 0; --e) {
     const int status = inward(w, e);

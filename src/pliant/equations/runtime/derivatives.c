@@ -50,20 +50,10 @@ static inline some get(const double *x, int row) {
 static inline void put(double *x, int row, const some *y) { memcpy(x + LANES * row, y, sizeof *y); }
 
 /* two short sums instead of a long one: neither waits for the other */
-static inline some dot_lanes(const double *c, const some *X) {
-  return (X[0] * c[0] + X[1] * c[1] + X[2] * c[2]) + (X[3] * c[3] + X[4] * c[4] + X[5] * c[5]);
+static inline some dot_lanes(const double *linear, const double *angular, const some *X) {
+  return (X[0] * linear[0] + X[1] * linear[1] + X[2] * linear[2]) +
+         (X[3] * angular[0] + X[4] * angular[1] + X[5] * angular[2]);
 }
-
-#define BY_SIZE(function, k, ...) \
-  switch (k) { \
-    case 1: function(1, __VA_ARGS__); break; \
-    case 2: function(2, __VA_ARGS__); break; \
-    case 3: function(3, __VA_ARGS__); break; \
-    case 4: function(4, __VA_ARGS__); break; \
-    case 5: function(5, __VA_ARGS__); break; \
-    case 6: function(6, __VA_ARGS__); break; \
-    default: function(k, __VA_ARGS__); \
-  }
 
 /* HB of an element, and what it hands on of BA to its base. */
 PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
@@ -75,7 +65,7 @@ PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
     const double *BA = w->BA + 3 * COLUMN * g, *S = w->S + T->node_s[g];
     for (int i = 0; i < k; ++i)
-      for (int j = 0; j < 3; ++j) HB[3 * i + j] += dot6(S + 6 * i, BA + COLUMN * j);
+      for (int j = 0; j < 3; ++j) HB[3 * i + j] += dot_numbers(BA + COLUMN * j, S + 6 * i);
     if (b)
       for (int i = 0; i < 3 * COLUMN; ++i) BAb[i] += BA[i];
   }
@@ -85,7 +75,7 @@ PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
     for (int i = 0; i < k; ++i)
       for (int j = 0; j < 3; ++j) y[j] += D[k * n + i] * HB[3 * i + j];
     for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 6; ++i) BAb[COLUMN * j + i] -= U[COLUMN * n + i] * y[j];
+      for (int i = 0; i < COLUMN; ++i) BAb[COLUMN * j + i] -= U[COLUMN * n + i] * y[j];
   }
 }
 
@@ -97,9 +87,9 @@ static void articulate_rates(pl_work *w) {
     const double top[9] = {0, -2 * l[2], 2 * l[1], 2 * l[2], 0, -2 * l[0], -2 * l[1], 2 * l[0], 0};
     double *BA = w->BA + 3 * COLUMN * g;
     for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 3; ++i) BA[COLUMN * j + i] = top[3 * j + i], BA[COLUMN * j + 3 + i] = G[3 * j + i];
+      for (int i = 0; i < 3; ++i) BA[COLUMN * j + i] = top[3 * j + i], BA[COLUMN * j + ANGULAR + i] = G[3 * j + i];
   }
-  for (int e = T->n_elem - 1; e >= 0; --e) BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
+  for (int e = T->n_elem - 1; e >= 0; --e) PL_BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
 }
 
 /* Zeros at a node that no wrench has reached yet. */
@@ -125,13 +115,13 @@ static void start(pl_work *w, const columns *c, int e, const double *q) {
       const column product = full_times(IA, c->eta_ddot + T->node_s[g] + 6 * j);
       double x[COLUMN], turn[6];
       store(x, &product);
-      for (int i = 0; i < 6; ++i)
+      for (int i = 0; i < COLUMN; ++i)
         x[i] += BA[i] * rate[0] + BA[COLUMN + i] * rate[1] + BA[2 * COLUMN + i] * rate[2];
       if (c->by_q) {
         cross_wrench(S + 6 * j, w->force + 6 * g, turn);
-        for (int i = 0; i < 6; ++i) x[i] += turn[i];
+        for (int i = 0; i < 6; ++i) x[ROW(i)] += turn[i];
       }
-      for (int i = 0; i < 6; ++i) p[LANES * i + lane] += x[i];
+      for (int i = 0; i < 6; ++i) p[LANES * i + lane] += x[ROW(i)];
       for (int i = 0; own && i < k; ++i) w->lanes_a[LANES * (at + i) + lane] -= block[k * j + i];
     }
   }
@@ -155,7 +145,7 @@ static inline swept get_swept(const pl_work *w, int e) {
 PL_INLINE void node_in(const int k, const double *S, const double *p, some *left, some *sum) {
   some P[6];
   for (int i = 0; i < 6; ++i) P[i] = get(p, i), sum[i] += P[i];
-  for (int j = 0; j < k; ++j) left[j] -= dot_lanes(S + 6 * j, P);
+  for (int j = 0; j < k; ++j) left[j] -= dot_lanes(S + 6 * j, S + 6 * j + 3, P);
 }
 
 /* u = D^-1 (u - S'p), p_base += p + U u, over all nodes of the element. */
@@ -171,7 +161,7 @@ PL_INLINE void element_in(const int k, swept x, const double *p, double *u, doub
       some y = left[0] * x.D[k * j];
       for (int i = 1; i < k; ++i) y += left[i] * x.D[k * j + i];
       put(u + l, j, &y);
-      for (int i = 0; i < 6; ++i) sum[i] += y * x.U[COLUMN * j + i];
+      for (int i = 0; i < 6; ++i) sum[i] += y * x.U[COLUMN * j + ROW(i)];
     }
     for (int i = 0; i < 6; ++i) put(pb + l, i, sum + i);
   }
@@ -194,8 +184,8 @@ PL_INLINE void element_out(const int k, swept x, const double *Ab, const double 
     for (int i = 0; i < 6; ++i) base[i] = get(Ab + l, i);
     for (int i = 0; i < 3; ++i) turn[i] = get(eta + l, i);
     for (int j = 0; j < k; ++j) {
-      const double *HB = x.HB + 3 * j;
-      drawn[j] = dot_lanes(x.U + COLUMN * j, base) + (turn[0] * HB[0] + turn[1] * HB[1] + turn[2] * HB[2]);
+      const double *HB = x.HB + 3 * j, *U = x.U + COLUMN * j;
+      drawn[j] = dot_lanes(U, U + ANGULAR, base) + (turn[0] * HB[0] + turn[1] * HB[1] + turn[2] * HB[2]);
     }
     for (int j = 0; j < k; ++j) {
       some y = get(a + l, j);
@@ -226,7 +216,7 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
     for (int g = first; g < end; ++g) reach(w, g), reached[g] = 0;
     double *u = w->lanes_a + LANES * T->elem_v[e], *pb = reach(w, T->elem_base[e]), *p = w->lanes + 6 * LANES * first;
     const swept x = get_swept(w, e);
-    BY_SIZE(element_in, T->elem_k[e], x, p, u, pb);
+    PL_BY_SIZE(element_in, T->elem_k[e], x, p, u, pb);
   }
 }
 
@@ -240,7 +230,7 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
     const double *Ab = w->lanes + 6 * LANES * b, *eta = w->lanes_eta + 3 * LANES * eta_of[b];
     double *a = w->lanes_a + LANES * at;
     const swept x = get_swept(w, e);
-    BY_SIZE(element_out, k, x, Ab, eta, a, w->lanes + 6 * LANES * T->elem_node[e]);
+    PL_BY_SIZE(element_out, k, x, Ab, eta, a, w->lanes + 6 * LANES * T->elem_node[e]);
     for (int i = 0; i < k; ++i)
       memcpy(out + (size_t)T->nv * (at + i) + c->first, a + LANES * i, c->count * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {

@@ -14,133 +14,146 @@
 #include "pliant.h"
 #include "spatial.h"
 
-/* One node and the numbers that its motion reads and fills. */
+/* One node, where it starts from, and the numbers that its motion reads and fills. */
 typedef struct moved {
   int e, g, b;
-  const double *q, *v, *theta;   /* coordinates, rates and constants of the motion */
+  const double *q, *v, *theta;    /* coordinates, rates and constants of the motion */
+  part R0[3], p0;
   double *R, *p, *S;
   double twist[6], convective[6]; /* S v and dS/dt v for a base at rest */
 } moved;
 
 /* The pose that the motion starts from. */
-static inline void seat(const pl_work *w, int g, int b, double *restrict R0, double *restrict p0) {
-  const double *placement = w->theta + w->T->node_theta[g];
-  if (!b) {
-    memcpy(R0, placement, 9 * sizeof(double)), memcpy(p0, placement + 9, 3 * sizeof(double));
-    return;
-  }
-  const double *pb = w->p + 3 * b;
-  matmul3(w->R + 9 * b, placement, R0);
-  rotate3(w->R + 9 * b, placement + 9, p0);
-  for (int i = 0; i < 3; ++i) p0[i] += pb[i];
+static inline void seat(const pl_work *w, moved *x) {
+  const double *placement = w->theta + w->T->node_theta[x->g], *R = w->R + 9 * x->b;
+  const part base[3] = {part_at(R), part_at(R + 3), part_at(R + 6)};
+  for (int j = 0; j < 3; ++j) x->R0[j] = x->b ? turned(base, placement + 3 * j) : part_at(placement + 3 * j);
+  x->p0 = x->b ? PART_SUM(part_at(w->p + 3 * x->b), turned(base, placement + 9)) : part_at(placement + 9);
 }
 
-/* R = R0 turned by `angle` about the unit vector a of its own axes. A product of two rotations: the world's axis in place of
- * the constant a would let errors of long chains grow from joint to joint. */
-static inline void turn(const double *R0, const double *a, double angle, double *R) {
-  const double s = sin(angle), c = cos(angle), t = 1 - c, x = t * a[0], y = t * a[1], z = t * a[2];
-  const double xy = x * a[1], xz = x * a[2], yz = y * a[2];
+static inline part cross_parts(part a, part b) {
+  const part yzx = PART(ENTRY(a, 1), ENTRY(a, 2), ENTRY(a, 0), 0), zxy = PART(ENTRY(a, 2), ENTRY(a, 0), ENTRY(a, 1), 0);
+  return cross_part(yzx, zxy, b);
+}
+
+/* The node's rotation matrix, from the one relative to R0; both are rotations, so that errors of long chains only add up. */
+static inline void turn(moved *x, const double *relative) {
+  for (int j = 0; j < 3; ++j) put_part(x->R + 3 * j, turned(x->R0, relative + 3 * j));
+}
+
+static inline void turn_about(moved *x, const double *axis, double angle) {
+  const double s = sin(angle), c = cos(angle), t = 1 - c, *a = axis;
+  const double X = t * a[0], Y = t * a[1], Z = t * a[2], xy = X * a[1], xz = X * a[2], yz = Y * a[2];
   const double relative[9] = {
-      c + x * a[0],  xy + s * a[2], xz - s * a[1], xy - s * a[2], c + y * a[1],
-      yz + s * a[0], xz + s * a[1], yz - s * a[0], c + z * a[2],
+      c + X * a[0],  xy + s * a[2], xz - s * a[1], xy - s * a[2], c + Y * a[1],
+      yz + s * a[0], xz + s * a[1], yz - s * a[0], c + Z * a[2],
   };
-  matmul3(R0, relative, R);
+  turn(x, relative);
 }
 
-/* R = R0 turned by a unit quaternion */
-static inline void turn_by_quaternion(const double *R0, const double *Q, double *R) {
+static inline void turn_by_quaternion(moved *m, const double *Q) {
   const double w = Q[0], x = Q[1], y = Q[2], z = Q[3];
   const double relative[9] = {
       1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
       2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
       2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y),
   };
-  matmul3(R0, relative, R);
+  turn(m, relative);
 }
 
-static inline void fixed(moved *x, const double *R0, const double *p0) {
-  memcpy(x->R, R0, 9 * sizeof(double)), memcpy(x->p, p0, 3 * sizeof(double));
+static inline void stay(moved *x) {
+  for (int j = 0; j < 3; ++j) put_part(x->R + 3 * j, x->R0[j]);
+}
+
+static inline void fixed(moved *x) {
+  stay(x);
+  put_part(x->p, x->p0);
   memset(x->twist, 0, sizeof x->twist);
 }
 
 /* One coordinate along a screw: direction of translation, unit axis of rotation (zero for a pure translation). */
-static inline void screw(moved *x, const double *R0, const double *p0) {
+static inline void screw(moved *x) {
   const double *axis = x->theta + 3;
-  double along[3], *S = x->S;
-  rotate3(R0, x->theta, along);
-  for (int i = 0; i < 3; ++i) x->p[i] = p0[i] + along[i] * x->q[0];
+  const part along = turned(x->R0, x->theta);
+  double *S = x->S;
+  put_part(x->p, PART_SUM(x->p0, PART_SCALED(along, x->q[0])));
   if (axis[0] == 0 && axis[1] == 0 && axis[2] == 0) {
-    memcpy(x->R, R0, 9 * sizeof(double));
-    for (int i = 0; i < 3; ++i) S[i] = along[i], S[3 + i] = 0;
+    stay(x);
+    put_part(S, along);
+    S[3] = S[4] = S[5] = 0;
   } else {
-    rotate3(R0, axis, S + 3);
-    turn(R0, axis, x->q[0], x->R);
-    cross3(p0, S + 3, S);
-    for (int i = 0; i < 3; ++i) S[i] += along[i];
+    const part turning = turned(x->R0, axis);
+    turn_about(x, axis, x->q[0]);
+    put_part(S, PART_SUM(along, cross_parts(x->p0, turning)));
+    put_part(S + 3, turning);
   }
   for (int i = 0; i < 6; ++i) x->twist[i] = S[i] * x->v[0];
 }
 
-/* Columns of a free rotation about p, whose rates are the body's angular velocity w, world axes. */
-static inline void rotation_columns(const double *R, const double *p, const double *v, double *S, double *w) {
-  for (int j = 0; j < 3; ++j) {
-    memcpy(S + 6 * j + 3, R + 3 * j, 3 * sizeof(double));
-    cross3(p, R + 3 * j, S + 6 * j);
-  }
-  rotate3(R, v, w);
+/* Columns of a free rotation about p, whose rates are the body's angular velocity; returns that in world axes. */
+static inline part rotation_columns(const double *R, part p, const double *v, double *S) {
+  const part columns[3] = {part_at(R), part_at(R + 3), part_at(R + 6)};
+  for (int j = 0; j < 3; ++j) put_part(S + 6 * j, cross_parts(p, columns[j])), put_part(S + 6 * j + 3, columns[j]);
+  return turned(columns, v);
 }
 
 /* A free rotation. Its axes turn with the body, and R (v x v) = 0. */
-static inline void rotation(moved *x, const double *R0, const double *p0) {
-  turn_by_quaternion(R0, x->q, x->R);
-  memcpy(x->p, p0, 3 * sizeof(double));
-  rotation_columns(x->R, p0, x->v, x->S, x->twist + 3);
-  cross3(p0, x->twist + 3, x->twist);
+static inline void rotation(moved *x) {
+  turn_by_quaternion(x, x->q);
+  put_part(x->p, x->p0);
+  const part turning = rotation_columns(x->R, x->p0, x->v, x->S);
+  put_part(x->twist, cross_parts(x->p0, turning)), put_part(x->twist + 3, turning);
 }
 
-/* Displacement along the axes of R0 and its rate u. */
-static inline void displace(moved *x, const double *R0, const double *p0, double *u) {
-  rotate3(R0, x->q, x->p);
-  for (int i = 0; i < 3; ++i) x->p[i] += p0[i];
-  rotate3(R0, x->v, u);
-  for (int j = 0; j < 3; ++j)
-    for (int i = 0; i < 3; ++i) x->S[6 * j + i] = R0[3 * j + i], x->S[6 * j + 3 + i] = 0;
+/* Displacement along the axes of R0, to p; returns its rate. */
+static inline part displace(moved *x, part *p) {
+  *p = PART_SUM(x->p0, turned(x->R0, x->q));
+  put_part(x->p, *p);
+  for (int j = 0; j < 3; ++j) {
+    put_part(x->S + 6 * j, x->R0[j]);
+    for (int i = 3; i < 6; ++i) x->S[6 * j + i] = 0;
+  }
+  return turned(x->R0, x->v);
 }
 
-static inline void translation(moved *x, const double *R0, const double *p0) {
-  memcpy(x->R, R0, 9 * sizeof(double));
-  displace(x, R0, p0, x->twist);
-  for (int i = 0; i < 3; ++i) x->twist[3 + i] = 0;
+static inline void translation(moved *x) {
+  part p;
+  stay(x);
+  put_part(x->twist, displace(x, &p));
+  for (int i = 3; i < 6; ++i) x->twist[i] = 0;
 }
 
 /* Displacement, then a free rotation about the displaced point. */
-static inline void free_frame(moved *x, const double *R0, const double *p0) {
-  double u[3], *turning = x->twist + 3;
-  displace(x, R0, p0, u);
-  turn_by_quaternion(R0, x->q + 3, x->R);
-  rotation_columns(x->R, x->p, x->v + 3, x->S + 18, turning);
-  cross3(x->p, turning, x->twist);
-  for (int i = 0; i < 3; ++i) x->twist[i] += u[i];
-  cross3(u, turning, x->convective);
+static inline void free_frame(moved *x) {
+  part p;
+  const part u = displace(x, &p);
+  turn_by_quaternion(x, x->q + 3);
+  const part turning = rotation_columns(x->R, p, x->v + 3, x->S + 18);
+  put_part(x->twist, PART_SUM(u, cross_parts(p, turning))), put_part(x->twist + 3, turning);
+  put_part(x->convective, cross_parts(u, turning));
 }
 
 /* Displacements along the axes `first` and z of R0, then a turn about its axis `normal`. */
-static inline void planar(moved *x, const double *R0, const double *p0, int first, int normal) {
-  const double unit[3] = {normal == 0, normal == 1, 0}, *n = R0 + 3 * normal, *a = R0 + 3 * first, *z = R0 + 6;
-  double u[3], *S = x->S;
-  for (int i = 0; i < 3; ++i) {
-    x->p[i] = p0[i] + a[i] * x->q[0] + z[i] * x->q[1], u[i] = a[i] * x->v[0] + z[i] * x->v[1];
-    S[i] = a[i], S[6 + i] = z[i], S[15 + i] = n[i];
-    S[3 + i] = S[9 + i] = 0;
-  }
-  turn(R0, unit, x->q[2], x->R);
-  cross3(x->p, n, S + 12);
-  for (int i = 0; i < 3; ++i) x->twist[i] = u[i] + S[12 + i] * x->v[2], x->twist[3 + i] = n[i] * x->v[2];
-  cross3(u, x->twist + 3, x->convective);
+static inline void planar(moved *x, int first, int normal) {
+  const double axis[3] = {normal == 0, normal == 1, 0};
+  const part n = x->R0[normal], a = x->R0[first], z = x->R0[2];
+  const part p = PART_SUM(x->p0, PART_SUM(PART_SCALED(a, x->q[0]), PART_SCALED(z, x->q[1])));
+  const part u = PART_SUM(PART_SCALED(a, x->v[0]), PART_SCALED(z, x->v[1])), turning = PART_SCALED(n, x->v[2]);
+  double *S = x->S;
+  turn_about(x, axis, x->q[2]);
+  put_part(x->p, p);
+  put_part(S, a), put_part(S + 6, z), put_part(S + 12, cross_parts(p, n)), put_part(S + 15, n);
+  for (int i = 3; i < 6; ++i) S[i] = S[6 + i] = 0;
+  put_part(x->twist, PART_SUM(u, cross_parts(p, turning))), put_part(x->twist + 3, turning);
+  put_part(x->convective, cross_parts(u, turning));
 }
 
-static void by_kernel(const pl_work *w, moved *x, const double *R0, const double *p0) {
+/* Keeps where the motion starts from: its tangents ask for it. */
+static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
+  double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;
+  for (int j = 0; j < 3; ++j) put_part(R0 + 3 * j, x->R0[j]);
+  put_part(p0, x->p0);
   const int k = T->elem_k[x->e], constant = T->node_constant[x->g];
   double Rr[9], pr[3], local[6], *s = w->temporary.s;
   const double *arg[3] = {x->q, x->v, x->theta};
@@ -161,22 +174,20 @@ static void by_kernel(const pl_work *w, moved *x, const double *R0, const double
 static void move(pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   const int g = x->g, b = x->b, form = T->node_form[g];
-  double R0[9], p0[3], *V = w->V + 6 * g, *c = w->c + 6 * g;
-  seat(w, g, b, R0, p0);
+  double *V = w->V + 6 * g, *c = w->c + 6 * g;
+  seat(w, x);
   x->theta = w->theta + T->node_theta[g] + 12;
   x->R = w->R + 9 * g, x->p = w->p + 3 * g, x->S = w->S + T->node_s[g];
   memset(x->convective, 0, sizeof x->convective);
   switch (form) {
-    case PL_MOTION_FIXED: fixed(x, R0, p0); break;
-    case PL_MOTION_SCREW: screw(x, R0, p0); break;
-    case PL_MOTION_ROTATION: rotation(x, R0, p0); break;
-    case PL_MOTION_TRANSLATION: translation(x, R0, p0); break;
-    case PL_MOTION_FREE: free_frame(x, R0, p0); break;
-    case PL_MOTION_PLANAR_XZ: planar(x, R0, p0, 0, 1); break;
-    case PL_MOTION_PLANAR_YZ: planar(x, R0, p0, 1, 0); break;
-    default:
-      memcpy(w->R0 + 9 * g, R0, sizeof R0), memcpy(w->p0 + 3 * g, p0, sizeof p0); /* for the tangents */
-      by_kernel(w, x, R0, p0);
+    case PL_MOTION_FIXED: fixed(x); break;
+    case PL_MOTION_SCREW: screw(x); break;
+    case PL_MOTION_ROTATION: rotation(x); break;
+    case PL_MOTION_TRANSLATION: translation(x); break;
+    case PL_MOTION_FREE: free_frame(x); break;
+    case PL_MOTION_PLANAR_XZ: planar(x, 0, 1); break;
+    case PL_MOTION_PLANAR_YZ: planar(x, 1, 0); break;
+    default: by_kernel(w, x);
   }
   if (!b) {
     memcpy(V, x->twist, sizeof x->twist), memcpy(c, x->convective, sizeof x->convective);

@@ -24,6 +24,18 @@
 #define PL_INLINE static inline
 #endif
 
+/* function(k, ...) inlined for each usual number of coordinates of an element. */
+#define PL_BY_SIZE(function, k, ...) \
+  switch (k) { \
+    case 1: function(1, __VA_ARGS__); break; \
+    case 2: function(2, __VA_ARGS__); break; \
+    case 3: function(3, __VA_ARGS__); break; \
+    case 4: function(4, __VA_ARGS__); break; \
+    case 5: function(5, __VA_ARGS__); break; \
+    case 6: function(6, __VA_ARGS__); break; \
+    default: function(k, __VA_ARGS__); \
+  }
+
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
