@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from pliant.equations.layout import BindingStruct
+from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
+from pliant.equations.libraries import extension_module
 from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
 from pliant.model.inputs import HELD, SERIES
@@ -21,6 +20,9 @@ from pliant.model.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Where the acceleration of gravity stands in the constants."""
+
+FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
+"""Names in `pl_binding` of which forces are in force, in the order of `Binding.force_active`."""
 
 
 @dataclass(frozen=True)
@@ -78,32 +80,46 @@ class Binding:
     row_active: np.ndarray
     force_active: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
 
-    def __post_init__(self) -> None:
-        series_begin = np.cumsum([0] + [len(s.time) for s in self.series])
-        series_time = np.concatenate([s.time for s in self.series]) if self.series else np.zeros(0)
-        series_poly = np.concatenate([s.poly.ravel() for s in self.series]) if self.series else np.zeros(0)
-        numbers = {
-            "constants": self.constants, "parameters": self.parameters, "held": self.held,
-            "series_time": series_time, "series_poly": series_poly,
-        }  # fmt: skip
-        integers = {
-            "input_kind": self.input_kind, "input_series": self.input_series, "series_begin": series_begin,
-            "row_active": self.row_active, "coordinate_force_active": self.force_active[0],
-            "frame_force_active": self.force_active[1], "route_active": self.force_active[2],
-        }  # fmt: skip
-        struct, kept = BindingStruct(), []
-        for arrays, kind in ((numbers, float), (integers, np.int32)):
-            for name, values in arrays.items():
-                array = frozen_array(values, kind)
-                kept.append(array)
-                setattr(struct, name, array.ctypes.data)
-                if name in self.__dict__:
-                    object.__setattr__(self, name, array)
-        object.__setattr__(self, "_kept", (struct, kept))
-        object.__setattr__(self, "address", ctypes.addressof(struct))
-        object.__setattr__(self, "force_active", tuple(kept[-3:]))
-
+    nq: int = field(init=False, repr=False)
+    nv: int = field(init=False, repr=False)
+    m: int = field(init=False, repr=False)
+    """Numbers in q, numbers in v, constraint rows."""
     address: int = field(init=False, repr=False)
+    all_rows: bool = field(init=False, repr=False)
+    """Whether all constraint rows are in force."""
+    _struct: BindingStruct = field(init=False, repr=False)
+    _kept: dict[str, np.ndarray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = {"constants": self.constants, "parameters": self.parameters, "held": self.held}
+        integers = {"input_kind": self.input_kind, "input_series": self.input_series, "row_active": self.row_active}
+        forces = dict(zip(FORCES, self.force_active, strict=True))
+        program = self.program
+        self.__dict__.update(nq=program.nq, nv=program.nv, m=program.m)
+        self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **_in_a_row(self.series)})
+
+    def _put(self, struct: BindingStruct, kept: dict[str, np.ndarray], arrays: Mapping[str, Any]) -> None:
+        """Have the runtime read these arrays, by their names in `pl_binding`; `kept` are those that the structure has already."""
+        own, address = self.__dict__, extension_module().address
+        for name, values in arrays.items():
+            kept[name] = array = frozen_array(values, float if name in BINDING_NUMBERS else np.int32)
+            setattr(struct, name, address(array))
+            if name in own:
+                own[name] = array
+        if "row_active" in arrays:
+            own["all_rows"] = bool(kept["row_active"].all())
+        own["force_active"] = tuple(kept[name] for name in FORCES)
+        own["_struct"], own["_kept"], own["address"] = struct, kept, ctypes.addressof(struct)
+
+    def _with(self, arrays: Mapping[str, Any], series: tuple[TimeSeries, ...] | None = None) -> Binding:
+        """The same with other arrays, by their names in `pl_binding`. All others are shared."""
+        other = object.__new__(Binding)
+        other.__dict__.update(self.__dict__)
+        if series is not None:
+            other.__dict__["series"] = series
+            arrays = {**arrays, **_in_a_row(series)}
+        other._put(BindingStruct.from_buffer_copy(self._struct), dict(self._kept), arrays)
+        return other
 
     @classmethod
     def of(
@@ -137,22 +153,7 @@ class Binding:
         """The mechanical system."""
         return self.program.system
 
-    @cached_property
-    def nq(self) -> int:
-        """Numbers in q."""
-        return self.program.nq
-
-    @cached_property
-    def nv(self) -> int:
-        """Numbers in v."""
-        return self.program.nv
-
-    @cached_property
-    def m(self) -> int:
-        """Constraint rows."""
-        return self.program.m
-
-    @cached_property
+    @property
     def active_rows(self) -> np.ndarray:
         """Whether each constraint row is in force (truth values)."""
         return self.row_active.astype(bool)
@@ -161,7 +162,22 @@ class Binding:
 
     def with_rows(self, rows: np.ndarray) -> Binding:
         """The same with these constraint rows in force (1 or 0 each)."""
-        return self if np.array_equal(rows, self.row_active) else replace(self, row_active=rows)
+        return self if np.array_equal(rows, self.row_active) else self._with({"row_active": rows})
+
+    def with_held(self, values: Mapping[int, float]) -> Binding:
+        """The same with inputs, by index, that are held at these values."""
+        if not values:
+            return self
+        held, kinds = self.held.copy(), self.input_kind
+        for index, value in values.items():
+            held[index] = value
+        held.flags.writeable = False
+        arrays = {"held": held}
+        if any(kinds[index] != HELD for index in values):
+            arrays["input_kind"] = kinds = kinds.copy()
+            kinds[list(values)] = HELD
+            kinds.flags.writeable = False
+        return self._with(arrays)
 
     def with_series(self, series: Mapping[int, TimeSeries]) -> Binding:
         """The same with inputs, by index, that follow series."""
@@ -171,15 +187,15 @@ class Binding:
         for index, values in series.items():
             kinds[index], which[index] = SERIES, len(table)
             table.append(values)
-        return replace(self, input_kind=kinds, input_series=which, series=tuple(table))
+        return self._with({"input_kind": kinds, "input_series": which}, tuple(table))
 
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
         """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
         constants = self.constants.copy()
         if not gravity:
             constants[GRAVITY] = 0
-        coordinates, frames, routes = (np.array(list(x), dtype=np.int32) for x in active)
-        return replace(self, constants=constants, force_active=(coordinates, frames, routes))
+        forces = (np.array(list(x), dtype=np.int32) for x in active)
+        return self._with({"constants": constants, **dict(zip(FORCES, forces, strict=True))})
 
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
@@ -212,8 +228,7 @@ class Binding:
 
     def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> Linearized:
         """Residual, constraints and exact tangents."""
-        residual, *tangents, phi, jacobian = self.program.calls.linearized(self, t, q, v, a, multipliers)
-        return Linearized(residual, *map(self._matrix, tangents), phi, self._jacobian(jacobian))
+        return self.linear(*self.program.calls.linearized(self, t, q, v, a, multipliers))
 
     def constraints(
         self, t: float, q: Any, v: Any
@@ -221,11 +236,6 @@ class Binding:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
         value, rate, bias, jacobian = self.program.calls.constraints(self, t, q, v)
         return value, rate, bias, self._jacobian(jacobian)
-
-    def row_independence(self, t: float, q: Any, v: Any) -> float:
-        """The least part of a constraint row that is left without those before it, the longest always next, over the longest row:
-        0 where a row follows from others in this pose."""
-        return float(self.program.calls.row_independence(self, t, q, v)[0])
 
     def acceleration_tangent(self, t: float, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         """d(J a + gamma)/dq and /dv (m x nv) in a state."""
@@ -239,7 +249,7 @@ class Binding:
 
     def mass_matrix(self, q: Any) -> scipy.sparse.csc_matrix:
         """M(q), sparse."""
-        return self._matrix(self.program.calls.mass_matrix(self, q))
+        return self.matrix(self.program.calls.mass_matrix(self, q))
 
     def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
@@ -369,7 +379,14 @@ class Binding:
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
+    def linear(
+        self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray
+    ) -> Linearized:
+        """The equations' first-order change from the values of its matrices."""
+        return Linearized(residual, self.matrix(K), self.matrix(C), self.matrix(M), phi, self._jacobian(J))
+
+    def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
+        """A matrix nv x nv with these values on the pattern of the mass matrix."""
         return _of_pattern(self.program.matrix_pattern, values)
 
     def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
@@ -377,11 +394,20 @@ class Binding:
         return _of_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
 
 
+def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
+    """Times and coefficients of all series, one after the other, and where each begins."""
+    time = np.concatenate([s.time for s in series]) if series else np.zeros(0)
+    poly = np.concatenate([s.poly.ravel() for s in series]) if series else np.zeros(0)
+    begin = np.cumsum([0] + [len(s.time) for s in series])
+    return {"series_time": time, "series_poly": poly, "series_begin": begin}
+
+
 def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
     """A sparse matrix with other values on its pattern. SciPy's constructors look through the whole pattern each time."""
-    matrix = copy.copy(pattern)
+    matrix = object.__new__(type(pattern))
     # nothing is shared with the pattern: users may change the matrix in place
-    matrix.data, matrix.indices, matrix.indptr = values, pattern.indices.copy(), pattern.indptr.copy()
+    arrays = {"data": values, "indices": pattern.indices.copy(), "indptr": pattern.indptr.copy()}
+    matrix.__dict__.update(pattern.__dict__, **arrays)
     return matrix
 
 

@@ -29,15 +29,16 @@ _SIZES = {"q": "nq", "v": "nv", "a": "nv", "multipliers": "m"}
 
 
 class Calls:
-    """Evaluations of a program. Each takes a binding and the arguments listed, by position, and returns new arrays."""
+    """Evaluations of a program. Each takes a binding and the arguments listed, by position, and returns new arrays.
 
-    def __init__(self, program: Program) -> None:
-        self.module = extension_module()
-        counts = program.tables.counts
-        large = counts["n_node"] >= LARGE
-        self.caller = self.module.Caller(program.local, program.enter, read_numbers, check, large)
-        self._sizes = {**counts, "frames": _COUNTED}
-        self.is_state = self.module.is_state
+    read: makes an array of what is not one, by name and size, or refuses it; `finite`: also asked for arrays with numbers that
+    are not finite.
+    """
+
+    def __init__(self, program: Program, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> None:
+        counts, module = program.tables.counts, extension_module()
+        self.caller = module.Caller(program.enter, read, check, finite, counts["n_node"] >= LARGE)
+        self._module, self._sizes = module, {**counts, "frames": _COUNTED}
 
         self.forward = self._call("forward", "t q v", "nv", "m")
         self.forward_derivatives = self._call("forward_derivatives", "t q v", "nv", "nv nv", "nv nv")
@@ -67,12 +68,12 @@ class Calls:
         """The function `pl_call_NAME`. takes: names in `pl_arguments`; gives: shapes of names of counts and of numbers."""
         taken = tuple((x, self._sizes[_SIZES[x]] if x in _SIZES else 0) for x in takes.split())
         shapes = tuple(tuple(int(n) if n.isdigit() else self._sizes[n] for n in text.split()) for text in gives)
-        function: Call = self.module.call(self.caller, address(f"pl_call_{name}"), taken, shapes)
+        function: Call = self._module.call(self.caller, address(f"pl_call_{name}"), taken, shapes)
         return function
 
 
 def read_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Numbers in a row as evaluations read them."""
+    """Numbers in a row as evaluations take them."""
     array = np.ascontiguousarray(values, dtype=float).ravel()
     if array.size != size:
         raise ValueError(f"{name} has {size} numbers in this model, not {array.size}")

@@ -1,4 +1,4 @@
-/* Calls of evaluations (runtime/calls.c) from Python, at the cost of a few attribute lookups.
+/* Calls of evaluations (runtime/calls.c) from Python, at the cost of a function call.
  *
  * The same interface in Python is ctypes_calls.py, for machines where this cannot be compiled. A call takes numbers and arrays
  * as they are, makes new arrays for the results, and evaluates in the workspace of the calling thread. No Python code runs
@@ -23,7 +23,6 @@ enum { MOST = 8, DIMENSIONS = 3, COUNTED = -1 };
 typedef int pl_evaluation(void *work, const pl_arguments *, double *const *out);
 
 static PyTypeObject *handle_type, *caller_type, *call_type;
-static PyObject *handle_name;
 
 static int visit_type(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
@@ -87,26 +86,27 @@ static PyType_Spec handle_spec = {"pliant.Handle", sizeof(Handle), 0, Py_TPFLAGS
 
 typedef struct Caller {
   PyObject_HEAD
-  PyObject *local;              /* threading.local, whose `handle` is this thread's workspace */
   PyObject *enter, *read, *fail; /* enter(binding) -> handle, read(name, value, size) -> array, fail(status) raises */
-  char large;                   /* evaluations take long enough for other threads to run beside them */
-  char settled;                 /* the handle's binding is all there is to look at before an evaluation */
+  PyObject *last;                /* the handle that was used last, */
+  unsigned long thread;          /* and the thread that it belongs to */
+  char finite;                   /* arrays that are not finite are read too: to say so */
+  char large;                    /* evaluations take long enough for other threads to run beside them */
+  char settled;                  /* the handle's binding is all there is to look at before an evaluation */
 } Caller;
 
 static PyObject *caller_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  PyObject *local, *enter, *read, *fail;
-  int large;
-  if (!PyArg_ParseTuple(args, "OOOOp", &local, &enter, &read, &fail, &large)) return NULL;
+  PyObject *enter, *read, *fail;
+  int finite, large;
+  if (!PyArg_ParseTuple(args, "OOOpp", &enter, &read, &fail, &finite, &large)) return NULL;
   Caller *self = (Caller *)new_object(type);
   if (!self) return NULL;
-  self->local = Py_NewRef(local), self->enter = Py_NewRef(enter);
-  self->read = Py_NewRef(read), self->fail = Py_NewRef(fail);
-  self->large = (char)large;
+  self->enter = Py_NewRef(enter), self->read = Py_NewRef(read), self->fail = Py_NewRef(fail);
+  self->finite = (char)finite, self->large = (char)large;
   return (PyObject *)self;
 }
 
 static int caller_traverse(Caller *self, visitproc visit, void *arg) {
-  Py_VISIT(self->local);
+  Py_VISIT(self->last);
   Py_VISIT(self->enter);
   Py_VISIT(self->read);
   Py_VISIT(self->fail);
@@ -114,7 +114,7 @@ static int caller_traverse(Caller *self, visitproc visit, void *arg) {
 }
 
 static int caller_clear(Caller *self) {
-  Py_CLEAR(self->local);
+  Py_CLEAR(self->last);
   Py_CLEAR(self->enter);
   Py_CLEAR(self->read);
   Py_CLEAR(self->fail);
@@ -135,20 +135,21 @@ static PyType_Spec caller_spec = {"pliant.Caller", sizeof(Caller), 0, Py_TPFLAGS
 
 /* This thread's workspace with the binding in force: a new reference. */
 static Handle *find_workspace(Caller *caller, PyObject *binding) {
-  if (caller->settled) {
-    PyObject *found = PyObject_GetAttr(caller->local, handle_name);
-    if (!found)
-      PyErr_Clear(); /* the first evaluation in this thread */
-    else if (Py_TYPE(found) == handle_type && ((Handle *)found)->bound == binding)
-      return (Handle *)found;
-    else
-      Py_DECREF(found);
-  }
+  const unsigned long thread = PyThread_get_thread_ident();
+  Handle *last = (Handle *)caller->last;
+  /* a thread that has ended frees its workspace, and another one may have its number */
+  if (last && caller->settled && caller->thread == thread && last->bound == binding && last->address)
+    return (Handle *)Py_NewRef((PyObject *)last);
   PyObject *found = PyObject_CallFunctionObjArgs(caller->enter, binding, NULL);
-  if (found && (Py_TYPE(found) != handle_type || !((Handle *)found)->address)) {
+  if (!found) return NULL;
+  if (Py_TYPE(found) != handle_type || !((Handle *)found)->address) {
     PyErr_SetString(PyExc_TypeError, "there is no workspace to evaluate in");
-    Py_CLEAR(found);
+    Py_DECREF(found);
+    return NULL;
   }
+  PyObject *before = caller->last;
+  caller->last = Py_NewRef(found), caller->thread = thread;
+  Py_XDECREF(before);
   return (Handle *)found;
 }
 
@@ -176,6 +177,7 @@ static const Taken ARGUMENTS[] = {
 typedef struct Given {
   int dimensions;
   npy_intp shape[DIMENSIONS]; /* COUNTED: as many as there are frames */
+  PyObject *empty;            /* the result itself, where it never holds a number */
 } Given;
 
 typedef struct Call {
@@ -189,11 +191,13 @@ typedef struct Call {
 
 static int call_traverse(Call *self, visitproc visit, void *arg) {
   Py_VISIT(self->caller);
+  for (int i = 0; i < MOST; ++i) Py_VISIT(self->given[i].empty);
   return visit_type((PyObject *)self, visit, arg);
 }
 
 static int call_clear(Call *self) {
   Py_CLEAR(self->caller);
+  for (int i = 0; i < MOST; ++i) Py_CLEAR(self->given[i].empty);
   return 0;
 }
 
@@ -210,6 +214,12 @@ static const double *numbers_of(PyObject *value, Py_ssize_t size) {
   const int fits = PyArray_TYPE(array) == NPY_DOUBLE && PyArray_NDIM(array) == 1 && PyArray_ISCARRAY_RO(array) &&
                    PyArray_DIM(array, 0) == size;
   return fits ? PyArray_DATA(array) : NULL;
+}
+
+static int are_finite(const double *numbers, Py_ssize_t size) {
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (!isfinite(numbers[i])) return 0;
+  return 1;
 }
 
 /* One argument into its place. What had to be made for it is returned in `kept`, and lives as long as the evaluation. */
@@ -232,7 +242,7 @@ static int take(const Call *call, const Taken *taken, PyObject *value, pl_argume
     return 0;
   }
   const double *numbers = numbers_of(value, taken->size);
-  if (!numbers) {
+  if (!numbers || (call->caller->finite && !are_finite(numbers, taken->size))) {
     *kept = PyObject_CallFunction(call->caller->read, "sOn", taken->name, value, taken->size);
     if (!*kept) return -1;
     numbers = numbers_of(*kept, taken->size);
@@ -251,7 +261,7 @@ static int make_results(const Call *call, int count, PyObject **results, double 
     const Given *given = call->given + i;
     npy_intp shape[DIMENSIONS];
     for (int k = 0; k < given->dimensions; ++k) shape[k] = given->shape[k] == COUNTED ? count : given->shape[k];
-    results[i] = PyArray_SimpleNew(given->dimensions, shape, NPY_DOUBLE);
+    results[i] = given->empty ? Py_NewRef(given->empty) : PyArray_SimpleNew(given->dimensions, shape, NPY_DOUBLE);
     if (!results[i]) return -1;
     out[i] = PyArray_DATA((PyArrayObject *)results[i]);
   }
@@ -329,6 +339,8 @@ static int read_given(Call *call, PyObject *gives) {
       given->shape[k] = PyLong_AsSsize_t(PyTuple_GetItem(shape, k));
     if (PyErr_Occurred()) return -1;
     if (given->dimensions > DIMENSIONS) call->n_given = MOST + 1;
+    if (given->dimensions == 1 && given->shape[0] == 0 && !(given->empty = PyArray_SimpleNew(1, given->shape, NPY_DOUBLE)))
+      return -1;
   }
   return 0;
 }
@@ -357,23 +369,14 @@ static PyObject *call_new(PyObject *module, PyObject *args) {
   return function;
 }
 
-/* is_state(q, nq, v, nv): whether both are finite numbers that evaluations can read where they are. */
-static PyObject *is_state(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-  if (count != 4) return PyErr_Format(PyExc_TypeError, "is_state takes q, nq, v and nv");
-  for (int i = 0; i < 4; i += 2) {
-    const Py_ssize_t size = PyLong_AsSsize_t(args[i + 1]);
-    if (size < 0 && PyErr_Occurred()) return NULL;
-    const double *numbers = numbers_of(args[i], size);
-    if (!numbers) Py_RETURN_FALSE;
-    for (Py_ssize_t k = 0; k < size; ++k)
-      if (!isfinite(numbers[k])) Py_RETURN_FALSE;
-  }
-  Py_RETURN_TRUE;
+static PyObject *address(PyObject *module, PyObject *array) {
+  if (!PyArray_Check(array)) return PyErr_Format(PyExc_TypeError, "only arrays have an address");
+  return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
 }
 
 static PyMethodDef methods[] = {
+    {"address", address, METH_O, "address(array): where its numbers are"},
     {"call", call_new, METH_VARARGS, "call(caller, address, takes, gives): the function of an evaluation"},
-    {"is_state", (PyCFunction)(void (*)(void))is_state, METH_FASTCALL, "is_state(q, nq, v, nv): finite arrays of these sizes"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_pliant_calls", NULL, -1, methods, NULL, NULL, NULL, NULL};
@@ -387,11 +390,10 @@ PyMODINIT_FUNC PyInit__pliant_calls(void) {
   import_array();
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
-  handle_name = PyUnicode_InternFromString("handle");
   handle_type = add_type(module, "Handle", &handle_spec);
   caller_type = add_type(module, "Caller", &caller_spec);
   call_type = add_type(module, "Call", &call_spec);
-  if (handle_name && handle_type && caller_type && call_type) return module;
+  if (handle_type && caller_type && call_type) return module;
   Py_DECREF(module);
   return NULL;
 }

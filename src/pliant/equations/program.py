@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
-from pliant.equations.calls import Calls
+from pliant.equations.calls import Calls, read_numbers
 from pliant.equations.interface import runtime
 from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
 from pliant.equations.libraries import load_kernels
@@ -39,10 +40,11 @@ class Program:
         self.library = runtime()
         self.kernels = load_kernels(self.tables.libraries)
         self.compile_seconds = self.kernels.compile_seconds
+        self._native = self.kernels.is_native
         self.struct = self._fill()
-        self.local = threading.local()
-        self.calls = Calls(self)
-        self.calls.caller.settled = self.kernels.is_native
+        self._local = threading.local()
+        self._callers: list[Any] = []
+        self.calls = self.calls_with(read_numbers, finite=False)
 
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
@@ -82,13 +84,12 @@ class Program:
     def workspace(self, binding: Binding) -> Workspace:
         """This thread's workspace, with the values of a binding in force."""
         try:
-            workspace: Workspace = self.local.workspace
+            workspace: Workspace = self._local.workspace
         except AttributeError:
-            workspace = self.local.workspace = Workspace(self)
-            self.local.handle = workspace.handle  # where calls find it
+            workspace = self._local.workspace = Workspace(self)
         if workspace.handle.bound is not binding:
             workspace.bind(binding)
-        if not self.calls.caller.settled:
+        if not self._native:
             self.refresh()
         return workspace
 
@@ -96,9 +97,19 @@ class Program:
         """The handle of this thread's workspace, with the values of a binding in force."""
         return self.workspace(binding).handle
 
+    def calls_with(self, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> Calls:
+        """Evaluations whose arguments are read in this way; see `Calls`."""
+        calls = Calls(self, read, finite=finite)
+        self._callers.append(calls.caller)
+        calls.caller.settled = self._native
+        return calls
+
     def refresh(self) -> None:
         """Take up kernels whose compilation has ended since."""
-        self.calls.caller.settled = self.calls.caller.settled or self.kernels.refresh()
+        if not self._native and self.kernels.refresh():
+            self._native = True
+            for caller in self._callers:
+                caller.settled = True
 
 
 def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.equations.layout import RuntimeStatus
+from pliant.equations.libraries import extension_module
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -37,10 +38,12 @@ class Workspace:
         self.address: int | None = library.pl_work_new(ctypes.byref(program.struct))
         if not self.address:
             check(RuntimeStatus.OUT_OF_MEMORY)
-        self.handle = program.calls.module.Handle(self.address)
+        self.handle = extension_module().Handle(self.address)
 
     def __del__(self) -> None:
         if getattr(self, "address", None):
+            if hasattr(self, "handle"):
+                self.handle.address = 0  # calls may still have it
             self.library.pl_work_free(self.address)
 
     def bind(self, binding: Binding) -> None:

@@ -55,23 +55,26 @@ int pl_call_constraints(pl_work *w, const pl_arguments *x, double *const *out) {
   return PL_OK;
 }
 
-static double squared(const double *x, int n) {
-  double y = 0;
-  for (int i = 0; i < n; ++i) y += x[i] * x[i];
-  return y;
+/* four sums instead of one: none waits for the others */
+static double dot(const double *a, const double *b, int n) {
+  double x[4] = {0};
+  int i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; ++k) x[k] += a[i + k] * b[i + k];
+  for (; i < n; ++i) x[0] += a[i] * b[i];
+  return (x[0] + x[1]) + (x[2] + x[3]);
 }
 
-/* The smallest over the largest pivot when the rows of J are made orthogonal, each time the longest one that is left. */
-static double smallest_pivot(double *J, int rows, int n) {
+/* The smallest over the largest pivot when the rows of J are made orthogonal, each time the longest one that is left.
+ * `squares` has room for a number per row. */
+static double smallest_pivot(double *J, double *squares, int rows, int n) {
   double largest = 0, pivot = 0;
+  for (int r = 0; r < rows; ++r) squares[r] = dot(J + (size_t)n * r, J + (size_t)n * r, n);
   for (int k = 0; k < rows; ++k) {
     int longest = k;
-    double length = 0;
-    for (int r = k; r < rows; ++r) {
-      const double x = squared(J + (size_t)n * r, n);
-      if (!(x <= length)) longest = r, length = x;
-    }
-    pivot = sqrt(length);
+    for (int r = k; r < rows; ++r)
+      if (!(squares[r] <= squares[longest])) longest = r;
+    pivot = sqrt(squares[longest]);
     if (k == 0) largest = pivot;
     if (!(pivot > 0)) break;
     double *first = J + (size_t)n * k, *other = J + (size_t)n * longest;
@@ -79,10 +82,13 @@ static double smallest_pivot(double *J, int rows, int n) {
       const double x = other[i] / pivot;
       other[i] = first[i], first[i] = x;
     }
+    squares[longest] = squares[k];
     for (int r = k + 1; r < rows; ++r) {
-      double *row = J + (size_t)n * r, x = 0;
-      for (int i = 0; i < n; ++i) x += first[i] * row[i];
-      for (int i = 0; x && i < n; ++i) row[i] -= x * first[i];
+      double *row = J + (size_t)n * r;
+      const double x = dot(first, row, n);
+      if (!x) continue;
+      for (int i = 0; i < n; ++i) row[i] -= x * first[i];
+      squares[r] = dot(row, row, n);
     }
   }
   return largest > 0 ? pivot / largest : 0;
@@ -91,11 +97,11 @@ static double smallest_pivot(double *J, int rows, int n) {
 /* How far the constraint rows are from depending on each other in this pose: 1 at most, 0 when they do. */
 int pl_call_row_independence(pl_work *w, const pl_arguments *x, double *const *out) {
   const pl_tables *T = w->T;
-  double *J = calloc((size_t)T->m * T->nv + 1, sizeof(double));
+  double *J = calloc((size_t)T->m * (T->nv + 1) + 1, sizeof(double));
   if (!J) return PL_OUT_OF_MEMORY;
   constraints(w, x);
   for (int n = 0; n < T->nnz_j; ++n) J[(size_t)T->nv * T->j_row[n] + T->j_col[n]] += w->Jval[n];
-  out[0][0] = smallest_pivot(J, T->m, T->nv);
+  out[0][0] = smallest_pivot(J, J + (size_t)T->m * T->nv, T->m, T->nv);
   free(J);
   return PL_OK;
 }
