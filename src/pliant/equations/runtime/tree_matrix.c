@@ -163,16 +163,18 @@ static void weigh_block(const pl_tables *T, const weights *c, int e, int rotatio
 /* Wrench by the motion of the node itself: inertia, rate matrix, interactions. */
 static void start_node(const pl_work *w, int g, int rates, double *P) {
   const pl_tree *t = w->tree;
-  const double *B = w->B + RATE * g, *l = B, *R = B + 3;
-  const double top[9] = {0, -2 * l[2], 2 * l[1], 2 * l[2], 0, -2 * l[0], -2 * l[1], 2 * l[0], 0}; /* by columns */
-  double I[FULL];
-  rigid_to_full(t->I + RIGID * g, I);
   memset(P, 0, 6 * WIDE * sizeof(double));
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) P[WIDE * i + j] = I[COLUMN * j + i];
-  for (int i = 0; rates && i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      P[WIDE * i + BY_V + 3 + j] = top[3 * j + i], P[WIDE * (3 + i) + BY_V + 3 + j] = R[3 * j + i];
+  if (w->T->node_mass[g] >= 0) {
+    const double *I = t->I + RIGID * g, *h = I + 1, *J = I + 4, *l = w->B + RATE * g, *R = l + 3;
+    const double inertia[6][6] = {
+        {I[0], 0, 0, 0, h[2], -h[1]},       {0, I[0], 0, -h[2], 0, h[0]},       {0, 0, I[0], h[1], -h[0], 0},
+        {0, -h[2], h[1], J[0], J[3], J[4]}, {h[2], 0, -h[0], J[3], J[1], J[5]}, {-h[1], h[0], 0, J[4], J[5], J[2]}};
+    const double momentum[3][3] = {{0, 2 * l[2], -2 * l[1]}, {-2 * l[2], 0, 2 * l[0]}, {2 * l[1], -2 * l[0], 0}};
+    for (int i = 0; i < 6; ++i) memcpy(P + WIDE * i + BY_A, inertia[i], 6 * sizeof(double));
+    for (int i = 0; rates && i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        P[WIDE * i + BY_V + 3 + j] = momentum[i][j], P[WIDE * (3 + i) + BY_V + 3 + j] = R[3 * j + i];
+  }
   if (t->loaded[g] < 0) return;
   const double *load = t->load + 108 * (size_t)t->loaded[g];
   for (int level = 0; level < 3; ++level, load += 36)
