@@ -7,9 +7,9 @@ from bisect import bisect_right
 from pliant.equations.inertia_tables import is_articulated
 from pliant.model.system import System
 
-FROM_RATES = 30
+FROM_RATES = 18
 """Average number of rates on the way from an element to the ground from which on recursions are quicker."""
-MOST_BESIDE = 0.25
+MOST_BESIDE = 0.6
 """Unknowns beside the coordinates, per rate on that way, up to which they are."""
 
 

@@ -128,19 +128,24 @@ static void turn_rows(const pl_tables *T, const weights *c, int e, int first, in
 static void weigh_node(pl_work *w, const weights *c, int e, int g, int rotation) {
   const pl_tables *T = w->T;
   const int k = T->elem_k[e], at = T->node_s[g], n = w->tree->stride[e];
-  const double *S = w->tree->S + w->tree->at_S[g];
-  double *Z = w->tree->Z + 3 * w->tree->at_S[g];
-  for (int i = 0; i < 6 * n; ++i) Z[i] = c->M * S[i];
-  memset(Z + BY_V * n, 0, 12 * n * sizeof(double));
-  if (!c->blocks) return; /* mass alone */
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < k; ++j) Z[n * i + j] += c->C * w->Av[at + 6 * j + i], Z[n * (BY_V + i) + j] = c->C * S[n * i + j];
-  turn_rows(T, c, e, rotation, 12, n, Z);
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < k; ++j) {
-      Z[n * i + j] += c->K * w->Aq[at + 6 * j + i];
-      Z[n * (BY_V + i) + j] += c->K * w->Vq[at + 6 * j + i];
-      Z[n * (BY_Q + i) + j] = c->K * S[n * i + j];
+  const double *S = w->tree->S + at, *Vq = w->Vq + at, *Av = w->Av + at, *Aq = w->Aq + at;
+  double *Z = w->tree->Z + w->tree->at_Z[g];
+  if (!c->blocks) { /* mass alone */
+    memset(Z, 0, MOTION * n * sizeof(double));
+    for (int j = 0; j < k; ++j)
+      for (int i = 0; i < 6; ++i) Z[n * i + j] = c->M * S[6 * j + i];
+    return;
+  }
+  for (int j = 0; j < k; ++j)
+    for (int i = 0; i < 6; ++i) {
+      const int from = 6 * j + i, to = n * i + j;
+      Z[to] = c->M * S[from] + c->C * Av[from], Z[n * BY_V + to] = c->C * S[from], Z[n * BY_Q + to] = c->K * S[from];
+    }
+  turn_rows(T, c, e, rotation, BY_Q, n, Z);
+  for (int j = 0; j < k; ++j)
+    for (int i = 0; i < 6; ++i) {
+      const int from = 6 * j + i, to = n * i + j;
+      Z[to] += c->K * Aq[from], Z[n * BY_V + to] += c->K * Vq[from];
     }
 }
 
@@ -158,16 +163,18 @@ static void weigh_block(const pl_tables *T, const weights *c, int e, int rotatio
 /* Wrench by the motion of the node itself: inertia, rate matrix, interactions. */
 static void start_node(const pl_work *w, int g, int rates, double *P) {
   const pl_tree *t = w->tree;
-  const double *B = w->B + RATE * g, *l = B, *R = B + 3;
-  const double top[9] = {0, -2 * l[2], 2 * l[1], 2 * l[2], 0, -2 * l[0], -2 * l[1], 2 * l[0], 0}; /* by columns */
-  double I[FULL];
-  rigid_to_full(t->I + RIGID * g, I);
   memset(P, 0, 6 * WIDE * sizeof(double));
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) P[WIDE * i + j] = I[COLUMN * j + i];
-  for (int i = 0; rates && i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      P[WIDE * i + BY_V + 3 + j] = top[3 * j + i], P[WIDE * (3 + i) + BY_V + 3 + j] = R[3 * j + i];
+  if (w->T->node_mass[g] >= 0) {
+    const double *I = t->I + RIGID * g, *h = I + 1, *J = I + 4, *l = w->B + RATE * g, *R = l + 3;
+    const double inertia[6][6] = {
+        {I[0], 0, 0, 0, h[2], -h[1]},       {0, I[0], 0, -h[2], 0, h[0]},       {0, 0, I[0], h[1], -h[0], 0},
+        {0, -h[2], h[1], J[0], J[3], J[4]}, {h[2], 0, -h[0], J[3], J[1], J[5]}, {-h[1], h[0], 0, J[4], J[5], J[2]}};
+    const double momentum[3][3] = {{0, 2 * l[2], -2 * l[1]}, {-2 * l[2], 0, 2 * l[0]}, {2 * l[1], -2 * l[0], 0}};
+    for (int i = 0; i < 6; ++i) memcpy(P + WIDE * i + BY_A, inertia[i], 6 * sizeof(double));
+    for (int i = 0; rates && i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        P[WIDE * i + BY_V + 3 + j] = momentum[i][j], P[WIDE * (3 + i) + BY_V + 3 + j] = R[3 * j + i];
+  }
   if (t->loaded[g] < 0) return;
   const double *load = t->load + 108 * (size_t)t->loaded[g];
   for (int level = 0; level < 3; ++level, load += 36)
@@ -185,9 +192,8 @@ static inline void node_columns(int width, int k, int n, const double *restrict 
   }
   if (cK == 0) return;
   for (int j = 0; j < k; ++j) {
-    const double s[6] = {S[j], S[n + j], S[2 * n + j], S[3 * n + j], S[4 * n + j], S[5 * n + j]};
     double turned[6];
-    cross_wrench(s, F, turned);
+    cross_wrench(S + 6 * j, F, turned);
     for (int i = 0; i < 6; ++i) PZ[n * i + j] += cK * turned[i];
   }
 }
@@ -196,17 +202,16 @@ static inline void node_columns(int width, int k, int n, const double *restrict 
 static inline void add_node(int width, int k, int n, const double *restrict S, const double *restrict P,
                             const double *restrict PZ, double *restrict D, double *restrict G, double *restrict U,
                             double *restrict sum, double *restrict size) {
-  for (int r = 0; r < 6; ++r)
-    for (int i = 0; i < k; ++i) {
-      add_scaled(n, S[n * r + i], PZ + n * r, D + n * i);
-      size[i] += fabs(S[n * r + i] * PZ[n * r + i]);
+  for (int i = 0; i < k; ++i)
+    for (int r = 0; r < 6; ++r) {
+      add_scaled(n, S[6 * i + r], PZ + n * r, D + n * i);
+      size[i] += fabs(S[6 * i + r] * PZ[n * r + i]);
     }
   if (!sum) return;
   for (int i = 0; i < 6 * n; ++i) G[i] += PZ[i];
-  for (int r = 0; r < 6; ++r) {
-    for (int i = 0; i < k; ++i) add_scaled(width, S[n * r + i], P + WIDE * r, U + WIDE * i);
-    add_scaled(width, 1, P + WIDE * r, sum + WIDE * r);
-  }
+  for (int i = 0; i < k; ++i)
+    for (int r = 0; r < 6; ++r) add_scaled(width, S[6 * i + r], P + WIDE * r, U + WIDE * i);
+  for (int r = 0; r < 6; ++r) add_scaled(width, 1, P + WIDE * r, sum + WIDE * r);
 }
 
 static int eliminate(pl_work *w, const weights *c, int e, int rotation) {
@@ -226,7 +231,7 @@ static int eliminate(pl_work *w, const weights *c, int e, int rotation) {
   if (sum) memset(sum, 0, 6 * WIDE * sizeof(double));
   for (int i = 0; i < k; ++i) t->scale[at + i] = fabs(D[n * i + i]);
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-    const double *S = t->S + t->at_S[g], *Z = t->Z + 3 * t->at_S[g], *P = t->P + 6 * WIDE * (size_t)g;
+    const double *S = t->S + T->node_s[g], *Z = t->Z + t->at_Z[g], *P = t->P + 6 * WIDE * (size_t)g;
     weigh_node(w, c, e, g, rotation);
     if (t->width[g] == NARROW) {
       node_columns(NARROW, k, n, P, Z, S, w->force + 6 * g, c->K, t->PZ);
@@ -259,11 +264,9 @@ static void solve_tree(pl_work *w, double *x) {
     const double *G = t->G + t->at_base[e];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       if (!t->inner[g]) continue;
-      const double *p = t->p + 6 * (size_t)g, *S = t->S + t->at_S[g];
-      for (int r = 0; r < 6; ++r) {
-        for (int i = 0; i < k; ++i) u[i] -= S[n * r + i] * p[r];
-        pb[r] += p[r];
-      }
+      const double *p = t->p + 6 * (size_t)g, *S = t->S + T->node_s[g];
+      for (int i = 0; i < k; ++i) u[i] -= dot6(S + 6 * i, p);
+      for (int r = 0; r < 6; ++r) pb[r] += p[r];
     }
     solve_factored(k, n, t->D + t->at_own[e], t->scale + at, t->pivot + at, 1, u);
     if (b)
@@ -283,7 +286,7 @@ static void solve_tree(pl_work *w, double *x) {
     }
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       if (!t->inner[g]) continue;
-      const double *Z = t->Z + 3 * t->at_S[g];
+      const double *Z = t->Z + t->at_Z[g];
       double *z = t->z + WIDE * (size_t)g;
       for (int m = 0; m < motion; ++m) {
         double sum = zb[m];
@@ -304,10 +307,10 @@ static void link_border(pl_work *w, const pl_link *x) {
   for (int f = 0; f < x->count; ++f)
     for (int g = x->nodes[f]; g; g = T->elem_base[T->node_elem[g]]) {
       const int e = T->node_elem[g], n = t->stride[e];
-      const double *S = t->S + t->at_S[g], *Z = t->Z + 3 * t->at_S[g];
+      const double *S = t->S + T->node_s[g], *Z = t->Z + t->at_Z[g];
       for (int j = 0; j < T->elem_k[e]; ++j) {
         const size_t at = T->elem_v[e] + j;
-        for (int r = 0; r < 6; ++r) t->right[(size_t)T->nv * (x->first + 6 * f + r) + at] += S[n * r + j];
+        for (int r = 0; r < 6; ++r) t->right[(size_t)T->nv * (x->first + 6 * f + r) + at] += S[6 * j + r];
         for (int r = 0; r < ld; ++r) {
           double sum = 0;
           for (int m = 0; m < 6; ++m) {
@@ -380,23 +383,26 @@ void pl_tree_solve(pl_work *w, double *x) {
 
 /* -- products ------------------------------------------------------------------------------------------------------------------- */
 
+/* y += S x for columns of six */
+static inline void add_columns(int k, const double *restrict S, const double *restrict x, double *restrict y) {
+  for (int j = 0; j < k; ++j)
+    for (int i = 0; i < 6; ++i) y[i] += S[6 * j + i] * x[j];
+}
+
 /* eta_ddot and eta_dot of all nodes, and the wrenches that these ask of each node alone. */
 static void product_wrenches(pl_work *w, const double *a, const double *v) {
   pl_tree *t = w->tree;
   const pl_tables *T = w->T;
   memset(t->motion, 0, 18 * sizeof(double));
   for (int e = 0; e < T->n_elem; ++e) {
-    const int k = T->elem_k[e], n = t->stride[e], at = T->elem_v[e];
+    const int k = T->elem_k[e], at = T->elem_v[e];
     const double *base = t->motion + 18 * (size_t)T->elem_base[e];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      const double *S = t->S + t->at_S[g], *Av = w->Av + T->node_s[g];
+      const double *S = t->S + T->node_s[g], *Av = w->Av + T->node_s[g];
       double *A = t->motion + 18 * (size_t)g, *V = A + 6, *F = A + 12;
-      for (int i = 0; i < 6; ++i) {
-        double x = base[i], y = base[6 + i];
-        for (int j = 0; j < k; ++j) x += S[n * i + j] * a[at + j];
-        for (int j = 0; v && j < k; ++j) x += Av[6 * j + i] * v[at + j], y += S[n * i + j] * v[at + j];
-        A[i] = x, V[i] = y;
-      }
+      memcpy(A, base, 12 * sizeof(double));
+      add_columns(k, S, a + at, A);
+      if (v) add_columns(k, Av, v + at, A), add_columns(k, S, v + at, V);
       rigid_times(t->I + RIGID * g, A, F);
       if (v) {
         double turned[6];
@@ -436,11 +442,9 @@ void pl_tree_product(pl_work *w, const double *a, const double *v, double *y) {
       y[at + i] = x;
     }
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      const double *F = t->motion + 18 * (size_t)g + 12, *S = t->S + t->at_S[g];
-      for (int r = 0; r < 6; ++r) {
-        for (int i = 0; i < k; ++i) y[at + i] += S[n * r + i] * F[r];
-        base[12 + r] += F[r];
-      }
+      const double *F = t->motion + 18 * (size_t)g + 12, *S = t->S + T->node_s[g];
+      for (int i = 0; i < k; ++i) y[at + i] += dot6(S + 6 * i, F);
+      for (int r = 0; r < 6; ++r) base[12 + r] += F[r];
     }
     const double *base_M = t->base_M + t->at_base[e], *base_C = t->base_C + t->at_base[e];
     for (int r = 0; T->n_inertia && r < 6; ++r)

@@ -24,8 +24,9 @@ typedef struct pl_tree {
   int *width;                   /* NARROW or WIDE */
   int *inner;                   /* whether elements stand on it */
   int *loaded;                  /* which of `load` is its own, -1 for none */
-  size_t *at_S;                 /* where its subspace stands in S, 6 x stride; in Z, 18 x stride, three times that */
-  double *S, *Z, *I, *P, *p, *z;
+  size_t *at_Z;                 /* where its rows of Z stand */
+  double *S, *I;                /* as the workspace had them */
+  double *Z, *P, *p, *z;        /* see tree_matrix.c */
   double *load;                 /* change of the wrench on a node by its own eta_ddot, eta_dot, eta: 6 x 6 each, by rows */
   /* per element; matrices by rows, rows of its rates with `stride` numbers */
   int *stride;                  /* rates, rounded up to whole vectors */

@@ -52,17 +52,17 @@ static void place(pl_tree *t, pl_memory *m) {
   const pl_tables *T = t->T;
   const size_t nodes = T->n_node, elements = T->n_elem, nv = T->nv, k = T->max_k, frames = T->max_frames, n = T->max_inertia;
   const size_t loads = (size_t)count_interactions(T) + T->n_inertia;
-  size_t S = 0, own = 0, base = 0, links;
+  size_t Z = 0, own = 0, base = 0, links;
   int linked;
   for (int e = 0; e < T->n_elem; ++e) {
     const size_t stride = whole_vectors(T->elem_k[e]);
-    S += 6 * stride * T->elem_nodes[e], own += T->elem_k[e] * stride, base += 6 * stride;
+    Z += MOTION * stride * T->elem_nodes[e], own += T->elem_k[e] * stride, base += 6 * stride;
   }
   t->n_link = count_links(T, &linked, &links), t->n_beside = 6 * linked + T->m;
   const size_t beside = t->n_beside;
   t->width = pl_ints(m, nodes), t->inner = pl_ints(m, nodes), t->loaded = pl_ints(m, nodes);
-  t->at_S = pl_place(m, nodes * sizeof(size_t));
-  t->S = pl_doubles(m, S), t->Z = pl_doubles(m, 3 * S), t->I = pl_doubles(m, RIGID * nodes);
+  t->at_Z = pl_place(m, nodes * sizeof(size_t));
+  t->S = pl_doubles(m, T->n_s), t->Z = pl_doubles(m, Z), t->I = pl_doubles(m, RIGID * nodes);
   t->P = pl_doubles(m, 6 * WIDE * nodes), t->p = pl_doubles(m, 6 * nodes), t->z = pl_doubles(m, WIDE * nodes);
   t->load = pl_doubles(m, 108 * (nodes < loads ? nodes : loads));
   t->stride = pl_ints(m, elements);
@@ -87,13 +87,13 @@ static void place(pl_tree *t, pl_memory *m) {
 
 static void lay_out_elements(pl_tree *t) {
   const pl_tables *T = t->T;
-  size_t at_S = 0, at_own = 0, at_base = 0;
+  size_t at_Z = 0, at_own = 0, at_base = 0;
   for (int e = 0; e < T->n_elem; ++e) {
     const int stride = t->stride[e] = whole_vectors(T->elem_k[e]);
     t->at_own[e] = at_own, t->at_base[e] = at_base;
     at_own += (size_t)T->elem_k[e] * stride, at_base += 6 * (size_t)stride;
     t->inner[T->elem_base[e]] = 1;
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) t->at_S[g] = at_S, at_S += 6 * (size_t)stride;
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) t->at_Z[g] = at_Z, at_Z += MOTION * (size_t)stride;
   }
   for (int i = 0, e = 0; i < T->n_cforce; ++i) {
     if (T->cforce_v[i] < T->elem_v[e]) e = 0;
@@ -160,16 +160,10 @@ static void add_turned(int rows, int columns, double share, const double *X, int
     for (int i = 0; i < rows; ++i) Y[(size_t)stride * i + j] += share * X[ld * j + i];
 }
 
-static void keep_subspaces(pl_work *w) {
-  pl_tree *t = w->tree;
-  const pl_tables *T = w->T;
-  for (int e = 0; e < T->n_elem; ++e)
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      double *S = t->S + t->at_S[g];
-      const double *from = w->S + T->node_s[g];
-      for (int j = 0; j < T->elem_k[e]; ++j)
-        for (int i = 0; i < 6; ++i) S[t->stride[e] * i + j] = from[6 * j + i];
-    }
+/* What evaluations of other states would overwrite before the step is done. */
+static void keep(pl_work *w) {
+  memcpy(w->tree->S, w->S, (size_t)w->T->n_s * sizeof(double));
+  memcpy(w->tree->I, w->inertia, RIGID * (size_t)w->T->n_node * sizeof(double));
 }
 
 static void clear(pl_tree *t) {
@@ -220,8 +214,7 @@ static void add_inertias(pl_work *w, const double *q, const double *a) {
 void pl_tree_masses(pl_work *w) {
   pl_tree *t = w->tree;
   clear(t);
-  keep_subspaces(w);
-  memcpy(t->I, w->inertia, RIGID * (size_t)w->T->n_node * sizeof(double));
+  keep(w);
   add_inertias(w, NULL, NULL);
 }
 
@@ -278,8 +271,7 @@ void pl_tree_linearize(pl_work *w, const double *q, const double *v, const doubl
   const pl_tables *T = w->T;
   t->q = q, t->v = v, t->a = a, t->lambda = lambda;
   clear(t);
-  keep_subspaces(w);
-  memcpy(t->I, w->inertia, RIGID * (size_t)T->n_node * sizeof(double));
+  keep(w);
   pl_rate_matrices(w);
   for (int e = 0; e < T->n_elem; ++e)
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
