@@ -67,11 +67,15 @@ def motion_kernels(motion: Motion) -> Kernels:
     av = 2 * s_dot - s @ gamma
     aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
     own = ca.jacobian(s.T @ wrench, q) @ N if motion.own is None else motion.own(q, theta, wrench)
+    if motion.acceleration is None:
+        acceleration = _time_derivative(s @ v, q, N @ v)
+    else:
+        acceleration = motion.acceleration(q, theta, v)
     name = f"motion_{motion.name}"
     return Kernels(
         name,
         (
-            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, _time_derivative(s @ v, q, N @ v)]),
+            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, acceleration]),
             dense_function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
             dense_function(f"{name}_own", [q, theta, wrench], [own]),
         ),

@@ -85,6 +85,7 @@ class Motion(OfParts):
             have poses of their own against the world while something else carries them at the start.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
             fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
+        acceleration: `(q, constants, v) -> ds/dt v`, 6, of motions by plain coordinates. Optional, as `own` is.
         form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
             for motions that it has none for, which are compiled from the formulas.
     """
@@ -96,6 +97,7 @@ class Motion(OfParts):
     subspace: Callable[[Any, Any], Any] | None = None
     locate: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
     own: Callable[[Any, Any, Any], Any] | None = None
+    acceleration: Callable[[Any, Any, Any], Any] | None = None
     form: str = "kernel"
 
     def rate_matrix(self, q: Any) -> Any:
