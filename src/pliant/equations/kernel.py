@@ -66,6 +66,8 @@ def motion_kernels(motion: Motion) -> Kernels:
     y = ca.SX(0, 1) if motion.functions is None else motion.functions.values(z, theta)
     subspace, tangent, own = _differentiated_motion(motion, A.shape[0])
     s, convection = subspace.call([z, y, z_dot, theta])
+    if motion.acceleration is not None:
+        convection = motion.acceleration(q, theta, v)
     name = f"motion_{motion.name}"
     return Kernels(
         name,

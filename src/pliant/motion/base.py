@@ -105,6 +105,7 @@ class Motion(OfParts):
         through: `constants -> A`, for plain coordinates that enter through `z = A q` alone: `subspace` then takes z in place of
             q and is by the rates of z, and kernels are differentiated by z.
         functions: of z (or q), which `subspace` takes as a third argument. Optional.
+        acceleration: `(q, constants, v) -> ds/dt v`, 6, of motions by plain coordinates. Optional, as `own` is.
         form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
             for motions that it has none for, which are compiled from the formulas.
     """
@@ -118,6 +119,7 @@ class Motion(OfParts):
     own: Callable[[Any, Any, Any], Any] | None = None
     through: Callable[[Any], Any] | None = None
     functions: Functions | None = None
+    acceleration: Callable[[Any, Any, Any], Any] | None = None
     form: str = "kernel"
 
     def rate_matrix(self, q: Any) -> Any:

@@ -215,6 +215,8 @@ void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
 void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* The same in the state evaluated last. */
+void pl_unbalanced_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 void pl_carried(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
                 const int *nodes, double *out);
 void pl_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
@@ -240,6 +242,8 @@ void pl_assemble(pl_work *, double cM, double cC, double cK);
  * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
  * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
 void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* The same in the state evaluated last. */
+void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
 /* [M, -J'; J, 0] of the state evaluated last instead. */
 int pl_step_mass_matrix(pl_work *);

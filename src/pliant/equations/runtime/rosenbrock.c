@@ -102,21 +102,12 @@ static void constraint_block(pl_run *r, double s, double *rows) {
   for (int n = 0; n < T->nnz_j; ++n) rows[n] = LS[(size_t)m * T->j_col[n] + T->j_row[n]];
 }
 
-/* Residuals of the equations and of the constraints' accelerations. */
-static void residuals(pl_run *r, double t, const double *q, const double *v, const double *a, const double *lambda,
-                      double *force, double *acceleration) {
-  pl_work *w = r->w;
-  pl_signals(w, t);
-  pl_kinematics(w, q, v);
-  pl_forces(w, q, v);
-  if (w->T->m) {
-    pl_constraints(w, q, v);
-    pl_constraint_wrenches(w, lambda);
-    pl_constraint_product(w, a, acceleration);
-    for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
-  }
-  pl_residual(w, v, a, force);
-  w->evaluations++;
+/* Residuals of the equations and of the constraints' accelerations, after pl_unbalanced with the accelerations a. */
+static void residuals(const pl_work *w, const double *a, double *force, double *acceleration) {
+  memcpy(force, w->rhs, w->T->nv * sizeof(double));
+  if (!w->T->m) return;
+  pl_constraint_product(w, a, acceleration);
+  for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
 }
 
 int pl_step_rosenbrock(pl_run *r, double h, double *error) {
@@ -131,7 +122,10 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   double *J = r->memory.rosenbrock.J, *rows = r->memory.rosenbrock.rows;
   const double *L = r->memory.rosenbrock.L;
   const double s = 1 / (GAMMA * h);
-  pl_step_linearize(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
+  const double now = pl_time(r, r->t);
+  if (r->evaluated == now) pl_step_linearize_here(w, r->q, r->v, r->a, r->multipliers);
+  else pl_step_linearize(w, now, r->q, r->v, r->a, r->multipliers);
+  residuals(w, r->a, force, row); /* of the first stage, which is the state itself */
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
   turn_blocks(T, r->v, s, blocks);
@@ -145,8 +139,11 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
     for (int j = 0; j < i; ++j)
       for (int l = 0; l < n; ++l) x[l] += A[i][j] * k[n * j + l];
     if (pl_check_finite(r, v)) return PL_NOT_FINITE;
-    pl_increment(T, r->q, x, q);
-    residuals(r, pl_time(r, r->t + C[i] * h), q, v, z, y, force, row);
+    if (i) {
+      pl_increment(T, r->q, x, q);
+      pl_unbalanced(w, pl_time(r, r->t + C[i] * h), q, v, z, y);
+      residuals(w, z, force, row);
+    }
     pl_increment_rate(T, x, v, bx);
     memcpy(bz, z, nv * sizeof(double));
     for (int j = 0; j < i; ++j) {

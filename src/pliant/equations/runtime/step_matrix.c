@@ -8,7 +8,12 @@
 #include "tree_matrix.h"
 
 void pl_step_linearize(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
-  pl_unbalanced(w, t, q, v, a, lambda);
+  pl_evaluate(w, t, q, v);
+  pl_step_linearize_here(w, q, v, a, lambda);
+}
+
+void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_unbalanced_here(w, q, v, a, lambda);
   if (w->tree) pl_tree_linearize(w, q, v, a, lambda);
   else pl_tangents(w, q, v, a, lambda);
 }

@@ -239,6 +239,10 @@ int pl_inverse(pl_work *w, double t, const double *q, const double *v, const dou
 /* r (in w->rhs, multipliers included) and constraints at the state. */
 void pl_unbalanced(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_evaluate(w, t, q, v);
+  pl_unbalanced_here(w, q, v, a, lambda);
+}
+
+void pl_unbalanced_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   if (w->T->m) {
     pl_constraints(w, q, v);
     pl_constraint_wrenches(w, lambda);
