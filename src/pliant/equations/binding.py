@@ -13,7 +13,7 @@ import scipy
 
 from pliant.equations.layout import BindingStruct
 from pliant.equations.program import Program
-from pliant.equations.workspace import EvaluationError, check
+from pliant.equations.workspace import EvaluationError, Workspace, check
 from pliant.model.inputs import HELD, SERIES
 from pliant.model.system import System
 from pliant.model.time_series import TimeSeries
@@ -223,17 +223,34 @@ class Binding:
         K, C, M = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
         return Linearized(w.residual.copy(), K, C, M, w.constraint_value.copy(), self._jacobian(w.jacobian))
 
+    def constraint_values(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Constraint values, rates and convective accelerations [m]."""
+        w = self._at_constraints(t, q, v)
+        return w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy()
+
+    def constraint_jacobian(self, t: float, q: Any, v: Any) -> np.ndarray:
+        """Jacobian of the constraints as a full matrix (m x nv)."""
+        values, tables = self._at_constraints(t, q, v).jacobian, self.program.tables
+        full = np.zeros((self.m, self.nv))
+        np.add.at(full, (tables.jacobian_rows, tables.jacobian_columns), values)
+        return full
+
     def constraints(
         self, t: float, q: Any, v: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
+        w = self._at_constraints(t, q, v)
+        found = (w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy())
+        return *found, self._jacobian(w.jacobian)
+
+    def _at_constraints(self, t: float, q: Any, v: Any) -> Workspace:
+        """The workspace with everything about the constraints in this state."""
         w = self.program.workspace(self)
         at_q, at_v = w.q(q), w.v(v)
         w.library.pl_signals(w.address, t)
         w.library.pl_kinematics(w.address, at_q, at_v)
         w.library.pl_constraints(w.address, at_q, at_v)
-        found = (w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy())
-        return *found, self._jacobian(w.jacobian)
+        return w
 
     def acceleration_tangent(self, t: float, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         """d(J a + gamma)/dq and /dv (m x nv) in a state."""
