@@ -108,7 +108,9 @@ class Commands(TyperGroup):
 def command(name: str) -> Any:
     """A command with its options; its module is imported here."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    one.command(name)(with_choices(getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)))
+    function = getattr(import_module(f"pliant.cli.{COMMANDS[name][0]}"), name)
+    complete = getattr(function, "complete", None)  # `with_options`
+    one.command(name)(with_choices(function if complete is None else complete(function)))
     return typer.main.get_command(one)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
 
 from pliant.cli.common import CommandError, in_place_of
 from pliant.equations.equations import Equations
@@ -33,10 +34,11 @@ def renamed_options(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
 def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]:
     """Decorator of a command: it gets the options of an analysis, and is called with what was given, as `options`.
 
-    defaults: of options that the schema requires.
+    They are made when the command is called for: a module has several, and one of them is wanted. defaults: of options that the
+    schema requires.
     """
 
-    def decorate(command: Any) -> Any:
+    def complete(command: Any) -> Any:
         hints = dict(field_hints(schema))
         made = [_option(schema, name, hint, defaults.get(name)) for name, hint in hints.items()]
 
@@ -44,6 +46,10 @@ def with_options(schema: type[Options], **defaults: Any) -> Callable[[Any], Any]
             return {name: _read(schema, name, hints[name], x) for name, x in given.items() if x is not None}
 
         return renamed_options(schema.renamed)(in_place_of("options", made, read, command))
+
+    def decorate(command: Any) -> Any:
+        command.complete = complete
+        return command
 
     return decorate
 
@@ -75,11 +81,18 @@ def _kind(schema: type[Options], name: str, hint: Hint) -> tuple[Any, int | None
         return list[str], None
     if isinstance(hint.marker, Quantity):
         return str if hint.marker.dimension is None else float, None
-    described = schema.model_json_schema()["properties"][name]
-    for member in described.get("anyOf", [described]):
-        if member.get("type") == "integer":
-            return int, member.get("minimum")
-    return str, None
+    return _whole_number(schema.model_fields[name]) or (str, None)
+
+
+def _whole_number(field: FieldInfo) -> tuple[type[int], int | None] | None:
+    """`int` and its least value, if that is what a field holds, with or without None."""
+    for annotation in (field.annotation, *get_args(field.annotation)):
+        bare, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+        words = get_args(bare) if get_origin(bare) is Literal else ()
+        if bare is int or (words and all(isinstance(word, int) for word in words)):
+            limits = [*field.metadata, *(limit for mark in marks for limit in getattr(mark, "metadata", [mark]))]
+            return int, next((limit.ge for limit in limits if hasattr(limit, "ge")), None)
+    return None
 
 
 def _read(schema: type[Options], name: str, hint: Hint, given: Any) -> Any:

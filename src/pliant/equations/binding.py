@@ -230,6 +230,19 @@ class Binding:
         """Residual, constraints and exact tangents."""
         return self.linear(*self.program.calls.linearized(self, t, q, v, a, multipliers))
 
+    def constraint_values(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Constraint values, rates and convective accelerations [m]."""
+        value, rate, bias, _ = self.program.calls.constraints(self, t, q, v)
+        return value, rate, bias
+
+    def constraint_jacobian(self, t: float, q: Any, v: Any) -> np.ndarray:
+        """Jacobian of the constraints as a full matrix (m x nv)."""
+        *_, values = self.program.calls.constraints(self, t, q, v)
+        tables = self.program.tables
+        full = np.zeros((self.m, self.nv))
+        np.add.at(full, (tables.jacobian_rows, tables.jacobian_columns), values)
+        return full
+
     def constraints(
         self, t: float, q: Any, v: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:

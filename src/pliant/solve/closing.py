@@ -109,7 +109,7 @@ class Closing:
         return self._closed_by_least_squares(q)
 
     def _values(self, q: np.ndarray) -> np.ndarray:
-        return np.asarray(self.bound.constraints(self.t, q, self.zero)[0])
+        return np.asarray(self.bound.constraint_values(self.t, q, self.zero)[0])
 
     def _closed(self, q: np.ndarray, hold: Hold) -> np.ndarray | None:
         """Newton's method with steps that shorten the gap, while some coordinates are held; None where it stays open."""
@@ -177,7 +177,7 @@ class Closing:
     def rates(self, before: np.ndarray, v: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Rates on the constraints at the positions q, near those (v) of the positions before."""
         v = self.carrying.rates(self.bound, (before, v), q, v, self.rate_holds[0].apart)
-        error = self.bound.constraints(self.t, q, v)[1]
+        error = self.bound.constraint_values(self.t, q, v)[1]
         if np.max(np.abs(error)) <= CLOSED:
             return v
         scale = max(1.0, float(np.max(np.abs(v), initial=0.0)), float(np.max(np.abs(error))))
@@ -185,7 +185,7 @@ class Closing:
             change = self._correction(q, hold, -error)
             if self.carrying.any:
                 change = self.carrying.spread(self.bound, q, hold.apart) @ change
-            left = self.bound.constraints(self.t, q, v + change)[1]
+            left = self.bound.constraint_values(self.t, q, v + change)[1]
             if np.max(np.abs(left)) <= OPEN * scale:
                 return v + change
         # rows that others imply in the pose, but not in the rates that are prescribed: as near as can be

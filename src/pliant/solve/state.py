@@ -113,7 +113,7 @@ def assemble(
         return AssembledState(bound, q, v, ())
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
     start = on_motions(eqs.model, bound, State(q, v, t, given=given))
-    before = float(np.max(np.abs(bound.constraints(t, start.q, start.v)[0])))
+    before = float(np.max(np.abs(bound.constraint_values(t, start.q, start.v)[0])))
     if not np.isfinite(before):
         raise AssemblyError("the constraints have no finite values at the start; check its coordinates and lengths")
     closing = Closing(eqs, bound, t, given)

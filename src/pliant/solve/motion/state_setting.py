@@ -74,7 +74,7 @@ def _on_constraints(
     eqs: Equations, bound: Binding, wanted: State, moved: bool, new_v: np.ndarray
 ) -> tuple[Binding, np.ndarray, np.ndarray]:
     t, q, v = wanted.t, wanted.q, wanted.v
-    closed = np.max(np.abs(bound.constraints(t, q, v)[0]), initial=0.0) <= 10 * CLOSED
+    closed = np.max(np.abs(bound.constraint_values(t, q, v)[0]), initial=0.0) <= 10 * CLOSED
     if moved or not closed:
         made = assemble(eqs, bound, t, q, v, wanted.given)
         # what closing the loops has turned and carried keeps its rates against its carriers

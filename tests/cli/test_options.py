@@ -1,0 +1,50 @@
+"""Options of commands, made of the options of analyses."""
+
+import inspect
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+
+from pliant.cli import analyses, path
+
+WITHOUT = {
+    "--help": {"numpy", "casadi", "pydantic", "pliant.spec.robot", "scipy", "xarray"},
+    "models": {"scipy.sparse", "scipy.linalg", "xarray", "pandas", "matplotlib", "control", "pliant.view.report"},
+    "simulate four_bar": {
+        *("scipy.sparse", "scipy.linalg", "scipy.optimize", "scipy.spatial", "xarray", "pandas", "pint", "h5netcdf"),
+        *("matplotlib", "control", "sympy", "IPython", "viser", "pliant.view", "pliant.identify"),
+    },
+}
+"""What commands must do without: importing it would take longer than what they do."""
+
+
+@pytest.mark.parametrize("words", WITHOUT)
+def test_a_command_imports_what_it_needs(words):
+    code = f"""
+import sys
+from pliant.cli import run
+code = run({words.split()})
+print("imported", *sorted(set({sorted(WITHOUT[words])}) & set(sys.modules)))
+sys.exit(code)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "imported"
+
+
+@pytest.mark.parametrize(
+    ("function", "option", "kind", "least"),
+    [
+        (analyses.modes, "count", int | None, 1),
+        (path.path, "branch", int | None, None),
+        (path.path, "max_points", int, 2),
+        (path.path, "max_step", float, None),
+        (analyses.simulate, "until", float, None),
+        (analyses.simulate, "method", str | None, None),
+        (analyses.simulate, "save_at", str | None, None),
+    ],
+)
+def test_an_option_has_the_type_of_its_field(function, option, kind, least):
+    found, info = get_args(inspect.signature(function.complete(function)).parameters[option].annotation)
+    assert (found, info.min) == (kind, least)
