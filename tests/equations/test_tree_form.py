@@ -12,6 +12,7 @@ import pliant
 from conftest import RandomSystem, Sample
 from pliant.equations import tree_form
 from pliant.equations.interface import runtime
+from pliant.equations.layout import ArgumentsStruct
 from pliant.equations.tree_form import is_solved_by_tree, unknowns_beside
 from pliant.equations.workspace import Workspace
 from pliant.spec.rod_switch import with_rod_model
@@ -37,18 +38,30 @@ class Step:
         self.library.pl_step_product.argtypes = [p, p, p, p]
 
     @property
-    def used_tree(self) -> bool:
-        """Whether no assembled matrix has been filled: M starts as zeros."""
-        return not self.work.mass.any()
+    def jacobian(self) -> np.ndarray:
+        """Values of the constraint Jacobian."""
+        s = self.sample
+        return s.binding.program.calls.constraints(s.binding, s.t, s.q, s.v)[-1]
 
     def linearize(self, v: np.ndarray | None = None) -> None:
         s = self.sample
         arrays = [s.q, s.v if v is None else v, s.a, s.multipliers]
         self.library.pl_step_linearize(self.work.address, s.t, *(x.ctypes.data for x in arrays))
 
+    def evaluate(self, v: np.ndarray) -> None:
+        s = self.sample
+        self.library.pl_evaluate.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
+        self.library.pl_evaluate(self.work.address, s.t, s.q.ctypes.data, v.ctypes.data)
+
     def matrix(self, weights: tuple[float, float, float], blocks: np.ndarray, rows: np.ndarray | None) -> int:
-        address = None if rows is None else rows.ctypes.data
-        return int(self.library.pl_step_matrix(self.work.address, *weights, blocks.ctypes.data, address))
+        """Status; `used_tree` says whether the recursions did it alone: otherwise there is a second factorization."""
+        address, before = None if rows is None else rows.ctypes.data, self._factorizations()
+        status = int(self.library.pl_step_matrix(self.work.address, *weights, blocks.ctypes.data, address))
+        self.used_tree = self._factorizations() == before + 1
+        return status
+
+    def _factorizations(self) -> int:
+        return int(self.library.pl_factorizations(ctypes.c_void_p(self.work.address)))
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         x = b.copy()
@@ -113,7 +126,7 @@ def test_both_forms_give_the_same_steps(random_system: Callable[[int], RandomSys
     for weights in WEIGHTS.values():
         step.linearize()
         blocks = 0.2 * rng.normal(size=9 * len(sample.system.quaternions()))
-        rows = step.work.jacobian + 0.1 * rng.normal(size=nnz)
+        rows = step.jacobian + 0.1 * rng.normal(size=nnz)
         assert step.matrix(weights, blocks, rows) == 0
         assert step.used_tree
         y, multipliers = rng.normal(size=nv), weights[0] * rng.normal(size=m)
@@ -123,7 +136,7 @@ def test_both_forms_give_the_same_steps(random_system: Callable[[int], RandomSys
         assert np.linalg.norm(found[nv:] - multipliers) <= 1e-9 * np.linalg.norm(multipliers)
         a, v = rng.normal(size=nv), rng.normal(size=nv)
         # an evaluation of another state in between, as in the stages of a step, leaves the products as they are
-        step.work.kinematics(sample.t, sample.q, 2 * sample.v)
+        step.evaluate(2 * sample.v)
         np.testing.assert_allclose(step.product(a, v), M @ a + C @ v, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(step.product(a, None), M @ a, rtol=1e-10, atol=1e-10)
 
@@ -135,16 +148,14 @@ def test_the_mass_matrix_alone(random_system: Callable[[int], RandomSystem], cas
     for first in (sample.v, np.full_like(sample.v, np.nan)):
         step = Step(sample, by_tree=True)
         step.linearize(first)
-        a = np.zeros(sample.system.v_size)
-        status = step.library.pl_forward(
-            step.work.address, sample.t, sample.q.ctypes.data, sample.v.ctypes.data, a.ctypes.data
-        )
+        a, found = np.zeros(sample.system.v_size), np.zeros(sample.system.rows)
+        where = ArgumentsStruct(t=sample.t, q=sample.q.ctypes.data, v=sample.v.ctypes.data)
+        out = (ctypes.c_void_p * 2)(a.ctypes.data, found.ctypes.data)
+        status = step.library.pl_call_forward(ctypes.c_void_p(step.work.address), ctypes.byref(where), out)
         expected, multipliers = sample.oracle.forward(sample.t, sample.q, sample.v)
         assert status == 0
         np.testing.assert_allclose(a, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-        np.testing.assert_allclose(
-            step.work.multipliers, multipliers, rtol=1e-9, atol=1e-9 * np.abs([1, *multipliers]).max()
-        )
+        np.testing.assert_allclose(found, multipliers, rtol=1e-9, atol=1e-9 * np.abs([1, *multipliers]).max())
 
 
 # without its constraint the last body could turn freely, and has no inertia against that
@@ -169,7 +180,7 @@ def test_the_assembled_form_serves_where_a_pivot_is_not_sound() -> None:
     sample = Sample(eqs.model.system, None, binding, None, 0.0, q, v, np.zeros(2), np.zeros(1))  # type: ignore[arg-type]
     step = Step(sample, by_tree=True)
     step.linearize()
-    rows = step.work.jacobian.copy()
+    rows = step.jacobian.copy()
     assert step.matrix((1.0, 0.01, 1e-4), np.zeros(0), rows) == 0
     assert not step.used_tree
     expected = np.array([0.3, -0.2, 0.5])
