@@ -79,7 +79,9 @@ class RuntimeBuildHook(BuildHookInterface):
         """What the extension module was compiled from; None where it cannot be."""
         headers = compiling.extension_headers()
         if not {"python", "numpy2"} <= headers.keys():
-            self.app.display_info("without the headers of Python and NumPy 2, calls of Pliant's runtime go through ctypes")
+            self.app.display_info(
+                "without the headers of Python and NumPy 2, calls of Pliant's runtime go through ctypes"
+            )
             return None
         source = compiling.extension_source(layout.header(), "numpy2", headers)
         try:

@@ -308,10 +308,17 @@ end:
   return answer;
 }
 
+/* How many a tuple has, refused if there are more than there is room for. */
+static int count_of(PyObject *tuple, int most) {
+  const Py_ssize_t count = PyTuple_Size(tuple);
+  if (count <= most) return (int)count;
+  PyErr_SetString(PyExc_ValueError, "more arguments, results or dimensions than there is room for");
+  return -1;
+}
+
 static int read_taken(Call *call, PyObject *takes) {
-  call->n_taken = (int)PyTuple_Size(takes);
-  if (call->n_taken < 0) return -1;
-  for (int i = 0; i < call->n_taken && i < MOST; ++i) {
+  const int count = count_of(takes, MOST);
+  for (int i = 0; i < count; ++i) {
     const char *name;
     Py_ssize_t size;
     if (!PyArg_ParseTuple(PyTuple_GetItem(takes, i), "sn", &name, &size)) return -1;
@@ -324,25 +331,23 @@ static int read_taken(Call *call, PyObject *takes) {
     call->taken[i] = *known;
     call->taken[i].size = size;
   }
-  return 0;
+  call->n_taken = count;
+  return count < 0 ? -1 : 0;
 }
 
 static int read_given(Call *call, PyObject *gives) {
-  call->n_given = (int)PyTuple_Size(gives);
-  if (call->n_given < 0) return -1;
-  for (int i = 0; i < call->n_given && i < MOST; ++i) {
+  const int count = count_of(gives, MOST);
+  for (int i = 0; i < count; ++i) {
     PyObject *shape = PyTuple_GetItem(gives, i);
     Given *given = call->given + i;
-    given->dimensions = (int)PyTuple_Size(shape);
-    if (given->dimensions < 0) return -1;
-    for (int k = 0; k < given->dimensions && k < DIMENSIONS; ++k)
-      given->shape[k] = PyLong_AsSsize_t(PyTuple_GetItem(shape, k));
+    given->dimensions = count_of(shape, DIMENSIONS);
+    for (int k = 0; k < given->dimensions; ++k) given->shape[k] = PyLong_AsSsize_t(PyTuple_GetItem(shape, k));
     if (PyErr_Occurred()) return -1;
-    if (given->dimensions > DIMENSIONS) call->n_given = MOST + 1;
     if (given->dimensions == 1 && given->shape[0] == 0 && !(given->empty = PyArray_SimpleNew(1, given->shape, NPY_DOUBLE)))
       return -1;
   }
-  return 0;
+  call->n_given = count;
+  return count < 0 ? -1 : 0;
 }
 
 static PyMethodDef evaluate_method = {"evaluate", (PyCFunction)(void (*)(void))evaluate, METH_FASTCALL,
@@ -359,12 +364,8 @@ static PyObject *call_new(PyObject *module, PyObject *args) {
   if (!call) return NULL;
   call->caller = (Caller *)Py_NewRef(caller);
   call->evaluation = (pl_evaluation *)(size_t)address;
-  if (!read_taken(call, takes) && !read_given(call, gives)) {
-    if (call->n_taken > MOST || call->n_given > MOST)
-      PyErr_SetString(PyExc_ValueError, "more arguments, results or dimensions than there is room for");
-    else
-      function = PyCFunction_NewEx(&evaluate_method, (PyObject *)call, NULL);
-  }
+  if (!read_taken(call, takes) && !read_given(call, gives))
+    function = PyCFunction_NewEx(&evaluate_method, (PyObject *)call, NULL);
   Py_DECREF(call);
   return function;
 }

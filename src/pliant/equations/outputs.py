@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -68,21 +69,55 @@ def evaluate_outputs(
     """Values of all outputs: floats, or lists for vectors."""
     if not model.spec.outputs:
         return {}
-    signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
+    _, signals, rates, _ = bound.program.calls.signals(bound, t)
     carried, energies = np.zeros(0), np.zeros(3)
     if nodes := carrying_nodes(model):
         carried = bound.carried([t], q, v, a, multipliers, nodes).ravel()
     if energy_outputs(model):
         energies = np.array([*bound.energies(t, q, v)[:2], dissipated])
-    parts = output_function(model).call([q, v, a, multipliers, bound.constants, signals, rates, carried, energies])
-    values = {name: np.asarray(part).ravel() for name, part in zip(output_names(model), parts, strict=True)}
-    return {name: float(x[0]) if x.size == 1 else x.tolist() for name, x in values.items()}
+    parts = _buffer(model)(q, v, a, multipliers, bound.constants, signals, rates, carried, energies)
+    return dict(zip(output_names(model), (x[0] if len(x) == 1 else x for x in parts), strict=True))
+
+
+class _Buffer:
+    """A function of CasADi with places for its arguments and results: calls of it convert nothing. For one thread."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self._arguments: list[Any] = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
+        self._results: list[Any] = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
+        buffer: Any
+        buffer, self._evaluate = function.buffer()
+        for i, array in enumerate(self._arguments):
+            buffer.set_arg(i, memoryview(array))
+        for i, array in enumerate(self._results):
+            buffer.set_res(i, memoryview(array))
+        self._kept = buffer, function  # CasADi keeps addresses only
+
+    def __call__(self, *values: np.ndarray) -> list[list[float]]:
+        """The results at these arguments."""
+        for place, value in zip(self._arguments, values, strict=True):
+            place[:] = value
+        self._evaluate()
+        return [result.tolist() for result in self._results]
+
+
+def _buffer(model: Model) -> _Buffer:
+    """This thread's buffer of `output_function`."""
+    local = model.once("output_buffers", threading.local)
+    try:
+        buffer: _Buffer = local.buffer
+    except AttributeError:
+        buffer = local.buffer = _Buffer(output_function(model))
+    return buffer
 
 
 def carrying_nodes(model: Model) -> tuple[int, ...]:
     """The nodes whose carried wrenches the outputs need, in the order of `output_function`."""
-    found = {node for spec in model.spec.outputs.values() for node in spec.carrying(model)}
-    return tuple(sorted(found))
+    return model.once("carrying_nodes", lambda: _carrying_nodes(model))
+
+
+def _carrying_nodes(model: Model) -> tuple[int, ...]:
+    return tuple(sorted({node for spec in model.spec.outputs.values() for node in spec.carrying(model)}))
 
 
 def energy_outputs(model: Model) -> frozenset[str]:

@@ -7,7 +7,8 @@ what its workspace was used for before.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -66,4 +67,9 @@ def array_at(address: int | None, size: int) -> np.ndarray:
     """Numbers in the runtime's memory as an array."""
     if not size or address is None:
         return np.zeros(0)
-    return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,))
+    return np.frombuffer(_doubles(size).from_address(address))
+
+
+@cache
+def _doubles(size: int) -> Any:
+    return ctypes.c_double * size

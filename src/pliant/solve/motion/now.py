@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -113,8 +113,7 @@ class Now:
                 put[name] = ReadOnlyValues(put[name], name, self.reader)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        known = tuple(x.name for x in fields(self))
-        made = name in self.__dict__
+        known, made = type(self).__dataclass_fields__, name in self.__dict__
         if (name in known and not made) or name == "memory":
             self.__dict__[name] = value
         elif name not in SETTABLE:
