@@ -98,7 +98,7 @@ def backward_error(matrix: sp.csc_matrix, x: np.ndarray, b: np.ndarray) -> float
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 7, 40, 150])
+@pytest.mark.parametrize("n", [1, 2, 7, 9, 13, 40, 83, 150, 230])
 def test_solves_random_matrices(n: int, dense: bool, make: Make) -> None:
     rng = np.random.default_rng(n)
     matrix = random_matrix(n, min(1.0, 6 / n), rng)

@@ -14,9 +14,13 @@
 #define MAX_FACTORIZATIONS 25
 #define MAX_ITERATIONS 200
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
+#define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define CONSTRAINT_TOLERANCE 1e-11
-#define KEEP_BELOW 0.1      /* rate of convergence at which factors are kept ... */
-#define KEEP_WITH_STEPS 0.8 /* ... when steps taken with them improve them */
+#define SMALL 24            /* unknowns up to which every iteration has tangents of its own, which then cost little */
+#define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
+#define USUAL 2             /* iterations of a step whose factors are good */
+#define SAME_STEP 0.1       /* change of s up to which factors of another step may serve */
+#define SMOOTH 0.1          /* rate of convergence of the first iterations up to which they serve the next step */
 #define LOST 30             /* a step so many times as long as the first one will not lead back */
 #define SEARCH_ABOVE 1e-6   /* steps that change the acceleration by less are taken as they are */
 #define OVERSHOT 0.8        /* of the work of a step at its start, what may be left of it at its end with the other sign */
@@ -25,13 +29,24 @@
 #define STRICTER 4          /* than the estimate asks for: these errors add up over a run as those of higher order do not */
 #define MARGIN 0.05         /* of an interval, searched points keep at least so far from its ends */
 
-/* Moves the unknowns by a share of a Newton step: change of x, and of the multipliers times s. */
-static void move(pl_run *r, double share, double s, double to_v, const double *change, const double *multipliers, double *x) {
+/* The iterations of one step. */
+typedef struct newton {
+  double t, h, s, to_v;               /* time reached; s = dx/da and dv/dx, as above */
+  double last, first_size;            /* norm of the iteration before, largest change of the first one */
+  double first_rate;                  /* of convergence, from the first iteration to the second */
+  double work;                        /* of the last iteration at its start, zero if it is not to be searched */
+  int keep, used;                     /* whether the factors at hand serve, and iterations since they were made */
+  int iterations, factorizations;
+} newton;
+
+/* Moves the unknowns by a share of an iteration: change of x, and of the multipliers times s. */
+static void move(pl_run *r, const newton *n, double share, const double *change, const double *multipliers) {
+  double *x = r->memory.alpha.x;
   for (int i = 0; i < r->w->T->nv; ++i) {
     const double d = share * change[i];
-    x[i] += d, r->v1[i] += to_v * d, r->a1[i] += d / s;
+    x[i] += d, r->v1[i] += n->to_v * d, r->a1[i] += d / n->s;
   }
-  for (int i = 0; i < r->w->T->m; ++i) r->multipliers1[i] += share * multipliers[i] / s;
+  for (int i = 0; i < r->w->T->m; ++i) r->multipliers1[i] += share * multipliers[i] / n->s;
 }
 
 /* B(x) - 1 on rotations, column by column */
@@ -141,18 +156,18 @@ static double work_along(const pl_work *w, double s, const double *step, const d
 
 /* A step went past the balance along it, as where ropes go slack or beams buckle: finds the share of it at which its work
  * is next to nothing (method of false position, Illinois variant), and goes back to there. */
-static int shorten(pl_run *r, double t, double s, double to_v, const double *step, const double *turned, double *x,
-                   double at_start, double at_end) {
+static int shorten(pl_run *r, const newton *n, double at_end) {
+  const double *step = r->memory.alpha.step, at_start = n->work;
   double low = 0, high = 1, below = at_start, above = at_end, share = 1;
   for (int search = 0; search < SEARCHES; ++search) {
     const double margin = MARGIN * (high - low), guess = low - below * (high - low) / (above - below);
     const double next = fmin(fmax(guess, low + margin), high - margin);
-    move(r, next - share, s, to_v, turned, step + r->w->T->nv, x);
+    move(r, n, next - share, r->memory.alpha.turned, step + r->w->T->nv);
     share = next;
-    pl_increment(r->w->T, r->q, x, r->q1);
+    pl_increment(r->w->T, r->q, r->memory.alpha.x, r->q1);
     r->newton++;
-    pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->multipliers1);
-    const double work = work_along(r->w, s, step, r->w->rhs);
+    pl_unbalanced(r->w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+    const double work = work_along(r->w, n->s, step, r->w->rhs);
     if (!isfinite(work)) return PL_NO_CONVERGENCE;
     if (fabs(work) < -FOUND * at_start) return PL_OK;
     if (work > 0) high = share, above = work, below /= 2;
@@ -161,111 +176,184 @@ static int shorten(pl_run *r, double t, double s, double to_v, const double *ste
   return PL_OK;
 }
 
-/* Sum of the squares of what is out of balance for an increment x of the step. */
-static double imbalance(pl_run *r, double t, const double *x) {
+/* Where Newton's method starts: with an acceleration that does not change, one that goes on to change, or rates that last. */
+enum { UNKNOWN, UNCHANGED, EXTRAPOLATED, COASTING, PREDICTIONS };
+
+/* What a prediction adds to an unchanged acceleration of a coordinate, with which its increment would be x. */
+static double predicted(const pl_run *r, const newton *n, int prediction, int i, double x) {
+  switch (prediction) {
+    case EXTRAPOLATED: return r->h_before > 0 ? n->h / r->h_before * (r->a[i] - r->a_before[i]) : 0;
+    case COASTING: return (n->h * r->v[i] - x) / n->s;
+    default: return 0;
+  }
+}
+
+static void predict(pl_run *r, const newton *n, int prediction) {
+  const double am = r->alpha_m, beta = r->beta, gamma = r->gamma, h = n->h;
+  double *x = r->memory.alpha.x, *unchanged = r->memory.alpha.unchanged;
+  for (int i = 0; i < r->w->T->nv; ++i) {
+    const double before = r->a[i] + h * r->lead[i], after = (r->a[i] - am * before) / (1 - am);
+    unchanged[i] = h * (r->v[i] + h * ((0.5 - beta) * before + beta * after));
+    const double change = predicted(r, n, prediction, i, unchanged[i]);
+    x[i] = unchanged[i] + n->s * change;
+    r->v1[i] = r->v[i] + h * ((1 - gamma) * before + gamma * after) + n->to_v * n->s * change;
+    r->a1[i] = r->a[i] + change;
+  }
+  memcpy(r->multipliers1, r->multipliers, r->w->T->m * sizeof(double));
+}
+
+/* Sum of the squares of what is out of balance where a prediction leads. */
+static double imbalance(pl_run *r, const newton *n, int prediction) {
   double y = 0;
-  pl_increment(r->w->T, r->q, x, r->q1);
+  predict(r, n, prediction);
+  pl_increment(r->w->T, r->q, r->memory.alpha.x, r->q1);
   r->newton++;
-  pl_unbalanced(r->w, t, r->q1, r->v1, r->a1, r->multipliers1);
+  pl_unbalanced(r->w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
   for (int i = 0; i < r->w->T->nv; ++i) y += r->w->rhs[i] * r->w->rhs[i];
   return y;
 }
 
-/* Starts from unchanged rates where that is nearer to balance: an acceleration that lasts stretches ropes which pulled for
- * a moment only. */
-static void better_start(pl_run *r, double t, double h, double s, double to_v, double *x, double *change) {
-  const double before = imbalance(r, t, x);
-  for (int i = 0; i < r->w->T->nv; ++i) change[i] = h * r->v[i] - x[i];
-  move(r, 1, s, to_v, change, NULL, x);
-  const double after = imbalance(r, t, x);
-  if (!(after < before)) move(r, -1, s, to_v, change, NULL, x);
+/* Where the steps before tell nothing, rates that last may be nearer to balance: an acceleration that lasts stretches ropes
+ * which pulled for a moment only. */
+static void start(pl_run *r, const newton *n) {
+  int prediction = r->prediction;
+  if (prediction == UNKNOWN) {
+    const int compares = r->secant->size > SMALL && !r->w->T->m;
+    prediction = compares && imbalance(r, n, COASTING) < imbalance(r, n, UNCHANGED) ? COASTING : UNCHANGED;
+  }
+  predict(r, n, prediction);
+  r->prediction = UNKNOWN; /* until this step is solved */
+}
+
+/* The prediction that would have been best for the step just solved, measured by inertia, is that of the next one. */
+static void choose_prediction(pl_run *r, const newton *n) {
+  const double *weight = r->secant->weight, *unchanged = r->memory.alpha.unchanged;
+  double miss[PREDICTIONS] = {0};
+  r->prediction = UNCHANGED;
+  for (int k = UNCHANGED; k < PREDICTIONS; ++k) {
+    for (int i = 0; i < r->w->T->nv; ++i) {
+      const double d = r->a1[i] - r->a[i] - predicted(r, n, k, i, unchanged[i]);
+      miss[k] += weight[i] * d * d;
+    }
+    if (miss[k] < miss[r->prediction]) r->prediction = k;
+  }
+}
+
+/* What is out of balance (in w->rhs, forces also in `residual`) after the last iteration, which is shortened where it went too
+ * far; with the tangents there unless factors are kept. */
+static int evaluate(pl_run *r, newton *n) {
+  pl_work *w = r->w;
+  const int nv = w->T->nv;
+  double *residual = r->memory.alpha.residual;
+  r->newton++;
+  if (n->keep) pl_unbalanced(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+  else pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+  if (n->work < 0 && n->last > SEARCH_ABOVE) {
+    const double left = work_along(w, n->s, r->memory.alpha.step, w->rhs);
+    if (!isfinite(left)) return PL_NO_CONVERGENCE;
+    if (left > -OVERSHOT * n->work) {
+      if (shorten(r, n, left)) return PL_NO_CONVERGENCE;
+      n->keep = 0, n->last = INFINITY;
+      pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+    }
+  }
+  n->work = 0;
+  memcpy(residual, w->rhs, nv * sizeof(double));
+  for (int i = 0; i < nv; ++i)
+    if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
+  return PL_OK;
+}
+
+static int factorize(pl_run *r, newton *n) {
+  pl_work *w = r->w;
+  double *blocks = r->memory.alpha.blocks;
+  turn_blocks(w->T, r->memory.alpha.x, blocks, r->memory.alpha.unit, r->memory.alpha.column);
+  n->factorizations++, n->used = 0;
+  const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL);
+  if (!status) pl_secant_restart(r->secant, w, n->s);
+  return status;
+}
+
+/* Whether the factors at hand are to serve the next iteration too: those that they have cost beyond the usual ones of each step,
+ * and that they will cost at this rate of convergence, against what new ones are worth. */
+static int worth_keeping(const pl_run *r, const newton *n, double norm, double rate) {
+  if (r->secant->size <= SMALL) return 0;
+  if (n->last == INFINITY) return 1;
+  if (r->secant->count == PL_SECANT_DEPTH || rate >= 1) return 0;
+  return r->secant->excess + n->used - USUAL + log(NEWTON_TOLERANCE / norm) / log(rate) < RENEWAL;
+}
+
+/* One iteration from the state evaluated last; none if it shows that the factors do not serve there. */
+static int iterate(pl_run *r, newton *n, int *converged) {
+  pl_work *w = r->w;
+  const int nv = w->T->nv, m = w->T->m;
+  double *turned = r->memory.alpha.turned, *step = r->memory.alpha.step, norm = 0, size = 0;
+  for (int i = 0; i < nv; ++i) w->rhs[i] *= -n->s;
+  for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
+  pl_step_solve(w, w->rhs);
+  pl_secant_improve(r->secant, w->rhs);
+  pl_increment_rate(w->T, r->memory.alpha.x, w->rhs, turned);
+  for (int i = 0; i < nv; ++i) {
+    const double d = turned[i], a = r->a1[i] + d / n->s;
+    norm = fmax(norm, fabs(d) / (n->h * n->h * (1 + fabs(a))));
+    size = fmax(size, fabs(d));
+  }
+  *converged = 0;
+  if (n->keep && !(norm < n->last)) return n->keep = 0, PL_OK; /* longer than the one before */
+  if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * n->first_size)) return PL_NO_CONVERGENCE;
+  n->used++;
+  n->work = work_along(w, n->s, w->rhs, r->memory.alpha.residual);
+  memcpy(step, w->rhs, (nv + m) * sizeof(double));
+  /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
+  const int first = n->last == INFINITY;
+  const double rate = first ? 1 : norm / n->last;
+  const double left = n->keep ? KEPT_TOLERANCE : NEWTON_TOLERANCE;
+  *converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < left) ||
+               (!first && rate > 0.3 && size < 1e-12);
+  if (n->iterations == 0) n->first_size = size;
+  if (n->iterations == 1) n->first_rate = rate;
+  n->keep = worth_keeping(r, n, norm, rate);
+  pl_secant_add(r->secant, step);
+  n->last = norm;
+  move(r, n, 1, turned, step + nv);
+  return PL_OK;
+}
+
+static int solve(pl_run *r, newton *n) {
+  pl_work *w = r->w;
+  int converged = 0, status = PL_OK;
+  for (;; ++n->iterations) {
+    pl_increment(w->T, r->q, r->memory.alpha.x, r->q1);
+    if (converged) {
+      if (!w->T->m) break;
+      pl_signals(w, n->t), pl_kinematics(w, r->q1, r->v1), pl_constraints(w, r->q1, r->v1);
+      if (largest_violation(w) <= CONSTRAINT_TOLERANCE) break;
+    }
+    if (n->iterations == MAX_ITERATIONS || n->factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
+    if ((status = evaluate(r, n))) return status;
+    if (!n->keep && (status = factorize(r, n))) return status;
+    if ((status = iterate(r, n, &converged))) return status;
+  }
+  r->secant->excess += fmax(0, n->used - USUAL);
+  /* where a step is not smooth, the one before tells little of it, and its first iteration needs the tangents there */
+  if (n->first_rate < SMOOTH) choose_prediction(r, n);
+  if (n->first_rate > SMOOTH || r->secant->size <= SMALL) pl_secant_forget(r->secant);
+  return PL_OK;
 }
 
 int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
-  pl_work *w = r->w;
-  const pl_tables *T = w->T;
-  const int nv = T->nv, m = T->m;
+  const int nv = r->w->T->nv, m = r->w->T->m;
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma;
-  const double s = h * h * beta * (1 - af) / (1 - am), to_v = gamma / (h * beta);
-  double *x = r->memory.alpha.x, *blocks = r->memory.alpha.blocks, *unit = r->memory.alpha.unit;
-  double *column = r->memory.alpha.column, *turned = r->memory.alpha.turned, *errors = r->memory.alpha.errors;
-  double *step = r->memory.alpha.step, *residual = r->memory.alpha.residual;
-  const double t = pl_time(r, r->t + h);
-  /* start Newton from an unchanged acceleration */
-  for (int i = 0; i < nv; ++i) {
-    const double before = r->a[i] + h * r->lead[i], after = (r->a[i] - am * before) / (1 - am);
-    x[i] = h * (r->v[i] + h * ((0.5 - beta) * before + beta * after));
-    r->v1[i] = r->v[i] + h * ((1 - gamma) * before + gamma * after);
-    r->a1[i] = r->a[i];
-  }
-  memcpy(r->multipliers1, r->multipliers, m * sizeof(double));
-  if (r->secant) better_start(r, t, h, s, to_v, x, turned);
-  double last = INFINITY, last_size = INFINITY, first_size = INFINITY, work = 0;
-  for (int iteration = 0, factorizations = 0, converged = 0, keep = 0;; ++iteration) {
-    pl_increment(T, r->q, x, r->q1);
-    if (converged) {
-      if (!m) break;
-      pl_signals(w, t), pl_kinematics(w, r->q1, r->v1), pl_constraints(w, r->q1, r->v1);
-      if (largest_violation(w) <= CONSTRAINT_TOLERANCE) break;
-    }
-    if (iteration == MAX_ITERATIONS || factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
-    r->newton++;
-    if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->multipliers1);
-    else pl_step_linearize(w, t, r->q1, r->v1, r->a1, r->multipliers1);
-    if (work < 0 && last > SEARCH_ABOVE) {
-      const double left = work_along(w, s, step, w->rhs);
-      if (!isfinite(left)) return PL_NO_CONVERGENCE;
-      if (left > -OVERSHOT * work) {
-        if (shorten(r, t, s, to_v, step, turned, x, work, left)) return PL_NO_CONVERGENCE;
-        keep = 0, last = last_size = INFINITY;
-        pl_step_linearize(w, t, r->q1, r->v1, r->a1, r->multipliers1);
-      }
-    }
-    work = 0;
-    memcpy(residual, w->rhs, nv * sizeof(double));
-    for (int i = 0; i < nv; ++i)
-      if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
-    if (!keep) {
-      turn_blocks(T, x, blocks, unit, column);
-      factorizations++;
-      const int status = pl_step_matrix(w, 1, s * to_v, s, blocks, NULL);
-      if (status) return status;
-      if (r->secant) pl_secant_restart(r->secant, T, w->M);
-    }
-    for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
-    for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
-    pl_step_solve(w, w->rhs);
-    if (r->secant) pl_secant_improve(r->secant, w->rhs);
-    pl_increment_rate(T, x, w->rhs, turned);
-    double norm = 0, size = 0;
-    for (int i = 0; i < nv; ++i) {
-      const double d = turned[i];
-      norm = fmax(norm, fabs(d) / (h * h * (1 + fabs(r->a1[i] + d / s))));
-      size = fmax(size, fabs(d));
-    }
-    if (keep && !(norm < last)) { /* longer than the step before: the old factors do not serve here */
-      keep = 0;
-      continue;
-    }
-    if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * first_size)) return PL_NO_CONVERGENCE;
-    if (!iteration) first_size = size;
-    work = work_along(w, s, w->rhs, residual);
-    memcpy(step, w->rhs, (nv + m) * sizeof(double));
-    /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
-    const double rate = last < INFINITY ? norm / last : 1;
-    converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < NEWTON_TOLERANCE) ||
-                (last < INFINITY && rate > 0.3 && size < 1e-12);
-    if (r->secant) {
-      keep = r->secant->count < PL_SECANT_DEPTH && (!keep || rate < KEEP_WITH_STEPS);
-      if (keep) pl_secant_add(r->secant, step);
-    } else keep = (!T->kkt_dense || w->tree) && last < INFINITY && size < KEEP_BELOW * last_size;
-    last = norm, last_size = size;
-    move(r, 1, s, to_v, turned, step + nv, x);
-  }
+  const double s = h * h * beta * (1 - af) / (1 - am);
+  double *errors = r->memory.alpha.errors, *unit = r->memory.alpha.unit;
+  newton n = {.t = pl_time(r, r->t + h), .h = h, .s = s, .to_v = gamma / (h * beta), .last = INFINITY,
+              .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
+  start(r, &n);
+  int status = solve(r, &n);
+  if (status) return status;
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
-    const int status = consistent_rates(r);
-    if (status) return status;
+    if ((status = consistent_rates(r))) return status;
     if (!r->fixed) constrained_error(r, h, errors, unit);
   }
   if (!r->fixed) {

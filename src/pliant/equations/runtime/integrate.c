@@ -39,7 +39,7 @@ static void place_method(pl_run *r, pl_memory *m) {
     case PL_GENERALIZED_ALPHA:
       x->alpha.x = pl_doubles(m, nv), x->alpha.blocks = pl_doubles(m, 3 * nv), x->alpha.unit = pl_doubles(m, nv);
       x->alpha.column = pl_doubles(m, nv), x->alpha.turned = pl_doubles(m, nv), x->alpha.errors = pl_doubles(m, 2 * nv);
-      x->alpha.step = pl_doubles(m, nv + rows), x->alpha.residual = pl_doubles(m, nv);
+      x->alpha.step = pl_doubles(m, nv + rows), x->alpha.residual = pl_doubles(m, nv), x->alpha.unchanged = pl_doubles(m, nv);
       break;
     case PL_ROSENBROCK:
       x->rosenbrock.k = pl_doubles(m, 6 * stage), x->rosenbrock.sum = pl_doubles(m, stage);
@@ -80,9 +80,8 @@ pl_run *pl_run_new(pl_work *w, int method) {
   r->w = w, r->method = method, r->pause = INFINITY, r->beginning = -1;
   place(r, &m);
   r->block = pl_block(&m);
-  /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
-  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m && !w->tree;
-  if (keeps) r->secant = pl_secant_new(w->T->nv);
+  const int keeps = method == PL_GENERALIZED_ALPHA;
+  if (keeps) r->secant = pl_secant_new(w->T->nv, w->T->m);
   if (!r->block || (keeps && !r->secant)) {
     pl_run_free(r);
     return NULL;
@@ -187,6 +186,7 @@ static int refresh(pl_run *r) {
   memcpy(r->multipliers, r->w->lambda, T->m * sizeof(double));
   memset(r->lead, 0, T->nv * sizeof(double));
   r->h_before = 0;
+  if (r->secant) pl_secant_forget(r->secant), r->prediction = 0;
   pl_power_here(r, r->multipliers, r->power);
   return pl_check_finite(r, r->a);
 }

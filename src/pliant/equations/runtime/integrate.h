@@ -8,11 +8,14 @@ enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMP
 
 typedef struct pl_sensitivity pl_sensitivity;
 
-/* Steps taken since a matrix was factorized; see secant.c. */
+/* Newton's iterations since a matrix was factorized, and what else is known of its factors; see secant.c. */
 #define PL_SECANT_DEPTH 12
 typedef struct pl_secant {
-  int n, count;
+  int n, size, count;       /* coordinates; these and multipliers; iterations stored */
   double *steps, *weight, square[PL_SECANT_DEPTH];
+  long factorization;       /* which one of the workspace it is, -1 for none */
+  double scale;             /* of the step that it was made for */
+  double excess;            /* iterations of the steps before that better factors would have saved */
   void *block;
 } pl_secant;
 
@@ -30,7 +33,7 @@ typedef struct pl_run_memory {
   struct { double *p, *R, *V; } extent;                             /* places of all nodes at the start; twists */
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
-  struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual; } alpha;
+  struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual, *unchanged; } alpha;
   struct {
     double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
     double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
@@ -59,6 +62,7 @@ typedef struct pl_run {
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
+  int prediction;           /* of generalized-alpha, where to start the next step */
   pl_secant *secant;        /* null unless the method keeps factors */
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
   long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
@@ -81,13 +85,17 @@ int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
 
 /* secant.c */
-pl_secant *pl_secant_new(int n);
+pl_secant *pl_secant_new(int n, int rows);
 void pl_secant_free(pl_secant *);
-/* Forget all steps; M on the system's pattern gives the inertias that lengths are measured by. */
-void pl_secant_restart(pl_secant *, const pl_tables *, const double *M);
+/* The matrix of w was factorized anew, for a step of this scale. */
+void pl_secant_restart(pl_secant *, const pl_work *w, double scale);
+/* The factors are not to serve another step. */
+void pl_secant_forget(pl_secant *);
+/* At the beginning of a step: whether its factors are still there and nearly those of this scale. */
+int pl_secant_serves(pl_secant *, const pl_work *w, double scale, double tolerance);
+/* Stores an iteration; and makes the solution x with the factors that with the matrix as it is now known. */
 void pl_secant_add(pl_secant *, const double *step);
-/* A step found with the old factors, made better by the steps taken with them so far. */
-void pl_secant_improve(const pl_secant *, double *step);
+void pl_secant_improve(const pl_secant *, double *x);
 
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */

@@ -1,22 +1,25 @@
-/* Steps of Newton's method with factors of an earlier matrix, improved by what the steps since then have shown (Broyden's
- * update in the form of Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the steps
- * themselves are stored. Lengths are measured by the inertia of each coordinate, so that rotations and displacements of
- * one node stand side by side. */
+/* Iterations of Newton's method with factors of an earlier matrix, improved by what the iterations since then have shown
+ * (Broyden's update in the form of Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the
+ * changes of the unknowns are stored. Lengths are measured by the inertia of each coordinate, so that rotations and displacements
+ * of one node stand side by side; multipliers have none and go along. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
 #include "integrate.h"
+#include "tree_matrix.h"
 
 static void place(pl_secant *s, pl_memory *m) {
-  s->steps = pl_doubles(m, (size_t)PL_SECANT_DEPTH * s->n), s->weight = pl_doubles(m, s->n);
+  s->steps = pl_doubles(m, (size_t)PL_SECANT_DEPTH * s->size), s->weight = pl_doubles(m, s->n);
 }
 
-pl_secant *pl_secant_new(int n) {
+pl_secant *pl_secant_new(int n, int rows) {
   pl_memory m = {0};
   pl_secant *s = calloc(1, sizeof *s);
   if (!s) return NULL;
-  s->n = n;
+  s->n = n, s->size = n + rows;
+  pl_secant_forget(s);
   place(s, &m);
   s->block = pl_block(&m);
   if (!s->block) {
@@ -38,26 +41,39 @@ static double product(const pl_secant *s, const double *a, const double *b) {
   return y;
 }
 
-void pl_secant_restart(pl_secant *s, const pl_tables *T, const double *M) {
-  s->count = 0;
+void pl_secant_restart(pl_secant *s, const pl_work *w, double scale) {
+  const pl_tables *T = w->T;
+  s->count = 0, s->excess = 0, s->factorization = w->factorizations, s->scale = scale;
+  if (w->by_tree) { /* no matrix of inertias there: the factors' own scales serve as well */
+    for (int j = 0; j < s->n; ++j) s->weight[j] = 1 / (w->tree->scale[j] * w->tree->scale[j]);
+    return;
+  }
   for (int j = 0; j < s->n; ++j)
     for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k)
-      if (T->row[k] == j) s->weight[j] = M[k];
+      if (T->row[k] == j) s->weight[j] = w->M[k];
+}
+
+void pl_secant_forget(pl_secant *s) { s->factorization = -1; }
+
+int pl_secant_serves(pl_secant *s, const pl_work *w, double scale, double tolerance) {
+  s->count = 0;
+  return s->factorization == w->factorizations && fabs(scale - s->scale) < tolerance * s->scale;
 }
 
 void pl_secant_add(pl_secant *s, const double *step) {
-  double *own = s->steps + (size_t)s->n * s->count;
-  memcpy(own, step, s->n * sizeof(double));
+  if (s->count == PL_SECANT_DEPTH) return;
+  double *own = s->steps + (size_t)s->size * s->count;
+  memcpy(own, step, s->size * sizeof(double));
   s->square[s->count++] = product(s, own, own);
 }
 
 void pl_secant_improve(const pl_secant *s, double *x) {
   for (int j = 0; j < s->count; ++j) {
-    const double *own = s->steps + (size_t)s->n * j, share = product(s, own, x) / s->square[j];
+    const double *own = s->steps + (size_t)s->size * j, share = s->square[j] > 0 ? product(s, own, x) / s->square[j] : 0;
     if (j + 1 < s->count) {
-      const double *next = own + s->n;
-      for (int i = 0; i < s->n; ++i) x[i] += share * next[i];
+      const double *next = own + s->size;
+      for (int i = 0; i < s->size; ++i) x[i] += share * next[i];
     } else
-      for (int i = 0; i < s->n; ++i) x[i] /= 1 - share;
+      for (int i = 0; i < s->size; ++i) x[i] /= 1 - share;
   }
 }

@@ -147,6 +147,18 @@ sections: {round: {shape: circle, radius: 1 cm}}
 rods: {arm: {length: 10 cm, section: round, material: gum, law: neo_hookean, model: {kind: pcs, elements: 2}}}
 loads: {press: {frame: arm.tip, force: [0, 0, -20 N]}}
 """,
+    # an elastic rod that falls: tangents that change slowly
+    "beam": """
+materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 10 MPa, poissons_ratio: 0.5}}
+sections: {round: {shape: circle, radius: 1 cm}}
+rods:
+  arm:
+    rotation: [{axis: y, angle: 90 deg}]
+    length: 1 m
+    section: round
+    material: gum
+    model: {kind: finite_element, elements: 8}
+""",
     "four_bar": FOUR_BAR % "initial: 0.3",
     "driven_four_bar": FOUR_BAR % "motion: =0.3 + 0.5*sin(6*t), damper: 0.1",
     "overdriven": FOUR_BAR % "motion: =0.3 + 3*t",

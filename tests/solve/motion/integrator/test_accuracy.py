@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from integrator_systems import complete, prepare, setup
-from reference import EXPONENTS
+from reference import EXPONENTS, assert_newmark_steps
 
 from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Newmark, Rosenbrock, SemiImplicit
 
@@ -179,6 +179,23 @@ def test_newton_converges_quadratically_on_a_fast_spinning_body(method):
     run = complete(system, method, 0.1)
     # one factorization is for the rates after the step
     assert 2 < factorizations(run) / (run.steps + run.rejected) < 4.1
+
+
+@pytest.mark.parametrize("spectral_radius", [1.0, 0.8])
+def test_factors_serve_several_steps_of_a_smooth_motion(spectral_radius):
+    """The matrix is factorized now and then only, and every step still solves the equations of the method."""
+    system, method, steps = setup("beam"), GeneralizedAlpha(step=1e-3, spectral_radius=spectral_radius), 40
+    run = prepare(system, method, steps * method.step)
+    assert run.start() == 0
+    begun, states = (factorizations(run), run.evaluations), []
+    for k in range(steps + 1):
+        states.append([x.copy() for x in (np.array(run.t), run.q, run.v, run.a)])
+        if k < steps:
+            run.advance(1)
+    assert run.steps == steps
+    assert 1 <= factorizations(run) - begun[0] < 0.5 * steps
+    assert run.evaluations - begun[1] < 6 * steps
+    assert_newmark_steps(system.binding, method, *(np.array(x) for x in zip(*states, strict=True)))
 
 
 def factorizations(run):
