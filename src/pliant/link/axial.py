@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.formula.base import Effect, FrameForce, force_from_deformation, one_sided, power_law
+from pliant.formula.base import Effect, FrameForce, one_sided, power_law
+from pliant.formula.line import distance, line_force
 from pliant.formula.varying import spring_energy
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Part
@@ -129,8 +130,12 @@ def axial_length(poses: Any, c: Any) -> Any:
     (R_a, p_a), (R_b, p_b) = poses
     points = POINTS.read(c)
     difference = p_a + R_a @ points.first - p_b - R_b @ points.second
-    # the tiny offset keeps the direction defined when both points meet
-    return ca.sqrt(ca.dot(difference, difference) + 1e-24)
+    return distance(difference)
+
+
+def _points(c: Any) -> tuple[Any, Any]:
+    points = POINTS.read(c)
+    return points.first, points.second
 
 
 def axial_force(
@@ -164,9 +169,7 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
         return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
 
     name = ("axial_driven" if with_input else "axial") + words([stiffness, damping])
-    return force_from_deformation(
-        name, frames=2, constants=fields.size, signals=int(with_input), deformation=axial_length, law=law
-    )
+    return line_force(name, constants=fields.size, signals=int(with_input), points=_points, law=law)
 
 
 @cache
@@ -189,7 +192,7 @@ def rope_force() -> FrameForce:
             dissipation=at.stiffness * (moving - still) * rate,
         )
 
-    return force_from_deformation("rope", frames=2, constants=ROPE.size, signals=0, deformation=axial_length, law=law)
+    return line_force("rope", constants=ROPE.size, signals=0, points=_points, law=law)
 
 
 @cache
@@ -212,7 +215,5 @@ def driven_rope_force(*, with_input: bool) -> FrameForce:
             supply=-pull * rate,
         )
 
-    return force_from_deformation(
-        "rope_driven" if with_input else "rope_damped",
-        frames=2, constants=DRIVEN_ROPE.size, signals=int(with_input), deformation=axial_length, law=law,
-    )  # fmt: skip
+    name = "rope_driven" if with_input else "rope_damped"
+    return line_force(name, constants=DRIVEN_ROPE.size, signals=int(with_input), points=_points, law=law)
