@@ -1,7 +1,9 @@
-"""Build hook: compiles the C runtime into the package, for every level of the instruction set that the platform has.
+"""Build hook: compiles the C runtime into the package, for every level of the instruction set that the platform has, and the
+extension module that calls it.
 
-Without a C compiler on the machine the package `ziglang` is asked for, which brings one. Kernels that `make wheel` has prebuilt
-into `binary/kernels` go into the wheel too; other builds have none.
+Without a C compiler on the machine the package `ziglang` is asked for, which brings one. Without Python's headers there is no
+extension module, and the wheel serves every Python: calls then go through ctypes. Kernels that `make wheel` has prebuilt into
+`binary/kernels` go into the wheel too; other builds have none.
 """
 
 from __future__ import annotations
@@ -44,10 +46,12 @@ class RuntimeBuildHook(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """What the build needs besides: a compiler, where the machine has none."""
-        if self.target_name != "wheel" or _module("compiling").find_compiler():
+        """What the build needs besides: a compiler, where the machine has none, and NumPy's headers for the extension module."""
+        if self.target_name != "wheel":
             return []
-        return ["ziglang>=0.13"]
+        compiling = _module("compiling")
+        compiler = [] if compiling.find_compiler() else ["ziglang>=0.13"]
+        return [*compiler, *(["numpy>=2.0"] if "python" in compiling.extension_headers() else [])]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what is missing or out of date, and have it packed."""
@@ -59,15 +63,31 @@ class RuntimeBuildHook(BuildHookInterface):
         sources = [compiling.runtime_source(layout.header(), level) for level in compiling.levels()]
         sources.append(compiling.processor_source())
         self._compile(compiling, sources, folder)
+        if extension := self._extension(compiling, layout, folder):
+            sources.append(extension)
         wanted = {Path(source.file_name()).stem for source in sources}
         for file in folder.iterdir():
             if file.is_file() and file.stem not in wanted:
                 file.unlink()
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_tag()}"
+        build_data["tag"] = f"{'cp311-abi3' if extension else 'py3-none'}-{platform_tag()}"
         for place in ("", "kernels/"):
             for end in (compiling.SUFFIX, ".sum"):
                 build_data["artifacts"].append(f"src/pliant/equations/binary/{place}*{end}")
+
+    def _extension(self, compiling: Any, layout: Any, folder: Path) -> Any:
+        """What the extension module was compiled from; None where it cannot be."""
+        headers = compiling.extension_headers()
+        if not {"python", "numpy2"} <= headers.keys():
+            self.app.display_info("without the headers of Python and NumPy 2, calls of Pliant's runtime go through ctypes")
+            return None
+        source = compiling.extension_source(layout.header(), "numpy2", headers)
+        try:
+            self._compile(compiling, [source], folder)
+        except RuntimeError as reason:
+            self.app.display_warning(f"{reason}\nCalls of Pliant's runtime go through ctypes, which takes longer.")
+            return None
+        return source
 
     def _compile(self, compiling: Any, sources: list[Any], folder: Path) -> None:
         missing = [source for source in sources if not compiling.is_sound(folder / source.file_name())]

@@ -1,17 +1,24 @@
-"""Geometrically exact beams: cost of an implicit step against the number of elements, and beside Exudyn's.
+"""Geometrically exact beams: a rod let go under its weight beside Exudyn's beams, and the cost of a step against its size.
 
-    python benchmarks/beams.py              tables
-    python benchmarks/beams.py --json       one JSON object
+    python benchmarks/beams.py [--json] [--rounds N] [--growth]
 
-The case is a soft round cantilever that falls from the horizontal for 0.3 s, by generalized-alpha with spectral radius 0.8
-and a fixed step of 1 ms, in both programs. Exudyn's beam is `ObjectBeamGeometricallyExact` (two nodes, mass at the nodes)
-on Euler-parameter nodes with its modified Newton method and sparse solver, one thread, which was its quickest setting
-here; weight acts on its nodes. Ours is `finite_element` with consistent mass and exact Newton iterations.
+The case is the bundled `cantilever`: a soft round rod of 1 m, clamped at one end, that falls from the horizontal for 1 s. The
+error of a setting is the largest distance of its tip from the converged one at 50 times, relative to the rod's length. Both
+programs are searched for the quickest setting that is within 1 % and within 0.1 %: Exudyn over numbers of elements, steps,
+numerical damping, solvers and Newton methods, this package over rod models, strains, methods and tolerances. The quickest ones
+are then timed in turns, the fastest of several rounds each, on one thread. Times include the call from Python and the path of the
+tip, and not the making of the model. Three of Exudyn's beams are taken:
 
-The error is the distance of the tip at the end from a fine model with a step of a quarter (`finite_element` with 48 elements). For
-equal accuracy the number of elements grows until the error is below the tolerance, up to what the step's own error allows.
-Times are the fastest of several runs, because other work on the machine only ever adds time; they include the call from
-Python, and not the derivation.
+    space   `ObjectBeamGeometricallyExact`, in space; ours may move in space too
+    planar  `ObjectBeamGeometricallyExact2D`, with shear; ours `strains: planar` or fewer
+    cable   `ObjectANCFCable2D`, without shear; ours `strains: [planar, unshearable]` or fewer
+
+A rod with shear and one without differ by 2 mm, so there are two converged tips. They come from the finest models of both
+programs, which have to agree (`reference_gap_mm`). The row `default` is what `pliant.simulate` does with the rod as it is bundled,
+without any choice.
+
+`growth` is the time of one implicit step (generalized-alpha, 1 ms) of `finite_element` rods against their number of elements, from
+the difference of a long and a short run, so that what a call costs by itself drops out.
 """
 
 from __future__ import annotations
@@ -21,150 +28,453 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
 import pliant
-from pliant.rod.finite_element import FiniteElement
-from pliant.spec.rod_switch import with_rod_model
+from pliant.parts import Cosserat, FiniteElement, Gvs
+from pliant.rod.base import RodModelBase
+from pliant.solve.motion.integrator import Method
 
 LENGTH, RADIUS, YOUNG, POISSON, DENSITY, GRAVITY = 1.0, 0.01, 1e7, 0.5, 1000.0, 9.81
-STEP, UNTIL, RADIUS_OF_SPECTRUM = 1e-3, 0.3, 0.8
-GROWTH = (10, 30, 100, 300, 1000)
-SIZES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-TOLERANCE = 5e-3
-ROUNDS = 5
+UNTIL, SAMPLE = 1.0, 0.02
+TIMES = np.arange(1, round(UNTIL / SAMPLE) + 1) * SAMPLE
+ACCURACIES = (1e-2, 1e-3)
+ROUNDS = 15
+FINALISTS = 4
+"""Settings of each program that are timed in turns, the quickest of the search."""
+
+GROWTH = (20, 100, 300, 1000)
+GROWTH_STEP = 1e-3
+
+ALL, PLANAR, UNSHEARABLE = (), ("planar",), ("planar", "unshearable")
+BENDING = ("planar", "kirchhoff")
+REFERENCES = {"space": PLANAR, "planar": PLANAR, "cable": UNSHEARABLE}
+"""Strains of the converged rod that each of Exudyn's beams is measured by: the motion stays in a plane."""
 
 
-def ours(
-    elements: int, step: float = STEP, until: float = UNTIL, rounds: int = ROUNDS, **options: Any
-) -> dict[str, Any]:
-    """Tip at the end [m] and the time of one step [us]."""
-    model = FiniteElement(elements=elements, **options)
-    eqs = pliant.derive(with_rod_model(pliant.load("cantilever"), "rod", model))
-    method = pliant.GeneralizedAlpha(step=step, spectral_radius=RADIUS_OF_SPECTRUM)
-    seconds = []
-    for _ in range(rounds):
+@dataclass(frozen=True)
+class Trial:
+    """A setting in words, how long one run took [s], and how far the tip was off, relative to the length."""
+
+    setting: str
+    seconds: float
+    error: float
+    again: Callable[[], tuple[np.ndarray, float]]
+
+
+def error(path: np.ndarray, reference: np.ndarray) -> float:
+    """Largest distance of two paths of the tip, relative to the length."""
+    return float(np.linalg.norm(path - reference, axis=1).max()) / LENGTH
+
+
+# -- this package ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def equations(key: str) -> pliant.Equations:
+    """The cantilever under its weight as the rod of that key, compiled."""
+    model, strains = RODS[key]
+    spec = pliant.load("cantilever", set={"gravity": GRAVITY})
+    rod = spec.rods["rod"].model_copy(update={"model": model, "strains": strains or None})
+    eqs = pliant.derive(spec.replace(rods={"rod": rod}))
+    pliant.simulate(eqs, 0.01, method="implicit")
+    return eqs
+
+
+RODS: dict[str, tuple[RodModelBase, tuple[str, ...]]] = {}
+"""Rod models and free strains by what they are called in the tables."""
+
+
+def rod(model: RodModelBase, strains: tuple[str, ...]) -> str:
+    """Note a rod; returns its key."""
+    options = model.model_dump(exclude_unset=True, exclude={"kind"}, exclude_none=True)
+    key = f"{model.kind} {options}".replace("'", "") + (f", strains {', '.join(strains)}" if strains else "")
+    RODS[key] = (model, strains)
+    return key
+
+
+def ours(key: str, method: Method) -> tuple[np.ndarray, float]:
+    """Path of the tip in the plane (times x 2), and the time that it took [s]."""
+    eqs = equations(key)
+    begin = time.perf_counter()
+    run = pliant.simulate(eqs, UNTIL, method=method, save_at=TIMES, save_between=True)
+    path = run["rod.tip"].position
+    return path[:, [0, 2]], time.perf_counter() - begin
+
+
+def bends(order: int, others: dict[str, int], strains: tuple[str, ...], elements: int, **options: int) -> str:
+    """A rod whose bending is a polynomial on each element, with the orders of the other strains."""
+    return rod(Gvs(order={"bend_y": order, **others}, elements=elements, **options), strains)
+
+
+def rods_to_try(beam: str) -> Iterator[str]:
+    """Rods that may be the quickest beside one of Exudyn's beams."""
+    if beam == "space":
+        for n in (6, 8, 10, 12, 16, 20):
+            yield rod(FiniteElement(elements=n), ALL)
+        for n in (16, 24, 32):
+            yield rod(Cosserat(elements=n), ALL)
+        for n in (3, 4):
+            yield bends(2, {"bend_x": 2, "twist": 0}, ("kirchhoff",), n, mass_points=3)
+        return
+    for n, points in ((3, 3), (4, 2), (4, 3)):
+        yield bends(2, {}, BENDING, n, mass_points=points)
+    yield bends(5, {}, BENDING, 1)
+    for n, points in ((6, 2), (6, 3), (8, 2)):
+        yield bends(2, {"stretch": 0}, UNSHEARABLE, n, mass_points=points)
+    yield bends(3, {"stretch": 0}, UNSHEARABLE, 4, mass_points=4)
+    if beam == "planar":
+        for n, points in ((6, 2), (6, 3), (8, 2)):
+            yield bends(2, {"stretch": 0, "shear_x": 0}, PLANAR, n, mass_points=points)
+        for n in (8, 12, 16):
+            yield rod(FiniteElement(elements=n), PLANAR)
+        for n in (16, 24, 32):
+            yield rod(Cosserat(elements=n), PLANAR)
+
+
+METHODS: tuple[Method, ...] = (
+    *(pliant.GeneralizedAlpha(step=SAMPLE / k) for k in (1, 1.5, 2, 3, 4, 5)),
+    *(pliant.Rosenbrock(rtol=rtol, max_step=0.05) for rtol in (1e-1, 3e-2, 1e-2, 5e-3)),
+    *(pliant.Rosenbrock(rtol=rtol) for rtol in (3e-3, 2e-3)),
+)
+
+
+def our_trials(beam: str, reference: np.ndarray) -> Iterator[Trial]:
+    """All settings of ours, tried once."""
+    for key, method in product(list(rods_to_try(beam)), METHODS):
+
+        def again(key: str = key, method: Method = method) -> tuple[np.ndarray, float]:
+            return ours(key, method)
+
+        try:
+            path, seconds = again()
+        except pliant.AnalysisFailed:
+            continue
+        most = "" if getattr(method, "max_step", None) is None else f", steps up to {method.max_step:g} s"
+        yield Trial(f"{key}; {method.describe()}{most}", seconds, error(path, reference), again)
+
+
+def default_row() -> dict[str, Any]:
+    """What a newcomer gets: the bundled rod by `pliant.simulate` without any choice."""
+    eqs = pliant.derive(pliant.load("cantilever", set={"gravity": GRAVITY}))
+    pliant.simulate(eqs, 0.01)
+    best, path = np.inf, np.zeros((0, 2))
+    for _ in range(5):
         begin = time.perf_counter()
-        run = pliant.simulate(eqs, until, method=method, parameters={"gravity": GRAVITY}, save_at=[until])
-        seconds.append(time.perf_counter() - begin)
-    tip = eqs.frame("rod.tip", run.q[-1]).position
-    return {"elements": elements, "tip": tip.tolist(), "us_per_step": 1e6 * min(seconds) * step / until}
+        run = pliant.simulate(eqs, UNTIL, save_at=TIMES, save_between=True)
+        path = run["rod.tip"].position[:, [0, 2]]
+        best = min(best, time.perf_counter() - begin)
+    return {"ours_s": best, "setting": f"as bundled; {run.method}", "steps": run.timing.steps, "path": path}
 
 
-def exudyn(elements: int, step: float = STEP, until: float = UNTIL, rounds: int = ROUNDS) -> dict[str, Any]:
-    """The same by Exudyn."""
-    seconds, tip = [], np.zeros(3)
-    for _ in range(rounds):
-        system, settings, node, container = _exudyn_cantilever(elements, step, until)
-        begin = time.perf_counter()
-        system.SolveDynamic(settings)
-        seconds.append(time.perf_counter() - begin)
-        tip = system.GetNodeOutput(node, container.position)
-    return {"elements": elements, "tip": list(tip), "us_per_step": 1e6 * min(seconds) * step / until}
+# -- Exudyn ------------------------------------------------------------------------------------------------------------
 
 
-def _exudyn_cantilever(elements: int, step: float, until: float) -> tuple[Any, Any, Any, Any]:
+@dataclass(frozen=True)
+class Options:
+    """Elements and step [s] of a run of Exudyn, spectral radius, solver and Newton's method."""
+
+    elements: int
+    step: float
+    radius: float = 0.8
+    sparse: bool = True
+    modified: bool = True
+    tolerance: float = 1e-8
+
+    def __str__(self) -> str:
+        newton = "modified Newton" if self.modified else "full Newton"
+        return (
+            f"{self.elements} elements, step {self.step:g} s, spectral radius {self.radius:g}, "
+            f"{'sparse' if self.sparse else 'dense'}, {newton} to {self.tolerance:g}"
+        )
+
+
+def exudyn(beam: str, options: Options) -> tuple[np.ndarray, float]:
+    """Path of the tip in the plane (times x 2), and the time that it took [s]."""
+    import exudyn as exu
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import exudyn as exu
-        import exudyn.itemInterface as items
-
         container = exu.SystemContainer()
         system = container.AddSystem()
-        area, moment = np.pi * RADIUS**2, np.pi * RADIUS**4 / 4
-        shear_modulus, factor = YOUNG / (2 * (1 + POISSON)), 6 * (1 + POISSON) / (7 + 6 * POISSON)
-        section = exu.BeamSection()
-        shear = factor * shear_modulus * area
-        bending = YOUNG * moment
-        section.stiffnessMatrix = np.diag([YOUNG * area, shear, shear, 2 * shear_modulus * moment, bending, bending])
-        section.inertia = DENSITY * np.diag([2 * moment, moment, moment])
-        section.massPerLength = DENSITY * area
-        part = LENGTH / elements
-        nodes = [
-            system.AddNode(items.NodeRigidBodyEP(referenceCoordinates=[part * k, 0, 0, 1, 0, 0, 0]))
-            for k in range(elements + 1)
-        ]
-        for k in range(elements):
-            system.AddObject(
-                items.ObjectBeamGeometricallyExact(
-                    nodeNumbers=nodes[k : k + 2], physicsLength=part, sectionData=section
-                )
-            )
-        for k in range(1, elements + 1):
-            marker = system.AddMarker(items.MarkerNodeRigid(nodeNumber=nodes[k]))
-            weight = DENSITY * area * GRAVITY * part * (0.5 if k == elements else 1)
-            system.AddLoad(items.Force(markerNumber=marker, loadVector=[0, 0, -weight]))
-        ground = system.AddObject(items.ObjectGround())
-        ends = [
-            system.AddMarker(items.MarkerBodyRigid(bodyNumber=ground)),
-            system.AddMarker(items.MarkerNodeRigid(nodeNumber=nodes[0])),
-        ]
-        system.AddObject(items.GenericJoint(markerNumbers=ends))
+        tip, axes = {"space": _space_beam, "planar": _planar_beam, "cable": _cable}[beam](system, options.elements)
+        sensor = _sensor(system, tip)
         system.Assemble()
-        settings = exu.SimulationSettings()
-        settings.timeIntegration.numberOfSteps = round(until / step)
-        settings.timeIntegration.endTime = until
-        settings.timeIntegration.verboseMode = 0
-        settings.timeIntegration.generalizedAlpha.spectralRadius = RADIUS_OF_SPECTRUM
-        settings.timeIntegration.newton.useModifiedNewton = True
-        settings.solutionSettings.writeSolutionToFile = False
-        settings.linearSolverType = exu.LinearSolverType.EigenSparse
-        settings.parallel.numberOfThreads = 1
-    return system, settings, nodes[-1], _Output(exu.OutputVariableType.Position)
+        settings = _settings(options)
+        begin = time.perf_counter()
+        system.SolveDynamic(settings)
+        seconds = time.perf_counter() - begin
+        stored = np.asarray(system.GetSensorStoredData(sensor))
+    path = np.column_stack([np.interp(TIMES, stored[:, 0], stored[:, 1 + k]) for k in axes])
+    return path, seconds
 
 
-class _Output:
-    """Names of what is read back."""
+def _settings(options: Options) -> Any:
+    import exudyn as exu
 
-    def __init__(self, position: Any) -> None:
-        self.position = position
+    settings = exu.SimulationSettings()
+    stepping = settings.timeIntegration
+    stepping.numberOfSteps, stepping.endTime, stepping.verboseMode = round(UNTIL / options.step), UNTIL, 0
+    stepping.generalizedAlpha.spectralRadius = options.radius
+    stepping.newton.useModifiedNewton = options.modified
+    stepping.newton.relativeTolerance = options.tolerance
+    settings.solutionSettings.writeSolutionToFile = False
+    settings.solutionSettings.sensorsWritePeriod = SAMPLE
+    kinds = exu.LinearSolverType
+    settings.linearSolverType = kinds.EigenSparse if options.sparse else kinds.EXUdense
+    settings.parallel.numberOfThreads = 1
+    return settings
 
 
-def until_accurate(
-    solve: Callable[[int], dict[str, Any]], reference: np.ndarray, tolerance: float
-) -> list[dict[str, Any]]:
-    """Rows of growing numbers of elements, the last of them within the tolerance (or the finest)."""
-    rows = []
-    for elements in SIZES:
-        row = solve(elements)
-        row["error_mm"] = 1e3 * float(np.linalg.norm(np.array(row["tip"]) - reference))
-        rows.append(row)
-        if row["error_mm"] < 1e3 * tolerance:
+def _sensor(system: Any, node: int) -> int:
+    import exudyn as exu
+    import exudyn.itemInterface as items
+
+    what = exu.OutputVariableType.Position
+    made = items.SensorNode(nodeNumber=node, storeInternal=True, writeToFile=False, outputVariableType=what)
+    return int(system.AddSensor(made))
+
+
+AREA, MOMENT = np.pi * RADIUS**2, np.pi * RADIUS**4 / 4
+SHEAR_MODULUS = YOUNG / (2 * (1 + POISSON))
+SHEAR = 6 * (1 + POISSON) / (7 + 6 * POISSON) * SHEAR_MODULUS * AREA
+
+
+def _space_beam(system: Any, elements: int) -> tuple[int, tuple[int, int]]:
+    """Beams in space; weight acts on their nodes. Returns the node of the tip and the axes of the plane."""
+    import exudyn as exu
+    import exudyn.itemInterface as items
+
+    section, part, bending = exu.BeamSection(), LENGTH / elements, YOUNG * MOMENT
+    section.stiffnessMatrix = np.diag([YOUNG * AREA, SHEAR, SHEAR, 2 * SHEAR_MODULUS * MOMENT, bending, bending])
+    section.inertia = DENSITY * np.diag([2 * MOMENT, MOMENT, MOMENT])
+    section.massPerLength = DENSITY * AREA
+    places = [[part * k, 0, 0, 1, 0, 0, 0] for k in range(elements + 1)]
+    nodes = [system.AddNode(items.NodeRigidBodyEP(referenceCoordinates=place)) for place in places]
+    for ends in pairwise(nodes):
+        beam = items.ObjectBeamGeometricallyExact(nodeNumbers=list(ends), physicsLength=part, sectionData=section)
+        system.AddObject(beam)
+    for k in range(1, elements + 1):
+        marker = system.AddMarker(items.MarkerNodeRigid(nodeNumber=nodes[k]))
+        weight = DENSITY * AREA * GRAVITY * part * (0.5 if k == elements else 1)
+        system.AddLoad(items.Force(markerNumber=marker, loadVector=[0, 0, -weight]))
+    ground = system.AddObject(items.ObjectGround())
+    ends = [
+        system.AddMarker(items.MarkerBodyRigid(bodyNumber=ground)),
+        system.AddMarker(items.MarkerNodeRigid(nodeNumber=nodes[0])),
+    ]
+    system.AddObject(items.GenericJoint(markerNumbers=ends))
+    return nodes[-1], (0, 2)
+
+
+def _planar_beam(system: Any, elements: int) -> tuple[int, tuple[int, int]]:
+    """Beams with shear in a plane."""
+    import exudyn.itemInterface as items
+
+    part = LENGTH / elements
+    nodes = [system.AddNode(items.NodeRigidBody2D(referenceCoordinates=[part * k, 0, 0])) for k in range(elements + 1)]
+    for ends in pairwise(nodes):
+        beam = items.ObjectBeamGeometricallyExact2D(
+            nodeNumbers=list(ends), physicsLength=part, physicsMassPerLength=DENSITY * AREA,
+            physicsCrossSectionInertia=DENSITY * MOMENT, physicsBendingStiffness=YOUNG * MOMENT,
+            physicsAxialStiffness=YOUNG * AREA, physicsShearStiffness=SHEAR,
+        )  # fmt: skip
+        _add_weight(system, system.AddObject(beam))
+    _clamp(system, nodes[0], (0, 1, 2))
+    return nodes[-1], (0, 1)
+
+
+def _cable(system: Any, elements: int) -> tuple[int, tuple[int, int]]:
+    """Cables without shear in a plane, in absolute nodal coordinates."""
+    import exudyn.itemInterface as items
+
+    part = LENGTH / elements
+    nodes = [
+        system.AddNode(items.NodePoint2DSlope1(referenceCoordinates=[part * k, 0, 1, 0])) for k in range(elements + 1)
+    ]
+    for ends in pairwise(nodes):
+        cable = items.ObjectANCFCable2D(
+            nodeNumbers=list(ends), physicsLength=part, physicsMassPerLength=DENSITY * AREA,
+            physicsBendingStiffness=YOUNG * MOMENT, physicsAxialStiffness=YOUNG * AREA,
+        )  # fmt: skip
+        _add_weight(system, system.AddObject(cable))
+    _clamp(system, nodes[0], (0, 1, 3))
+    return nodes[-1], (0, 1)
+
+
+def _add_weight(system: Any, body: int) -> None:
+    import exudyn.itemInterface as items
+
+    marker = system.AddMarker(items.MarkerBodyMass(bodyNumber=body))
+    system.AddLoad(items.LoadMassProportional(markerNumber=marker, loadVector=[0, -GRAVITY, 0]))
+
+
+def _clamp(system: Any, node: int, coordinates: Sequence[int]) -> None:
+    import exudyn.itemInterface as items
+
+    ground = system.AddMarker(
+        items.MarkerNodeCoordinate(nodeNumber=system.AddNode(items.NodePointGround()), coordinate=0)
+    )
+    for k in coordinates:
+        held = system.AddMarker(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=k))
+        system.AddObject(items.CoordinateConstraint(markerNumbers=[ground, held]))
+
+
+ELEMENTS = (6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+PARTS = (1, 2, 3, 4, 5, 8)
+"""Steps of Exudyn in each interval between two samples: it does not interpolate."""
+
+
+def exudyn_trials(beam: str, reference: np.ndarray) -> Iterator[Trial]:
+    """Settings of Exudyn in order of their work, up to twice that of the first within the finest accuracy; then its other solvers
+    and Newton methods at the quickest ones of each accuracy."""
+
+    import exudyn as exu
+
+    exu.config.printToConsole = False
+
+    def trial(options: Options) -> Trial:
+        def again() -> tuple[np.ndarray, float]:
+            return exudyn(beam, options)
+
+        try:
+            path, seconds = again()
+        except exu.SolverError:  # Newton's method does not converge in so long steps
+            return Trial(str(options), np.inf, np.inf, again)
+        return Trial(str(options), seconds, error(path, reference), again)
+
+    grid = [Options(n, SAMPLE / k, radius) for n, k, radius in product(ELEMENTS, PARTS, (0.8, 1.0))]
+    grid.sort(key=lambda x: x.elements / x.step)
+    tried: list[tuple[Options, Trial]] = []
+    limit = np.inf
+    for options in grid:
+        if options.elements / options.step > limit:
             break
+        tried.append((options, trial(options)))
+        if tried[-1][1].error < min(ACCURACIES):
+            limit = min(limit, 2 * options.elements / options.step)
+    yield from (x for _, x in tried)
+    for accuracy in ACCURACIES:
+        within = sorted((x for x in tried if x[1].error < accuracy), key=lambda x: x[1].seconds)[:2]
+        for options, _ in within:
+            for sparse, modified, tolerance in product((True, False), (True, False), (1e-8, 1e-5)):
+                varied = Options(options.elements, options.step, options.radius, sparse, modified, tolerance)
+                if varied != options:
+                    yield trial(varied)
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+def converged(strains: tuple[str, ...]) -> tuple[np.ndarray, float | None]:
+    """The converged path of the tip, and how far the finest model of Exudyn is off it [mm]; None without Exudyn.
+
+    Ours has bending, stretch and shear of third order on eight elements; Exudyn's beam with shear is extrapolated from two sizes,
+    as its error falls with the square of them.
+    """
+    key = rod(Gvs(order=3, elements=8), strains)
+    path, _ = ours(key, pliant.Rosenbrock(rtol=1e-4))
+    if not has_exudyn():
+        return path, None
+    if strains == UNSHEARABLE:
+        other, _ = exudyn("cable", Options(64, 1e-3))
+    else:
+        coarse, fine = (exudyn("planar", Options(n, 1e-3))[0] for n in (64, 128))
+        other = fine + (fine - coarse) / 3
+    return path, 1e3 * LENGTH * error(other, path)
+
+
+@cache
+def has_exudyn() -> bool:
+    """Whether Exudyn is installed."""
+    try:
+        import exudyn  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def quickest(trials: Sequence[Trial], accuracy: float) -> list[Trial]:
+    """The settings within an accuracy that were quickest when they were tried."""
+    return sorted((x for x in trials if x.error <= accuracy), key=lambda x: x.seconds)[:FINALISTS]
+
+
+def timed(groups: Sequence[Sequence[Trial]], rounds: int) -> list[tuple[float, Trial]]:
+    """Of each group the trial with the least time [s] in rounds that all take in turns."""
+    best = {id(x): np.inf for group in groups for x in group}
+    for _ in range(rounds):
+        for group in groups:
+            for x in group:
+                best[id(x)] = min(best[id(x)], x.again()[1])
+    return [min(((best[id(x)], x) for x in group), key=lambda pair: pair[0]) for group in groups]
+
+
+def compare(rounds: int) -> dict[str, Any]:
+    """Rows of all beams and accuracies, and how well both programs agree when refined."""
+    references: dict[tuple[str, ...], np.ndarray] = {}
+    gaps: dict[str, float | None] = {}
+    for strains in dict.fromkeys(REFERENCES.values()):
+        references[strains], gaps[", ".join(strains)] = converged(strains)
+    rows = []
+    for beam, strains in REFERENCES.items():
+        mine = list(our_trials(beam, references[strains]))
+        theirs = list(exudyn_trials(beam, references[strains])) if has_exudyn() else []
+        for accuracy in ACCURACIES:
+            groups = [group for group in (quickest(mine, accuracy), quickest(theirs, accuracy)) if group]
+            (seconds, ours_), *other = timed(groups, rounds)
+            row = {"case": beam, "accuracy": accuracy, "ours_s": seconds, "setting": ours_.setting}
+            row |= {"error": ours_.error, "exudyn_s": None, "exudyn_setting": None}
+            if other:
+                row |= {"exudyn_s": other[0][0], "exudyn_setting": other[0][1].setting}
+                row |= {"exudyn_error": other[0][1].error, "times_faster": other[0][0] / seconds}
+            rows.append(row)
+    default = default_row()
+    default["error"] = error(default.pop("path"), references[PLANAR])
+    return {"rows": rows, "default": default, "reference_gap_mm": gaps}
+
+
+def growth(rounds: int) -> list[dict[str, Any]]:
+    """Time of one step [us] of rods of growing size."""
+    rows = []
+    method = pliant.GeneralizedAlpha(step=GROWTH_STEP)
+    for n in GROWTH:
+        eqs = equations(rod(FiniteElement(elements=n), ALL))
+        few, many = 4, 4 + max(10, 4000 // n)
+        best = {few: np.inf, many: np.inf}
+        for _, steps in product(range(rounds), best):
+            begin = time.perf_counter()
+            pliant.simulate(eqs, steps * GROWTH_STEP, method=method, save_at=[steps * GROWTH_STEP])
+            best[steps] = min(best[steps], time.perf_counter() - begin)
+        per_step = 1e6 * (best[many] - best[few]) / (many - few)
+        rows.append({"elements": n, "us_per_step": per_step, "us_per_step_and_element": per_step / n})
     return rows
 
 
-def measure() -> dict[str, Any]:
-    """All figures."""
-    growth = [ours(n, until=20 * STEP, rounds=3) for n in GROWTH]
-    for row in growth:
-        row["us_per_step_and_element"] = row["us_per_step"] / row["elements"]
-    reference = np.array(ours(48, step=STEP / 4, rounds=1)["tip"])
-    result: dict[str, Any] = {"growth": growth, "tolerance_mm": 1e3 * TOLERANCE, "finite_element": []}
-    result["finite_element"] = until_accurate(ours, reference, TOLERANCE)
-    try:
-        import exudyn as installed
-
-        result["exudyn_version"] = installed.__version__
-    except ImportError:
-        result["exudyn"] = None
-        return result
-    result["exudyn"] = until_accurate(exudyn, reference, TOLERANCE)
-    result["equal_elements"] = {
-        "elements": 10,
-        "finite_element": ours(10),
-        "fe_lumped": ours(10, mass="lumped"),
-        "exudyn": exudyn(10),
-    }
-    result["speedup_at_equal_accuracy"] = (
-        result["exudyn"][-1]["us_per_step"] / result["finite_element"][-1]["us_per_step"]
-    )
-    equal = result["equal_elements"]
-    result["speedup_at_equal_elements"] = equal["exudyn"]["us_per_step"] / equal["finite_element"]["us_per_step"]
-    return result
+def print_tables(result: dict[str, Any]) -> None:
+    """What was measured, for people."""
+    if "rows" in result:
+        for strains, gap in result["reference_gap_mm"].items():
+            print(
+                f"converged, strains {strains}: Exudyn's finest is {'not there' if gap is None else f'{gap:.2f} mm off'}"
+            )
+        print("\nbeam     within     ours   Exudyn  faster   settings")
+        for row in result["rows"]:
+            other = "       -       -" if row["exudyn_s"] is None else (
+                f"{1e3 * row['exudyn_s']:>6.1f} ms{row['times_faster']:>8.1f}"
+            )  # fmt: skip
+            print(f"{row['case']:<8}{row['accuracy']:>6.1%}{1e3 * row['ours_s']:>8.1f} ms{other}   {row['setting']}")
+            print(f"{'':<43}{row['exudyn_setting'] or ''}")
+        default = result["default"]
+        print(f"\ndefault  {default['error']:>6.2%} off, {1e3 * default['ours_s']:.1f} ms: {default['setting']}")
+    print("\nelements   us/step   us/step and element")
+    for row in result["growth"]:
+        print(f"{row['elements']:>8}{row['us_per_step']:>10.0f}{row['us_per_step_and_element']:>14.1f}")
 
 
 def main() -> None:
@@ -172,28 +482,19 @@ def main() -> None:
     os.environ.setdefault("PLIANT_COMPILE", "wait")  # what is measured is compiled code
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of each timing ({ROUNDS})")
+    parser.add_argument("--growth", action="store_true", help="only the cost of a step against the size")
     arguments = parser.parse_args()
-    result = measure()
+    result = {} if arguments.growth else compare(arguments.rounds)
+    result["growth"] = growth(max(3, arguments.rounds // 3))
+    if has_exudyn():
+        import exudyn as installed
+
+        result["exudyn_version"] = installed.__version__
     if arguments.json:
         print(json.dumps(result, indent=2))
-        return
-    print("elements   us/step   us/step and element")
-    for row in result["growth"]:
-        print(f"{row['elements']:>8}{row['us_per_step']:>10.0f}{row['us_per_step_and_element']:>14.1f}")
-    for name in ("finite_element", "exudyn"):
-        if not result[name]:
-            print(f"\n{name} is not installed: no comparison")
-            continue
-        print(f"\n{name}, until the tip is within {result['tolerance_mm']:g} mm\nelements   us/step   error [mm]")
-        for row in result[name]:
-            print(f"{row['elements']:>8}{row['us_per_step']:>10.0f}{row['error_mm']:>13.3f}")
-    if result["exudyn"]:
-        equal = result["equal_elements"]
-        times = ", ".join(
-            f"{name} {equal[name]['us_per_step']:.0f} us" for name in ("finite_element", "fe_lumped", "exudyn")
-        )
-        print(f"\n10 elements: {times}: {result['speedup_at_equal_elements']:.1f} times as fast")
-        print(f"equal accuracy: {result['speedup_at_equal_accuracy']:.1f} times as fast")
+    else:
+        print_tables(result)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -92,15 +92,17 @@ def their_chain(count: int) -> tuple[Any, Any]:
     return model, model.createData()
 
 
-def fastest(functions: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Time per call [us] of each function: rounds in turns, the best round of each."""
+def fastest(
+    functions: dict[str, Callable[[], Any]], *, rounds: int = ROUNDS, seconds: float = ROUND_SECONDS
+) -> dict[str, float]:
+    """Time per call [us] of each function: rounds of so many seconds in turns, the best round of each."""
     best = dict.fromkeys(functions, np.inf)
     calls = {}
     for name, function in functions.items():
         start = time.perf_counter()
         function()
-        calls[name] = max(3, int(ROUND_SECONDS / (time.perf_counter() - start)))
-    for _ in range(ROUNDS):
+        calls[name] = max(3, int(seconds / (time.perf_counter() - start)))
+    for _ in range(rounds):
         for name, function in functions.items():
             start = time.perf_counter()
             for _ in range(calls[name]):
@@ -179,15 +181,15 @@ def measure(joints: int) -> dict[str, Any]:
     }
 
 
-def machine() -> dict[str, str]:
-    """What the figures were measured on."""
+def machine(packages: Sequence[str] = ("numpy", "casadi", "pin")) -> dict[str, str]:
+    """What the figures were measured on, with versions of packages."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), processor)
     except OSError:
         pass
-    versions = {name: version(name) for name in ("numpy", "casadi", "pin")}
+    versions = {name: version(name) for name in packages}
     return {"processor": processor, "python": platform.python_version(), **versions}
 
 

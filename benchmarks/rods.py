@@ -31,7 +31,10 @@ REALTIME = tuple(
     f"{kind}:{n}" for kind in ("pcs", "cosserat", "pseudo_rigid", "finite_element") for n in (3, 5, 10)
 ) + ("polynomial:1", "polynomial:3", "polynomial:5")
 PREPARED = (3, 10, 100)
-GROWTH = (10, 20, 50, 100, 200, 500)
+GROWTH = (10, 30, 100, 300, 500)
+GROWN = ("pcs", "pseudo_rigid", "pcc", "cosserat", "finite_element")
+METHODS = (pliant.Rosenbrock, pliant.GeneralizedAlpha)
+ROUND = 0.02  # seconds of a round of steps; the quickest of several counts
 PARTS = ("recording", "realtime", "preparation", "growth", "undamped")
 
 
@@ -91,15 +94,30 @@ def prepare(kind: str) -> dict[str, float]:
     return {"cold_s": times[0]["s"], "cold_cpu_s": times[0]["cpu_s"], "cached_s": times[1]["s"]}
 
 
-def grow(kind: str, n: int) -> dict[str, float]:
-    """Cost per implicit step of a hanging rod that is let go."""
-    eqs = pliant.derive(with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", f"{kind}:{n}"))
-    method = pliant.Rosenbrock(step=1e-3)
-    steps = max(20, 2000 // n)
-    pliant.simulate(eqs, 2e-3, method=method, save_at=[2e-3])
-    runs = [pliant.simulate(eqs, steps * 1e-3, method=method, save_at=[steps * 1e-3]) for _ in range(3)]
-    per_step = min(run.timing.run_s for run in runs) / steps
-    return {"us_per_step": 1e6 * per_step, "us_per_step_and_element": 1e6 * per_step / n}
+def grow(kind: str) -> dict[str, dict[object, object]]:
+    """Cost of an implicit step of a hanging rod that is let go, for more and more elements: by method, with the exponent of the
+    growth from 30 elements on."""
+    rows: dict[str, dict[object, object]] = {method.__name__: {} for method in METHODS}
+    for n in GROWTH:
+        eqs = pliant.derive(with_rod_model(pliant.load("cantilever", set={"gravity": 9.81}), "rod", f"{kind}:{n}"))
+        for method in METHODS:
+            per_step = _quickest_step(eqs, method(step=1e-3))
+            rows[method.__name__][n] = {"us_per_step": 1e6 * per_step, "us_per_step_and_element": 1e6 * per_step / n}
+    for row in rows.values():
+        long = [(n, cell["us_per_step"]) for n, cell in row.items() if n >= 30]  # type: ignore[index, operator]
+        row["exponent"] = float(np.polyfit(*np.log(np.array(long, dtype=float)).T, 1)[0])
+    return rows
+
+
+def _quickest_step(eqs: pliant.Equations, method: object, rounds: int = 8) -> float:
+    """Least time of a step [s] over short rounds of steps."""
+
+    def spend(steps: int) -> float:
+        end = steps * 1e-3
+        return float(pliant.simulate(eqs, end, method=method, save_at=[end]).timing.run_s) / steps
+
+    steps = max(3, min(200, int(ROUND / spend(3))))
+    return min(spend(steps) for _ in range(rounds))
 
 
 def undamped(kind: str) -> dict[str, object]:
@@ -126,7 +144,7 @@ def measure(parts: tuple[str, ...], folder: Path) -> dict[str, object]:
         }
         out["preparation"] = kinds | {"polynomial": {n: prepare(f"polynomial:{n}") for n in (3, 5)}}
     if "growth" in parts:
-        out["growth"] = {kind: {n: grow(kind, n) for n in GROWTH} for kind in ("cosserat", "finite_element")}
+        out["growth"] = {f"{kind} {method}": row for kind in GROWN for method, row in grow(kind).items()}
     if "undamped" in parts:
         out["undamped"] = {kind: undamped(kind) for kind in ("pcs:3", "cosserat:3", "pseudo_rigid:3", "polynomial:3")}
     return out

@@ -23,8 +23,10 @@ import numpy as np
 
 from pliant.language.files import write_whole
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.rod.arc import arc_mass
-from pliant.rod.pcc_cog import CONSTANTS_FILE, lumped_factors
+from pliant.rod.arc_energy import ORDERS, Arc, Energy
+from pliant.rod.pcc import exact_energy
+from pliant.rod.pcc_cog import CONSTANTS_FILE, lumped_energy
+from pliant.rod.stumpff import stumpff
 
 SEED = 20
 SAMPLES = 200_000
@@ -54,15 +56,16 @@ def terms() -> ca.Function:
     z, rate = A @ q, A @ v
     length, slices = 1 + z[2], radius**2 / 4
 
-    def split(M: ca.SX) -> list[ca.SX]:
-        return [w.T @ M[3:6, 3:6] @ w, 2 * w.T @ M[3:6, 6:9] @ rate, rate.T @ M[6:9, 6:9] @ rate]
+    c = ca.vertcat(*stumpff(ca.dot(z[0:2], z[0:2]), ORDERS))
 
-    def lumped_mass(mass: float, rotary: ca.SX) -> ca.SX:
-        J, G = lumped_factors(z[0:2], length, mass, rotary, (1.0,) * 6)
-        return J.T @ G @ J
+    def split(energy: Energy) -> list[ca.SX]:
+        terms = []
+        for mass, discs in ((1, (0, 0)), (0, (slices, 2 * slices))):
+            M = Arc(energy, z[0:2], length, mass, discs, c).mass_matrix()
+            terms += [w.T @ M[3:6, 3:6] @ w, 2 * w.T @ M[3:6, 6:9] @ rate, rate.T @ M[6:9, 6:9] @ rate]
+        return terms
 
-    exact = split(arc_mass(z[0:2], length, 1, 0, 0)) + split(arc_mass(z[0:2], length, 0, slices, 2 * slices))
-    lumped = split(lumped_mass(1.0, ca.SX(0))) + split(lumped_mass(0.0, slices))
+    exact, lumped = split(exact_energy), split(lumped_energy((1.0,) * 6))
     return ca.Function("terms", [radius, q, v, w], [ca.vertcat(*exact), ca.vertcat(*lumped)], {"cse": True})
 
 

@@ -71,7 +71,7 @@ def close(ours: Any, reference: Any, tolerance: float = 1e-11) -> None:
 def rate_tangent(binding: Any, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """d(M a + h)/d(signal rates) times the signals' accelerations [nv], which the implicit method adds to its steps."""
     out, workspace = np.zeros(binding.nv), binding.program.workspace(binding)
-    workspace.kinematics(t, q, v)
+    binding.energies(t, q, v)  # signals, poses and forces of the state are in the workspace then
     workspace.library.pl_route_time_tangent(ctypes.c_void_p(workspace.address), ctypes.c_void_p(out.ctypes.data))
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -12,6 +13,7 @@ import pytest
 from fit_pcc_cog_constants import fit
 from pliant import derive, equilibrium, load_text, simulate
 from pliant.equations.binding import Binding
+from pliant.equations.inertia_kernel import inertia_kernels
 from pliant.equations.program import Program
 from pliant.geometry import se3
 from pliant.language.faults import SpecError
@@ -20,9 +22,10 @@ from pliant.model.system import SystemBuilder
 from pliant.motion import FREE
 from pliant.motion.arc_coordinates import ArcCoordinates
 from pliant.parts import Cosserat
-from pliant.rod.arc import SERIES_BELOW, arc_integrals, arc_motion, stumpff
+from pliant.rod.arc import arc_integrals, arc_motion
 from pliant.rod.pcc import arc_inertia
-from pliant.rod.pcc_cog import energy_constants
+from pliant.rod.pcc_cog import energy_constants, lumped_inertia
+from pliant.rod.stumpff import SERIES_BELOW, slopes, stumpff
 from pliant.spec.rod_switch import with_rod_model
 
 SMALL = (0.0, 1e-12, 1e-8, 1e-4)
@@ -61,8 +64,6 @@ def integrands(theta: Any) -> dict[str, Any]:
         "alpha": alpha,
         "beta": beta,
         "gamma": gamma,
-        "alpha_s": by_s(alpha),
-        "beta_s": by_s(beta),
         "alpha_alpha": lambda x: alpha(x) ** 2,
         "alpha_beta": lambda x: alpha(x) * beta(x),
         "beta_beta": lambda x: beta(x) ** 2,
@@ -80,9 +81,27 @@ def test_integrals_against_quadrature(theta: float) -> None:
     with mpmath.workdps(80):
         exact_angle = mpmath.mpf(theta) if theta else mpmath.mpf("1e-15")
         wanted = {k: float(mpmath.quad(f, [0, 0.5, 1])) for k, f in integrands(exact_angle).items()}
-    found = arc_integrals(ca.DM(theta**2))
+    found = arc_integrals(ca.DM(theta**2), stumpff(ca.DM(theta**2)))
     for name, value in wanted.items():
         assert float(getattr(found, name)) == pytest.approx(value, rel=1e-12, abs=1e-14), name
+
+
+@pytest.mark.parametrize("theta", [*SMALL, 0.3, 3.1, 4.4, 4.6, 6.2, 6.3, 9.5, 12.5])
+def test_stumpff_functions_and_slopes(theta: float) -> None:
+    """Against sines and cosines in many digits; whole turns are taken from large angles."""
+    found = stumpff(ca.DM(theta**2), 11)
+    with mpmath.workdps(400):
+        angle = mpmath.mpf(theta) if theta else mpmath.mpf("1e-20")
+        exact = [mpmath.cos(angle), mpmath.sin(angle) / angle]
+        for n in range(10):
+            exact.append((1 / mpmath.factorial(n) - exact[n]) / angle**2)
+        wanted = [float(x) for x in exact]
+        by_s = [float((n * exact[n + 2] - exact[n + 1]) / 2) for n in range(10)]
+    tolerance = 1e-13 if theta < 2 * np.pi else 1e-11
+    for n, value in enumerate(wanted):
+        assert float(found[n]) == pytest.approx(value, rel=tolerance, abs=tolerance / max(1, theta) ** n), n
+    for n, value in enumerate(slopes(found)):
+        assert float(value) == pytest.approx(by_s[n], rel=100 * tolerance, abs=tolerance / max(1, theta) ** n), n
 
 
 def test_series_and_closed_form_meet() -> None:
@@ -186,6 +205,66 @@ def test_tangents_are_derivatives(bindings: Any, bend: float) -> None:
             )
             scale = np.abs(matrix.toarray()).max()
             np.testing.assert_allclose(matrix.toarray()[:, k], (4 * near - far) / 3, rtol=0, atol=1e-8 * scale)
+
+
+INERTIAS = {
+    "exact": arc_inertia(ArcCoordinates("muscles"), rotary=True),
+    "points": arc_inertia(ArcCoordinates("strains", (2, 4)), rotary=False),
+    "lumped": lumped_inertia(ArcCoordinates("muscles")),
+}
+
+
+@pytest.mark.parametrize("bend", BENDS)
+@pytest.mark.parametrize("name", INERTIAS)
+def test_stated_forces_are_those_that_the_mass_asks_for(name: str, bend: float) -> None:
+    """Forces of the velocities and all tangents, against Hamel's equations with derivatives of M alone."""
+    kind = INERTIAS[name]
+    rng = np.random.default_rng(11)
+    coordinates = ArcCoordinates("muscles") if kind.v_size == 3 else ArcCoordinates("strains", (2, 4))
+    constants = coordinates.constants(LENGTH, (0.0,) * 6, 0.02)
+    A = np.asarray(ca.DM(coordinates.matrix(constants)))
+    z = np.array([bend * 0.6, bend * 0.8, 0.03]) if kind.v_size == 3 else np.array([0.0, bend, 0.03])
+    q = np.linalg.lstsq(A, z, rcond=None)[0]
+    W, W_dot = rng.normal(size=(2, kind.size))
+    numbers = [*constants, MASS, *SLICES]
+    for stated, differentiated, arguments in zip(
+        inertia_kernels(kind).functions,
+        inertia_kernels(replace(kind, velocity_forces=None, name="differentiated")).functions,
+        ([[], q, W, numbers], [[], q, W, W_dot, numbers]),
+        strict=True,
+    ):
+        for found, wanted in zip(stated(*arguments), differentiated(*arguments), strict=True):
+            scale = np.abs(np.asarray(wanted)).max(initial=1e-3)
+            np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("bend", BENDS)
+def test_lumped_mass_is_that_of_the_published_energy(bend: float) -> None:
+    """The kinetic energy as it is stated: products of the means of positions and of columns of R, found by quadrature."""
+    kind, k = lumped_inertia(ArcCoordinates("bending")), energy_constants()
+    z, rng = ca.SX.sym("z", 3), np.random.default_rng(2)
+    points, weights = np.polynomial.legendre.leggauss(32)
+    motion = arc_motion(ArcCoordinates("bending"))
+    constants = ArcCoordinates("bending").constants(LENGTH, (0.0,) * 6, 1.0)
+    poses = [motion.pose(z, [(x + 1) / 2, *constants]) for x in points]
+    means = ca.horzcat(
+        sum(w / 2 * p for w, (_, p) in zip(weights, poses, strict=True)),
+        sum(w / 2 * R[:, 0:2] for w, (R, _) in zip(weights, poses, strict=True)),
+    )
+    means_of = ca.Function("means", [z], [means, ca.jacobian(means, z)])
+    q, (V, w, rate) = np.array([0.6 * bend, -0.8 * bend, 0.33]), rng.normal(size=(3, 3))
+    values, slopes = (np.asarray(x) for x in means_of(q))
+    turned, moved = np.cross(w, values.T), (slopes @ rate).reshape(3, 3)
+
+    def share(i: int, a: float, b: float, c: float) -> float:
+        return float(a * turned[i] @ turned[i] + 2 * b * turned[i] @ moved[i] + c * moved[i] @ moved[i])
+
+    energy = MASS / 2 * (V @ V + 2 * V @ (turned[0] + moved[0]) + share(0, *k[:3]))
+    energy += SLICES[0] / 2 * (share(1, *k[3:]) + share(2, *k[3:]))
+    W = np.concatenate([V, w, rate])
+    M = np.asarray(inertia_kernels(kind).functions[0]([], q, W, [*constants, MASS, *SLICES])[0])
+    kinetic = W @ M @ W / 2
+    assert kinetic == pytest.approx(energy, rel=1e-12)
 
 
 # -- rods --------------------------------------------------------------------------------------------------------------

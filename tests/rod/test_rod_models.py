@@ -6,7 +6,7 @@ import pytest
 
 from pliant import derive, dump, equilibrium, load, load_text
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
-from pliant.formula.base import Effect, force_from_deformation
+from pliant.formula.base import Effect, FrameForce, world_jacobian
 from pliant.formula.relative import relative_force
 from pliant.geometry import se3, so3
 from pliant.language.aliases import ALIASES
@@ -37,6 +37,18 @@ CHAMBER = ", chambers: {one: {pressure: =pressure, radius: 4 mm, positions: [[6 
 def rod(word, extra="", section="round"):
     text = ROD.replace("SECTION", section).replace("EXTRA", extra)
     return derive(with_rod_model(load_text(text), "arm", word))
+
+
+def force_from_deformation(name, *, frames, constants, signals, deformation, law):
+    """A force on a deformation of its frames, differentiated by the entries of their poses."""
+
+    def effect(poses, twists, theta, signal):
+        e = deformation(poses, theta)
+        G = world_jacobian(e, poses)
+        response = law(e, G @ ca.vertcat(*twists), theta, signal)
+        return Effect(G.T @ response.force, response.energy, response.dissipation, response.supply)
+
+    return FrameForce(name, frames, constants, signals, effect)
 
 
 @pytest.mark.parametrize("word", KINDS)

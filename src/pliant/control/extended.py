@@ -126,7 +126,7 @@ class ExtendedKalman:
         """The believed state at a later time [s], with the inputs held."""
         q, v = self.state
         bound = self.equations.at(inputs=inputs, parameters=self.parameters).binding
-        switching = np.asarray(self.equations.model.switches(bound.parameters)).size
+        switching = self.equations.model.switch_times(bound.parameters).size
         if bound.m or bound.series or switching or self.equations.model.motion_inputs:
             run = simulate(
                 self.equations, end, begin=t, start=self.state, inputs=inputs, parameters=self.parameters,

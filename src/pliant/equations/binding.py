@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from pliant.equations.layout import BindingStruct
+from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
+from pliant.equations.libraries import extension_module
 from pliant.equations.program import Program
-from pliant.equations.workspace import EvaluationError, Workspace, check
+from pliant.equations.workspace import EvaluationError
 from pliant.model.inputs import HELD, SERIES
 from pliant.model.system import System
 from pliant.model.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Where the acceleration of gravity stands in the constants."""
+
+FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
+"""Names in `pl_binding` of which forces are in force, in the order of `Binding.force_active`."""
 
 
 @dataclass(frozen=True)
@@ -77,32 +80,46 @@ class Binding:
     row_active: np.ndarray
     force_active: tuple[np.ndarray, np.ndarray, np.ndarray] = field(repr=False)
 
-    def __post_init__(self) -> None:
-        series_begin = np.cumsum([0] + [len(s.time) for s in self.series])
-        series_time = np.concatenate([s.time for s in self.series]) if self.series else np.zeros(0)
-        series_poly = np.concatenate([s.poly.ravel() for s in self.series]) if self.series else np.zeros(0)
-        numbers = {
-            "constants": self.constants, "parameters": self.parameters, "held": self.held,
-            "series_time": series_time, "series_poly": series_poly,
-        }  # fmt: skip
-        integers = {
-            "input_kind": self.input_kind, "input_series": self.input_series, "series_begin": series_begin,
-            "row_active": self.row_active, "coordinate_force_active": self.force_active[0],
-            "frame_force_active": self.force_active[1], "route_active": self.force_active[2],
-        }  # fmt: skip
-        struct, kept = BindingStruct(), []
-        for arrays, kind in ((numbers, float), (integers, np.int32)):
-            for name, values in arrays.items():
-                array = frozen_array(values, kind)
-                kept.append(array)
-                setattr(struct, name, array.ctypes.data)
-                if name in self.__dict__:
-                    object.__setattr__(self, name, array)
-        object.__setattr__(self, "_kept", (struct, kept))
-        object.__setattr__(self, "address", ctypes.addressof(struct))
-        object.__setattr__(self, "force_active", tuple(kept[-3:]))
-
+    nq: int = field(init=False, repr=False)
+    nv: int = field(init=False, repr=False)
+    m: int = field(init=False, repr=False)
+    """Numbers in q, numbers in v, constraint rows."""
     address: int = field(init=False, repr=False)
+    all_rows: bool = field(init=False, repr=False)
+    """Whether all constraint rows are in force."""
+    _struct: BindingStruct = field(init=False, repr=False)
+    _kept: dict[str, np.ndarray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        numbers = {"constants": self.constants, "parameters": self.parameters, "held": self.held}
+        integers = {"input_kind": self.input_kind, "input_series": self.input_series, "row_active": self.row_active}
+        forces = dict(zip(FORCES, self.force_active, strict=True))
+        program = self.program
+        self.__dict__.update(nq=program.nq, nv=program.nv, m=program.m)
+        self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **_in_a_row(self.series)})
+
+    def _put(self, struct: BindingStruct, kept: dict[str, np.ndarray], arrays: Mapping[str, Any]) -> None:
+        """Have the runtime read these arrays, by their names in `pl_binding`; `kept` are those that the structure has already."""
+        own, address = self.__dict__, extension_module().address
+        for name, values in arrays.items():
+            kept[name] = array = frozen_array(values, float if name in BINDING_NUMBERS else np.int32)
+            setattr(struct, name, address(array))
+            if name in own:
+                own[name] = array
+        if "row_active" in arrays:
+            own["all_rows"] = bool(kept["row_active"].all())
+        own["force_active"] = tuple(kept[name] for name in FORCES)
+        own["_struct"], own["_kept"], own["address"] = struct, kept, ctypes.addressof(struct)
+
+    def _with(self, arrays: Mapping[str, Any], series: tuple[TimeSeries, ...] | None = None) -> Binding:
+        """The same with other arrays, by their names in `pl_binding`. All others are shared."""
+        other = object.__new__(Binding)
+        other.__dict__.update(self.__dict__)
+        if series is not None:
+            other.__dict__["series"] = series
+            arrays = {**arrays, **_in_a_row(series)}
+        other._put(BindingStruct.from_buffer_copy(self._struct), dict(self._kept), arrays)
+        return other
 
     @classmethod
     def of(
@@ -136,22 +153,7 @@ class Binding:
         """The mechanical system."""
         return self.program.system
 
-    @cached_property
-    def nq(self) -> int:
-        """Numbers in q."""
-        return self.program.nq
-
-    @cached_property
-    def nv(self) -> int:
-        """Numbers in v."""
-        return self.program.nv
-
-    @cached_property
-    def m(self) -> int:
-        """Constraint rows."""
-        return self.program.m
-
-    @cached_property
+    @property
     def active_rows(self) -> np.ndarray:
         """Whether each constraint row is in force (truth values)."""
         return self.row_active.astype(bool)
@@ -160,7 +162,22 @@ class Binding:
 
     def with_rows(self, rows: np.ndarray) -> Binding:
         """The same with these constraint rows in force (1 or 0 each)."""
-        return self if np.array_equal(rows, self.row_active) else replace(self, row_active=rows)
+        return self if np.array_equal(rows, self.row_active) else self._with({"row_active": rows})
+
+    def with_held(self, values: Mapping[int, float]) -> Binding:
+        """The same with inputs, by index, that are held at these values."""
+        if not values:
+            return self
+        held, kinds = self.held.copy(), self.input_kind
+        for index, value in values.items():
+            held[index] = value
+        held.flags.writeable = False
+        arrays = {"held": held}
+        if any(kinds[index] != HELD for index in values):
+            arrays["input_kind"] = kinds = kinds.copy()
+            kinds[list(values)] = HELD
+            kinds.flags.writeable = False
+        return self._with(arrays)
 
     def with_series(self, series: Mapping[int, TimeSeries]) -> Binding:
         """The same with inputs, by index, that follow series."""
@@ -170,15 +187,15 @@ class Binding:
         for index, values in series.items():
             kinds[index], which[index] = SERIES, len(table)
             table.append(values)
-        return replace(self, input_kind=kinds, input_series=which, series=tuple(table))
+        return self._with({"input_kind": kinds, "input_series": which}, tuple(table))
 
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
         """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
         constants = self.constants.copy()
         if not gravity:
             constants[GRAVITY] = 0
-        coordinates, frames, routes = (np.array(list(x), dtype=np.int32) for x in active)
-        return replace(self, constants=constants, force_active=(coordinates, frames, routes))
+        forces = (np.array(list(x), dtype=np.int32) for x in active)
+        return self._with({"constants": constants, **dict(zip(FORCES, forces, strict=True))})
 
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
@@ -194,43 +211,34 @@ class Binding:
 
     def forward(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Accelerations [nv] and multipliers [m]."""
-        w = self.program.workspace(self)
-        status = w.library.pl_forward(w.address, t, w.q(q), w.v(v), w.result.address)
-        if status:
-            check(status)
-        return w.result.array.copy(), w.multipliers.copy() if self.m else w.multipliers
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
+        return found
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
         if self.m:
             raise EvaluationError("derivatives of constrained accelerations: use linearized")
-        w, n = self.program.workspace(self), self.nv
-        out = np.empty((2, n, n))  # one block for both matrices
-        at = out.ctypes.data
-        check(w.library.pl_forward_derivatives(w.address, t, w.q(q), w.v(v), w.result.address, at, at + 8 * n * n))
-        return w.result.array.copy(), out[0], out[1]
+        found: tuple[np.ndarray, np.ndarray, np.ndarray] = self.program.calls.forward_derivatives(self, t, q, v)
+        return found
 
     def inverse(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """M a + h [nv]."""
-        w = self.program.workspace(self)
-        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
-        return w.result.array.copy()
+        found: np.ndarray = self.program.calls.inverse(self, t, q, v, a)
+        return found
 
     def linearized(self, t: float, q: Any, v: Any, a: Any, multipliers: Any) -> Linearized:
         """Residual, constraints and exact tangents."""
-        w = self.program.workspace(self)
-        check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(multipliers)))
-        K, C, M = (self._matrix(x) for x in (w.stiffness, w.damping, w.mass))
-        return Linearized(w.residual.copy(), K, C, M, w.constraint_value.copy(), self._jacobian(w.jacobian))
+        return self.linear(*self.program.calls.linearized(self, t, q, v, a, multipliers))
 
     def constraint_values(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Constraint values, rates and convective accelerations [m]."""
-        w = self._at_constraints(t, q, v)
-        return w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy()
+        value, rate, bias, _ = self.program.calls.constraints(self, t, q, v)
+        return value, rate, bias
 
     def constraint_jacobian(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Jacobian of the constraints as a full matrix (m x nv)."""
-        values, tables = self._at_constraints(t, q, v).jacobian, self.program.tables
+        *_, values = self.program.calls.constraints(self, t, q, v)
+        tables = self.program.tables
         full = np.zeros((self.m, self.nv))
         np.add.at(full, (tables.jacobian_rows, tables.jacobian_columns), values)
         return full
@@ -239,103 +247,66 @@ class Binding:
         self, t: float, q: Any, v: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, scipy.sparse.csr_matrix]:
         """Constraint values, rates, convective accelerations [m] and Jacobian (m x nv)."""
-        w = self._at_constraints(t, q, v)
-        found = (w.constraint_value.copy(), w.constraint_rate.copy(), w.constraint_bias.copy())
-        return *found, self._jacobian(w.jacobian)
-
-    def _at_constraints(self, t: float, q: Any, v: Any) -> Workspace:
-        """The workspace with everything about the constraints in this state."""
-        w = self.program.workspace(self)
-        at_q, at_v = w.q(q), w.v(v)
-        w.library.pl_signals(w.address, t)
-        w.library.pl_kinematics(w.address, at_q, at_v)
-        w.library.pl_constraints(w.address, at_q, at_v)
-        return w
+        value, rate, bias, jacobian = self.program.calls.constraints(self, t, q, v)
+        return value, rate, bias, self._jacobian(jacobian)
 
     def acceleration_tangent(self, t: float, q: Any, v: Any, a: Any) -> tuple[np.ndarray, np.ndarray]:
         """d(J a + gamma)/dq and /dv (m x nv) in a state."""
-        dq, dv = np.zeros((self.m, self.nv), order="F"), np.zeros((self.m, self.nv), order="F")
-        if self.m:
-            w = self.program.workspace(self)
-            check(w.library.pl_linearized(w.address, t, w.q(q), w.v(v), w.a(a), w.given_multipliers(np.zeros(self.m))))
-            w.library.pl_constraint_acceleration_tangent(w.address, dq.ctypes.data, dv.ctypes.data)
-        return dq, dv
+        by_q, by_v = self.program.calls.acceleration_tangent(self, t, q, v, a)
+        return by_q.T, by_v.T
 
     def input_tangent(self, t: float, q: Any, v: Any) -> np.ndarray:
         """d(M a + h)/d(signal), nv x signals."""
-        out = np.zeros((self.nv, self.system.signal_count), order="F")
-        if self.system.signal_count:
-            w = self.program.workspace(self)
-            w.kinematics(t, q, v)
-            w.library.pl_input_tangent(w.address, w.q.address, w.v.address, out.ctypes.data)
-        return out
+        by_signal: np.ndarray = self.program.calls.input_tangent(self, t, q, v)
+        return by_signal.T
 
     def mass_matrix(self, q: Any) -> scipy.sparse.csc_matrix:
         """M(q), sparse."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        w.library.pl_mass_matrix(w.address)
-        return self._matrix(w.mass)
+        return self.matrix(self.program.calls.mass_matrix(self, q))
 
     def node_poses(self, q: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rotation matrices (nodes x 3 x 3) and positions (nodes x 3) of all nodes; node 0 is the world."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        return w.rotations.copy(), w.positions.copy()
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.node_poses(self, q)
+        return found
 
     def node_twists(self, q: Any, v: Any) -> np.ndarray:
         """World twists (linear at the world's origin, angular) of all nodes, nodes x 6."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, v)
-        return w.twists.copy()
+        found: np.ndarray = self.program.calls.node_twists(self, q, v)
+        return found
 
     def node_jacobian(self, q: Any, node: int) -> np.ndarray:
         """World twist of a node per rate, 6 x nv."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        out = np.zeros((6, self.nv))
-        begins = self.program.tables.integers["node_s"]
-        for k in self.system.path(node):
-            element, at = self.system.elements[self.system.element_of(k)], int(begins[k])
-            size = element.v_size
-            out[:, element.v_at : element.v_at + size] = w.subspaces[at : at + 6 * size].reshape(size, 6).T
-        return out
+        found: np.ndarray = self.program.calls.node_jacobian(self, q, np.array([[node, 0]], dtype=np.int32))
+        return found
 
     def node_subspaces(self, q: Any, nodes: Iterable[int]) -> list[np.ndarray]:
         """World twists of nodes per rate of the element that moves each of them, 6 x its rates."""
-        w = self.program.workspace(self)
-        w.kinematics(0.0, q, np.zeros(self.nv))
-        begins = self.program.tables.integers["node_s"]
+        subspaces, begins = self.program.calls.node_subspaces(self, q), self.program.tables.integers["node_s"]
         out = []
         for k in nodes:
             at, size = int(begins[k]), self.system.elements[self.system.element_of(k)].v_size
-            out.append(w.subspaces[at : at + 6 * size].reshape(size, 6).T.copy())
+            out.append(subspaces[at : at + 6 * size].reshape(size, 6).T)
         return out
 
     def node_accelerations(self, t: float, q: Any, v: Any, a: Any) -> np.ndarray:
         """World spatial accelerations of all nodes (at the world's origin), nodes x 6."""
-        w = self.program.workspace(self)
-        w.library.pl_inverse(w.address, t, w.q(q), w.v(v), w.a(a), w.result.address)
-        return np.asarray(w.accelerations - w.accelerations[0])
+        found: np.ndarray = self.program.calls.node_accelerations(self, t, q, v, a)
+        return found
 
     def energies(self, t: float, q: Any, v: Any) -> np.ndarray:
         """Kinetic, potential [J], dissipated power, supplied power [W], largest constraint error."""
-        out = np.empty(5)
-        w = self.program.workspace(self)
-        w.library.pl_energies(w.address, t, w.q(q), w.v(v), out.ctypes.data)
-        return out
+        found: np.ndarray = self.program.calls.energies(self, t, q, v)
+        return found
 
     def signals(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and signals at time t [s]."""
-        w = self.program.workspace(self)
-        w.library.pl_signals(w.address, t)
-        return w.inputs.copy(), w.signals.copy()
+        inputs, signals, _, _ = self.program.calls.signals(self, t)
+        return inputs, signals
 
     def signal_rates(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """First and second time derivatives of the signals at time t [s]."""
-        w = self.program.workspace(self)
-        w.library.pl_signals(w.address, t)
-        return w.signal_rates.copy(), w.signal_accelerations.copy()
+        _, _, rates, accelerations = self.program.calls.signals(self, t)
+        return rates, accelerations
 
     def input_motion(self, index: int, t: float) -> tuple[float, float, float]:
         """An input, by index, with its rate and acceleration at time t [s]."""
@@ -350,16 +321,13 @@ class Binding:
 
     def project(self, t: float, q: Any, v: Any, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray]:
         """The nearest state (in the mass metric) on the constraints."""
-        w = self.program.workspace(self)
-        check(w.library.pl_project(w.address, t, w.q(q), w.v(v), tolerance))
-        return w.q.array.copy(), w.v.array.copy()
+        found: tuple[np.ndarray, np.ndarray] = self.program.calls.project(self, t, q, v, tolerance)
+        return found
 
     def increment(self, q: Any, x: Any) -> np.ndarray:
         """q with the increment x (nv) applied on the group."""
-        out = np.empty(self.nq)
-        w = self.program.workspace(self)
-        w.library.pl_increment(ctypes.byref(self.program.struct), w.q(q), w.v(x), out.ctypes.data)
-        return out
+        found: np.ndarray = self.program.calls.increment(self, q, x)
+        return found
 
     def bracket(self, v: np.ndarray) -> np.ndarray:
         """Gamma with d(increment)/dt = change of v - Gamma increment: hat(w) for the rates w of free rotations, zero for others."""
@@ -424,16 +392,36 @@ class Binding:
 
     # -- matrices ------------------------------------------------------------------------------------------------------
 
-    def _matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
-        # nothing is shared with the pattern: users may change the matrix in place
-        pattern = self.program.tables.pattern
-        parts = (values.copy(), pattern.indices.copy(), pattern.indptr.copy())
-        return scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size))
+    def linear(
+        self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray
+    ) -> Linearized:
+        """The equations' first-order change from the values of its matrices."""
+        return Linearized(residual, self.matrix(K), self.matrix(C), self.matrix(M), phi, self._jacobian(J))
+
+    def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
+        """A matrix nv x nv with these values on the pattern of the mass matrix."""
+        return _of_pattern(self.program.matrix_pattern, values)
 
     def _jacobian(self, values: np.ndarray) -> scipy.sparse.csr_matrix:
-        slots, indices, indptr = self.program.jacobian_slots
-        data = np.bincount(slots, weights=values, minlength=len(indices))
-        return scipy.sparse.csr_matrix((data, indices.copy(), indptr.copy()), shape=(self.m, self.nv))
+        slots, pattern = self.program.jacobian_pattern
+        return _of_pattern(pattern, np.bincount(slots, weights=values, minlength=len(pattern.indices)))
+
+
+def _in_a_row(series: Sequence[TimeSeries]) -> dict[str, np.ndarray]:
+    """Times and coefficients of all series, one after the other, and where each begins."""
+    time = np.concatenate([s.time for s in series]) if series else np.zeros(0)
+    poly = np.concatenate([s.poly.ravel() for s in series]) if series else np.zeros(0)
+    begin = np.cumsum([0] + [len(s.time) for s in series])
+    return {"series_time": time, "series_poly": poly, "series_begin": begin}
+
+
+def _of_pattern(pattern: Any, values: np.ndarray) -> Any:
+    """A sparse matrix with other values on its pattern. SciPy's constructors look through the whole pattern each time."""
+    matrix = object.__new__(type(pattern))
+    # nothing is shared with the pattern: users may change the matrix in place
+    arrays = {"data": values, "indices": pattern.indices.copy(), "indptr": pattern.indptr.copy()}
+    matrix.__dict__.update(pattern.__dict__, **arrays)
+    return matrix
 
 
 def frozen_array(values: Any, kind: Any) -> np.ndarray:

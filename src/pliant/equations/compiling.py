@@ -121,19 +121,21 @@ def _level_flags(compiler: Sequence[str], level: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Source:
-    """What a library is compiled from: files by name, those given to the compiler, flags, level of the instruction set."""
+    """What a library is compiled from: files by name, those given to the compiler, flags, level of the instruction set, and
+    folders with headers of others."""
 
     name: str
     files: Mapping[str, str]
     main: Sequence[str]
     flags: Sequence[str]
     level: str = ""
+    headers: Sequence[str] = ()
 
     def file_name(self) -> str:
         """Name of the library's file, with the hash of all that decides its code.
 
-        The compiler itself is left out, so that what one machine has compiled serves one without a compiler; arguments given
-        with CC are not.
+        The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
+        compiler; arguments given with CC are not.
         """
         key = hashlib.sha256()
         parts = (
@@ -244,7 +246,8 @@ def _compile(compiler: Sequence[str], source: Source, library: Path, lock: Path)
         output = folder / f"library{SUFFIX}"
         system = [] if os.name == "nt" else ["-fPIC", "-lm"]
         stripped = ["-s"] if sys.platform == "linux" else []
-        flags = [*source.flags, *_level_flags(compiler, source.level), *system[:1]]
+        headers = [f"-I{place}" for place in source.headers]
+        flags = [*source.flags, *_level_flags(compiler, source.level), *headers, *system[:1]]
         command = [*compiler, *flags, "-shared", *stripped, "-o", str(output), *source.main, *system[1:]]
         code, said = _run(command, folder, lock)
         if code < 0:  # not refused, but ended: somebody may try again
@@ -374,6 +377,32 @@ def processor_source() -> Source:
     """The library that knows this processor's level; itself it needs the lowest."""
     text = (EQUATIONS / "processor.c").read_text(encoding="utf-8")
     return Source("processor", {"processor.c": text}, ["processor.c"], FLAGS, levels()[0])
+
+
+def extension_headers() -> dict[str, str]:
+    """Folders with the headers of Python and of NumPy by name (`numpy1` or `numpy2`, whose code also runs with NumPy 1); what an
+    extension module of this Python cannot be compiled with is missing."""
+    found = {}
+    python = Path(sysconfig.get_paths()["include"])
+    is_usual = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    if is_usual and os.name != "nt" and (python / "Python.h").is_file():  # Windows would link with Python's library
+        found["python"] = str(python)
+    numpy = importlib.util.find_spec("numpy")
+    for name, folder in (("numpy2", "_core"), ("numpy1", "core")):
+        place = Path(str(numpy.origin)).parent / folder / "include" if numpy else Path()
+        if (place / "numpy" / "arrayobject.h").is_file():
+            found[name] = str(place)
+            break
+    return found
+
+
+def extension_source(layout: str, numpy: str, headers: Mapping[str, str]) -> Source:
+    """The extension module that calls the runtime (`calls.py`), of one binary interface for all versions of Python from 3.11."""
+    text = (EQUATIONS / "extension.c").read_text(encoding="utf-8")
+    flags = (*KERNEL_FLAGS, *(["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []))
+    places = [headers[name] for name in ("python", numpy) if name in headers]
+    files = {"extension.c": text, "pl_layout.h": layout}
+    return Source(f"calls-{numpy}", files, ["extension.c"], flags, levels()[0], places)
 
 
 def ask_level(library: Path) -> str:

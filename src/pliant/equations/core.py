@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -17,7 +18,6 @@ from pliant.equations.program import Program
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import ArgumentError
 from pliant.language.words import suggestion
-from pliant.model.inputs import HELD
 from pliant.model.model import Model
 from pliant.model.time_series import TimeSeries
 
@@ -76,21 +76,26 @@ class Core:
 
     def bind(self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float]) -> Binding:
         """The program with these inputs and parameters in place of the model's own."""
-        model, program = self.model, self.program
-        vector, constants = self.recent(("constants", *sorted(parameters.items())), lambda: self._constants(parameters))
-        held, kinds = np.zeros(len(model.plan.kinds)), np.array(model.plan.kinds, dtype=np.int32)
-        series: dict[int, TimeSeries] = {}
-        defaults = model.environment.values
-        for i, name in enumerate(model.input_names):
-            given = inputs.get(name)
-            if isinstance(given, TimeSeries):
-                series[i] = given
-                continue
-            held[i] = defaults[name] if given is None else given
-            if given is not None:
-                kinds[i] = HELD  # a value given by the caller replaces whatever the model says of that input
-        bound = Binding.of(program, constants=constants, parameters=vector, held=held, input_kind=kinds)
-        return bound.with_series(series)
+        bound: Binding = self.recent(("bound", *sorted(parameters.items())), lambda: self._bound(parameters))
+        return self.bind_inputs(bound, inputs)
+
+    def bind_inputs(self, bound: Binding, inputs: Mapping[str, float | TimeSeries]) -> Binding:
+        """The same with these inputs: values given by the caller replace whatever the model says of them."""
+        index = self.input_index
+        held = {index[name]: value for name, value in inputs.items() if not isinstance(value, TimeSeries)}
+        series = {index[name]: value for name, value in inputs.items() if isinstance(value, TimeSeries)}
+        return bound.with_held(held).with_series(series)
+
+    @cached_property
+    def input_index(self) -> dict[str, int]:
+        """Where each input stands."""
+        return {name: i for i, name in enumerate(self.model.input_names)}
+
+    def _bound(self, parameters: dict[str, float]) -> Binding:
+        model, held = self.model, np.zeros(len(self.model.plan.kinds))
+        vector, constants = self._constants(parameters)
+        held[: len(model.input_names)] = [model.environment.values[name] for name in model.input_names]
+        return Binding.of(self.program, constants=constants, parameters=vector, held=held)
 
     def _constants(self, parameters: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
         vector = self.model.parameter_vector(parameters)

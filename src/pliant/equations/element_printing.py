@@ -126,13 +126,7 @@ class _Printer:
         x, theta = ca.SX.sym("q", len(names)), self._theta()
         c = theta[inertia.own_constants : inertia.own_constants + kind.constants]
         pose = ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3)
-        z = kind.own(c) @ x if kind.own is not None else x
-        M = kind.mass(pose if kind.frames == 2 else None, z, c)
-        if isinstance(M, tuple):
-            M = M[0].T @ M[1] @ M[0]
-        if kind.own is not None:
-            A = ca.diagcat(ca.SX.eye(6 * kind.frames), kind.own(c))
-            M = A.T @ M @ A
+        M = kind.mass_matrix(pose if kind.frames == 2 else None, x, c)
         given = (
             [self._symbol(f"R{i}{j}") for j in (1, 2, 3) for i in (1, 2, 3)],
             [self._symbol(f"p{i}") for i in (1, 2, 3)],

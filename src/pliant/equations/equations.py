@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
+from types import NoneType
 from typing import Any
 
 import casadi as ca
@@ -12,13 +14,14 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.calls import Calls
 from pliant.equations.casadi_functions import casadi_function
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
-from pliant.equations.state import State, initial_state, read_state, state_of, with_names
+from pliant.equations.state import State, initial_state, positions, read_given, read_state, taken_apart, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.limits import check_values, declared_bounds
@@ -67,7 +70,7 @@ class Equations:
     model's own; `at` gives the same equations with others. Compiled on first use.
     """
 
-    __slots__ = ("__weakref__", "_binding", "_core", "_derive_seconds", "_inputs", "_parameters")
+    __slots__ = ("__weakref__", "_binding", "_calls", "_core", "_derive_seconds", "_inputs", "_parameters")
 
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
         self._core = Core.of(model)
@@ -114,8 +117,11 @@ class Equations:
         if inputs is None and parameters is None:
             return self
         inputs, parameters = mapping("inputs", inputs), mapping("parameters", parameters)
-        if not inputs and not parameters:
-            return self
+        if not parameters:
+            if not inputs:
+                return self
+            if self._are_held(inputs):
+                return self._with(self._inputs | inputs, self._parameters, self._core.bind_inputs(self.binding, inputs))
         try:
             key = (
                 "at",
@@ -137,13 +143,29 @@ class Equations:
             self._check(parameters)
         else:
             self.model.environment_with(parameters)
-        other = Equations.__new__(Equations)
-        other._core, other._derive_seconds = self._core, self._derive_seconds
-        other._parameters = self._parameters | {
+        changed = self._parameters | {
             name: number(f"the parameter '{name}'", value, hint=SI_HINT) for name, value in parameters.items()
         }
-        other._inputs = self._inputs | self._core.checked_inputs(inputs, other._parameters)
+        return self._with(self._inputs | self._core.checked_inputs(inputs, changed), changed)
+
+    def _with(
+        self, inputs: dict[str, float | TimeSeries], parameters: dict[str, float], binding: Binding | None = None
+    ) -> Equations:
+        """The same equations with all these values, which are known to be right."""
+        other = Equations.__new__(Equations)
+        other._core, other._derive_seconds = self._core, self._derive_seconds
+        other._inputs, other._parameters = inputs, parameters
+        if binding is not None:
+            other._binding, other._calls = binding, self._calls
         return other
+
+    def _are_held(self, inputs: dict[str, Any]) -> bool:
+        """Whether these are inputs with finite numbers, which take the place of numbers: controllers change nothing else."""
+        known, before = self._core.input_index, self._inputs
+        return all(
+            name in known and type(value) is float and isfinite(value) and type(before.get(name)) in (float, NoneType)
+            for name, value in inputs.items()
+        )
 
     def _check(self, parameters: dict[str, Any]) -> None:
         """Refuse values of parameters; those that were checked a moment ago are not checked again."""
@@ -162,8 +184,12 @@ class Equations:
         try:
             return self._binding
         except AttributeError:
+            self._calls: Calls = self.model.once("given_calls", self._make_calls)
             self._binding: Binding = self._core.bind(self._inputs, self._parameters)
             return self._binding
+
+    def _make_calls(self) -> Calls:
+        return self._core.program.calls_with(read_given, finite=True)
 
     @property
     def model(self) -> Model:
@@ -239,8 +265,7 @@ class Equations:
         """The state that the model gives as its start; prescribed coordinates and what they carry are where their motions are at
         time t [s]. Loops may be open: analyses close them (`assemble`)."""
         here = self.at(parameters=parameters, within_limits=False)
-        state = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
-        return here.on_motions(state)
+        return here.on_motions(here._start(t))
 
     def state(self, values: Values, *, parameters: Values | None = None, t: float = 0.0) -> State:
         """The initial state with coordinates and rates set by name: `{"q1": 0.2, "d(q1)/dt": 1.0}` (SI units).
@@ -248,11 +273,19 @@ class Equations:
         What is carried by these, sections of rods in absolute coordinates and nodes of meshes among it, goes along.
         """
         here = self.at(parameters=parameters, within_limits=False)
-        start = initial_state(self.model, self.model.parameter_vector(here._parameters), t)
+        start = here._start(t)
         named = with_names(self.model, start, mapping("values", values))
         if not self.model.carried:
             return here.on_motions(named)
         return here.on_motions(carried_along(self.model, here.binding, start, named))
+
+    def _start(self, t: float) -> State:
+        """The start that the model gives, at the parameters in force."""
+        key = ("start", *_sorted(self._parameters))
+        start = self._core.recent(
+            key, lambda: initial_state(self.model, self.model.parameter_vector(self._parameters), 0.0)
+        )
+        return replace(start, q=start.q.copy(), v=start.v.copy(), t=t)
 
     def on_motions(self, state: State) -> State:
         """The state with prescribed coordinates as their motions are at its time; what they carry goes along."""
@@ -264,7 +297,8 @@ class Equations:
 
     def mass_matrix(self, q: Any, *, parameters: Values | None = None) -> scipy.sparse.csc_matrix:
         """M(q), nv x nv, sparse."""
-        return self.at(parameters=parameters).binding.mass_matrix(self._state(q, at_rest=True).q)
+        calls, binding = self._ready(None, parameters)
+        return binding.matrix(calls.mass_matrix(binding, positions(q)))
 
     def coriolis_matrix(
         self, q: Any, v: Any = None, *, t: float | None = None, parameters: Values | None = None
@@ -293,16 +327,24 @@ class Equations:
         parameters: Values | None = None,
     ) -> np.ndarray:  # fmt: skip
         """M a + h: the generalized forces that are missing for the motion (q, v, a), constraint forces among them."""
-        at = self._state(q, v, t)
-        return self.at(inputs=inputs, parameters=parameters).binding.inverse(at.t, at.q, at.v, self._v(a, "a"))
+        calls, binding = self._ready(inputs, parameters)
+        if v is None:
+            q, v, t = taken_apart(q, t)
+        found: np.ndarray = calls.inverse(binding, t or 0.0, q, v, a)
+        return found
 
     def forward_dynamics(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
-        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
-        return with_independent_rows(binding, at.t, at.q, at.v).forward(at.t, at.q, at.v)
+        calls, binding = self._ready(inputs, parameters)
+        if v is None:
+            q, v, t = taken_apart(q, t)
+        if binding.m > 1:
+            binding = with_independent_rows(binding, t or 0.0, q, v, calls)
+        found: tuple[np.ndarray, np.ndarray] = calls.forward(binding, t or 0.0, q, v)
+        return found
 
     def forces(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -327,9 +369,10 @@ class Equations:
         parameters: Values | None = None,
     ) -> Energy:  # fmt: skip
         """Energies [J] and powers [W]."""
-        at = self._state(q, v, t)
-        values = self.at(inputs=inputs, parameters=parameters).binding.energies(at.t, at.q, at.v)
-        return Energy(*map(float, values[:4]))
+        calls, binding = self._ready(inputs, parameters)
+        if v is None:
+            q, v, t = taken_apart(q, t)
+        return Energy(*calls.energies(binding, t or 0.0, q, v).tolist()[:4])
 
     def frame(
         self, name: str, q: Any, v: Any = None, a: Any = None, *, parameters: Values | None = None
@@ -343,16 +386,16 @@ class Equations:
         parameters: Values | None = None,
     ) -> dict[str, FrameMotion]:  # fmt: skip
         """Poses of all (or the named) frames in the world, and velocities and accelerations as for one."""
-        moving = v is not None or isinstance(state_of(q), State)
-        at = self._state(q, v, at_rest=True)
-        binding, accelerations = self.at(parameters=parameters).binding, None if a is None else self._v(a, "a")
-        names = names or self.frame_names
-        return frame_motion(self.model, binding, at.q, at.v if moving else None, accelerations, names)
+        calls, binding = self._ready(None, parameters)
+        if v is None:
+            q, v, _ = taken_apart(q, None)
+        return frame_motion(self.model, calls, binding, q, v, a, names or self.frame_names)
 
     def frame_jacobian(self, name: str, q: Any, *, parameters: Values | None = None) -> np.ndarray:
         """Velocity [m/s] of a frame's origin and its angular velocity [rad/s] per rate, in world axes, 6 x nv."""
         check_names("frame", [name], self.model.frames)
-        return frame_jacobian(self.model, self.at(parameters=parameters).binding, self._state(q, at_rest=True).q, name)
+        calls, binding = self._ready(None, parameters)
+        return frame_jacobian(self.model, calls, binding, positions(q), name)
 
     def linearization(
         self, q: Any, v: Any = None, *, a: Any = None, multipliers: Any = None, t: float | None = None,
@@ -362,13 +405,16 @@ class Equations:
 
         Accelerations and multipliers default to those of the free motion from this state.
         """
-        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
+        calls, binding = self._ready(inputs, parameters)
+        if v is None:
+            q, v, t = taken_apart(q, t)
+        t = t or 0.0
         if a is None or multipliers is None:
-            free_a, free_multipliers = with_independent_rows(binding, at.t, at.q, at.v).forward(at.t, at.q, at.v)
+            there = with_independent_rows(binding, t, q, v, calls)
+            free_a, free_multipliers = calls.forward(there, t, q, v)
             a = free_a if a is None else a
             multipliers = free_multipliers if multipliers is None else multipliers
-        m = self.model.system.rows
-        return binding.linearized(at.t, at.q, at.v, self._v(a, "a"), vector("multipliers", multipliers, m))
+        return binding.linear(*calls.linearized(binding, t, q, v, a, multipliers))
 
     def input_derivative(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -384,8 +430,8 @@ class Equations:
     ) -> np.ndarray:  # fmt: skip
         """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations)."""
         binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
-        u = binding.signals(at.t)[0][: len(self.inputs)]
-        found = self._core.parameter_jacobian(at.q, at.v, self._v(a, "a"), at.t, u, binding.parameters)
+        a, u = vector("a", a, len(self.rates)), binding.signals(at.t)[0][: len(self.inputs)]
+        found = self._core.parameter_jacobian(at.q, at.v, a, at.t, u, binding.parameters)
         return np.asarray(found).reshape(len(self.rates), -1)
 
     def signal_derivative(self, t: float) -> np.ndarray:
@@ -429,11 +475,17 @@ class Equations:
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
+    def _ready(self, inputs: InputValues | None, parameters: Values | None) -> tuple[Calls, Binding]:
+        """Evaluations that check their arguments, and the values that they are to use."""
+        here = self if inputs is None and parameters is None else self.at(inputs=inputs, parameters=parameters)
+        try:
+            return here._calls, here._binding
+        except AttributeError:  # the first evaluation
+            binding = here.binding
+            return here._calls, binding
+
     def _state(self, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
         return read_state(self.model, q, v, t, at_rest=at_rest)
-
-    def _v(self, v: Any, name: str = "v") -> np.ndarray:
-        return vector(name, v, len(self.rates))
 
 
 def _sorted(values: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -463,9 +515,15 @@ def independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -
     return rows
 
 
-def with_independent_rows(binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> Binding:
-    """The binding with an independent set of constraint rows in force."""
-    return binding.with_rows(independent_rows(binding, t, q, v)) if binding.m > 1 else binding
+def with_independent_rows(binding: Binding, t: float, q: Any, v: Any, calls: Calls | None = None) -> Binding:
+    """The binding with an independent set of constraint rows in force. calls: those to use in place of the program's own."""
+    if binding.m < 2:
+        return binding
+    if binding.all_rows:
+        calls = calls or binding.program.calls
+        if calls.row_independence(binding, t, q, v)[0] > RANK_TOLERANCE:
+            return binding
+    return binding.with_rows(independent_rows(binding, t, q, v))
 
 
 _said: set[str] = set()

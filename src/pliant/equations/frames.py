@@ -12,6 +12,7 @@ from pliant.model.model import Model
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
+    from pliant.equations.calls import Calls
 
 
 @dataclass(frozen=True)
@@ -36,38 +37,31 @@ class FrameMotion:
 
 
 def frame_motion(
-    model: Model, bound: Binding, q: np.ndarray, v: np.ndarray | None, a: np.ndarray | None, names: tuple[str, ...]
+    model: Model, calls: Calls, bound: Binding, q: Any, v: Any, a: Any, names: tuple[str, ...]
 ) -> dict[str, FrameMotion]:
-    """Motions of the named frames."""
-    rotations, positions = bound.node_poses(q)
-    twists = None if v is None else bound.node_twists(q, v)
-    accelerations = None if v is None or a is None else bound.node_accelerations(0.0, q, v, a)
-    out = {}
-    for name in names:
-        entry = model.frames[name]
-        placement = bound.constants[entry.constants : entry.constants + 12]
-        R, p = rotations[entry.node], positions[entry.node]
-        rotation = R @ placement[:9].reshape(3, 3, order="F")
-        position = p + R @ placement[9:]
-        motion: dict[str, Any] = {}
-        if twists is not None:
-            linear, angular = twists[entry.node][:3], twists[entry.node][3:]
-            velocity = linear + np.cross(angular, position)
-            motion = {"velocity": velocity, "angular_velocity": angular}
-            if accelerations is not None:
-                rate, turn = accelerations[entry.node][:3], accelerations[entry.node][3:]
-                # d/dt of (v0 + w x p), with v0 the velocity of the body point now at the world's origin
-                motion["acceleration"] = rate + np.cross(turn, position) + np.cross(angular, velocity)
-                motion["angular_acceleration"] = turn
-        out[name] = FrameMotion(position, rotation, **motion)
-    return out
+    """Motions of the named frames; v, or a alone, may be None."""
+    frames = _pairs(model, names)
+    if v is None:
+        found = calls.frame_poses(bound, q, frames)
+    elif a is None:
+        found = calls.frame_velocities(bound, q, v, frames)
+    else:
+        found = calls.frame_accelerations(bound, q, v, a, frames)
+    rotations, positions, *rates = found
+    return {name: FrameMotion(positions[k], rotations[k], *(rate[k] for rate in rates)) for k, name in enumerate(names)}
 
 
-def frame_jacobian(model: Model, bound: Binding, q: np.ndarray, name: str) -> np.ndarray:
+def frame_jacobian(model: Model, calls: Calls, bound: Binding, q: Any, name: str) -> np.ndarray:
     """Velocity of a frame's origin and its angular velocity per rate, in world axes, 6 x nv."""
-    entry = model.frames[name]
-    rotations, positions = bound.node_poses(q)
-    point = positions[entry.node] + rotations[entry.node] @ bound.constants[entry.constants + 9 : entry.constants + 12]
-    out = bound.node_jacobian(q, entry.node)
-    out[:3] += np.cross(out[3:].T, point).T
-    return out
+    found: np.ndarray = calls.frame_jacobian(bound, q, _pairs(model, (name,)))
+    return found
+
+
+def _pairs(model: Model, names: tuple[str, ...]) -> np.ndarray:
+    """Of each frame its node, and where the constants have its placement there; kept for those who ask again."""
+    known: dict[tuple[str, ...], np.ndarray] = model.once("frame_pairs", dict)
+    if names not in known:
+        entries = [model.frames[name] for name in names]
+        pairs = [(entry.node, entry.constants) for entry in entries]
+        known[names] = np.array(pairs, dtype=np.int32).reshape(len(names), 2)
+    return known[names]

@@ -41,12 +41,13 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     """
     x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", kind.q_size)
     W, W_dot, theta = ca.SX.sym("W", kind.size), ca.SX.sym("A", kind.size), ca.SX.sym("c", kind.constants)
-    own = kind.own(theta) if kind.own is not None else ca.SX.eye(kind.v_size)
+    own = kind.through(theta) if kind.through is not None else ca.SX.eye(kind.v_size)
     into = ca.diagcat(ca.SX.eye(6 * kind.frames), own)
-    z = own @ q if kind.own is not None else q
+    z = own @ q if kind.through is not None else q
+    y = kind.functions.values(z, theta) if kind.functions is not None else ca.SX(0, 1)
     value, tangent = _inner_kernels(kind, own.shape[0])
-    M, h = value.call([x, z, into @ W, theta])
-    X, Y, Z = tangent.call([x, z, into @ W, into @ W_dot, theta])
+    M, h = value.call([x, z, y, into @ W, theta])
+    X, Y, Z = tangent.call([x, z, y, into @ W, into @ W_dot, theta])
     name = f"inertia_{kind.name}"
     outputs = [into.T @ X, into.T @ Y @ into, into.T @ Z @ own]
     return Kernels(
@@ -58,54 +59,118 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     )
 
 
+@cache
+def shared_inertia_kernels(kind: Inertia) -> Kernels:
+    """Kernels of an inertia between two frames, without coordinates of its own (W: 12 numbers; all in the frames' own axes).
+
+    value    (pose of the second frame in the first, W, dW/dt, constants) -> forces 12
+    tangent  same inputs -> X 12 x 6, Y 12 x 12, M 12 x 12: d(forces) = X delta + Y dW + M d(dW/dt), delta as in `inertia_kernels`
+    mass     (pose, W, dW/dt, constants) -> M 12 x 12
+    """
+    x, none = ca.SX.sym("x", 12), ca.SX.sym("q", 0)
+    W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
+    value, tangent = _inner_kernels(kind, 0)
+    M, _ = value.call([x, none, none, W, theta])
+    X, Y, _ = tangent.call([x, none, none, W, W_dot, theta])
+    name, inputs = f"shared_inertia_{kind.name}", [x, W, W_dot, theta]
+    return Kernels(
+        name,
+        (
+            dense_function(f"{name}_value", inputs, _forces(kind).call(inputs)),
+            dense_function(f"{name}_tangent", inputs, [X, Y, M]),
+            dense_function(f"{name}_mass", inputs, [M]),
+        ),
+        lanes=True,
+    )
+
+
+def _forces(kind: Inertia) -> ca.Function:
+    """The forces of an inertia between two frames: derivatives along directions only, no matrix of them."""
+    W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
+    at = _setting(kind, 0, theta)
+    momentum = _momentum(kind, 12, at, theta)
+    p = momentum(W)
+    along = ca.jtimes(p, at.x, at.increments @ at.rate(W))
+    slope = at.increments.T @ ca.gradient(ca.dot(W, p) / 2, at.x)
+    forces = momentum(W_dot) + along - at.pull(slope) + at.turn(W, p)
+    return ca.Function("forces", [at.x, W, W_dot, theta], [forces], {"cse": True})
+
+
 @dataclass(frozen=True)
 class _Setting:
-    """Symbols and maps of a kind: `rate(W)` are the increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
+    """Symbols and maps of a kind: y are functions of the coordinates, `rate(W)` the increments' rates, `pull(g)` is B' g,
+    `turn(W, p)` is k(W) p."""
 
     x: Any
     pose: Pose | None
     q: Any
+    y: Any
     carrier: Motion
     increments: Any
     rate: Callable[[Any], Any]
     pull: Callable[[Any], Any]
     turn: Callable[[Any, Any], Any]
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The last argument of formulas that take one."""
+        return (self.y,) if self.y.numel() else ()
+
     def by_increments(self, expression: Any) -> Any:
         """D: relative pose first, then coordinates."""
-        return ca.jacobian(expression, ca.vertcat(self.x, self.q)) @ self.increments
+        return ca.jacobian(expression, ca.vertcat(self.x, self.q, self.y)) @ self.increments
 
 
-def _setting(kind: Inertia, own: int) -> _Setting:
+def _setting(kind: Inertia, own: int, theta: Any) -> _Setting:
     # coordinates that enter through a constant matrix are plain ones
-    carrier = coordinate_carrier(kind.parts if kind.own is None else (Vector(own),))
+    carrier = coordinate_carrier(kind.parts if kind.through is None else (Vector(own),))
     f, k = 6 * kind.frames, carrier.v_size
     x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", carrier.q_size)
+    y = ca.SX.sym("y", 0 if kind.functions is None else kind.functions.size)
     N = carrier.rate_matrix(q)
+    if kind.functions is not None:
+        N = ca.vertcat(N, kind.functions.slope(q, theta, y))
 
     def turn(W: Any, p: Any) -> Any:
         frames = [se3.cross_wrench(W[i : i + 6], p[i : i + 6, :]) for i in range(0, f, 6)]
         return ca.vertcat(*frames, -carrier.bracket(W[f:]).T @ p[f:, :])
 
     if kind.frames == 1:
-        return _Setting(x, None, q, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn)
+        return _Setting(x, None, q, y, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn)
     R, p = pose = ca.reshape(x[0:9], 3, 3), x[9:12]
     Ad = ca.blockcat([[R, so3.hat(p) @ R], [ca.SX(3, 3), R]])
     B = ca.diagcat(ca.horzcat(-ca.SX.eye(6), Ad), ca.SX.eye(k))
     increments = ca.diagcat(se3.pose_rates(pose), N)
-    return _Setting(x, pose, q, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
+    return _Setting(x, pose, q, y, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
 
 
 def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
-    """The kernels by the coordinates that M is stated in."""
-    at = _setting(kind, own)
+    """The kernels by the coordinates that M is stated in, and by functions of these."""
+    theta = ca.SX.sym("c", kind.constants)
+    at = _setting(kind, own, theta)
     n = 6 * kind.frames + at.carrier.v_size
-    W, W_dot, theta = ca.SX.sym("W", n), ca.SX.sym("A", n), ca.SX.sym("c", kind.constants)
+    W, W_dot = ca.SX.sym("W", n), ca.SX.sym("A", n)
     momentum = _momentum(kind, n, at, theta)
+    if kind.velocity_forces is None:
+        M, h, Y, by_x = _hamel(at, momentum, W, W_dot)
+    else:
+        M, h = ca.jacobian(momentum(W), W), kind.velocity_forces(at.pose, at.q, W, theta, *at.functions)
+        Y, by_x = ca.jacobian(h, W), at.by_increments(momentum(W_dot) + h)
+    split = 6 * (kind.frames - 1)
+    inputs = [at.x, at.q, at.y, W, theta]
+    moving = [at.x, at.q, at.y, W, W_dot, theta]
+    return (
+        ca.Function("value", inputs, [M, h], {"cse": True}),
+        ca.Function("tangent", moving, [by_x[:, :split], Y, by_x[:, split:]], {"cse": True}),
+    )
+
+
+def _hamel(at: _Setting, momentum: Callable[[Any], Any], W: Any, W_dot: Any) -> list[Any]:
+    """M, the forces of the velocities, and the derivatives of all forces by W and by increments, from the momentum alone."""
     p = momentum(W)
     M, P = ca.jacobian(p, W), at.by_increments(p)
     rate, slope = ca.SX.sym("r", P.shape[1]), ca.SX.sym("g", P.shape[1])
-    carried = ca.SX.sym("p", n)
+    carried = ca.SX.sym("p", p.numel())
     actual = [rate, slope, carried], [ca.densify(ca.SX(x)) for x in (at.rate(W), P.T @ W / 2, p)]
     h = P @ rate - at.pull(slope) + at.turn(W, p)
     Y = ca.jacobian(P @ rate, W) + P @ ca.jacobian(at.rate(W), W) - at.pull(P.T)
@@ -116,19 +181,12 @@ def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:
     if again:
         by_x += sum(rate[a] * again[a] for a in range(len(again)))
         by_x -= at.pull(ca.vertcat(*[W.T @ x / 2 for x in again]))
-    h, Y, by_x = ca.substitute([ca.SX(h), ca.SX(Y), ca.SX(by_x)], *actual)
-    split = 6 * (kind.frames - 1)
-    inputs = [at.x, at.q, W, theta]
-    moving = [at.x, at.q, W, W_dot, theta]
-    return (
-        ca.Function("value", inputs, [M, h], {"cse": True}),
-        ca.Function("tangent", moving, [by_x[:, :split], Y, by_x[:, split:]], {"cse": True}),
-    )
+    return [M, *ca.substitute([ca.SX(h), ca.SX(Y), ca.SX(by_x)], *actual)]
 
 
 def _momentum(kind: Inertia, size: int, at: _Setting, theta: Any) -> Callable[[Any], Any]:
     """`W -> M W`, without ever forming M where it is given by factors."""
-    mass = kind.mass(at.pose, at.q, theta)
+    mass = kind.mass(at.pose, at.q, theta, *at.functions)
     J, G = mass if isinstance(mass, tuple) else (ca.SX.eye(size), mass)
     if J.shape[1] != size or G.shape != (J.shape[0], J.shape[0]):
         raise ValueError(f"the mass matrix of '{kind.name}' must be square of size {size}")

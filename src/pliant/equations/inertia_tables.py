@@ -35,6 +35,8 @@ def fill_inertias(
     it does (0 for none, one per frame) and the first of its own rates (-1 for none); for every pair of those the block.
     """
     for inert in system.inertias:
+        if inert.is_shared:
+            continue
         paths = [{system.element_of(n): n for n in system.path(node)} for node in inert.nodes]
         elements = inertia_elements(system, inert)
         add_row(

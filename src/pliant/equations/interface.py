@@ -6,7 +6,7 @@ import ctypes
 from functools import cache
 
 from pliant.equations.layout import STRUCTURES
-from pliant.equations.libraries import runtime_library
+from pliant.equations.libraries import function_address, runtime_library
 
 _P, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
 
@@ -14,24 +14,9 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_layout_size": (ctypes.c_size_t, [_I]),
     "pl_work_new": (_P, [_P]),
     "pl_work_free": (None, [_P]),
-    "pl_work_view": (None, [_P, _P]),
     "pl_bind": (None, [_P, _P]),
     "pl_evaluations": (_L, [_P]),
     "pl_work_bytes": (ctypes.c_size_t, [_P]),
-    "pl_forward": (_I, [_P, _D, _P, _P, _P]),
-    "pl_forward_derivatives": (_I, [_P, _D, _P, _P, _P, _P, _P]),
-    "pl_inverse": (_I, [_P, _D, _P, _P, _P, _P]),
-    "pl_linearized": (_I, [_P, _D, _P, _P, _P, _P]),
-    "pl_project": (_I, [_P, _D, _P, _P, _D]),
-    "pl_signals": (None, [_P, _D]),
-    "pl_kinematics": (None, [_P, _P, _P]),
-    "pl_forces": (None, [_P, _P, _P]),
-    "pl_mass_matrix": (None, [_P]),
-    "pl_constraints": (None, [_P, _P, _P]),
-    "pl_constraint_acceleration_tangent": (None, [_P, _P, _P]),
-    "pl_energies": (None, [_P, _D, _P, _P, _P]),
-    "pl_input_tangent": (None, [_P, _P, _P, _P]),
-    "pl_increment": (None, [_P, _P, _P, _P]),
     "pl_batch": (None, [_P, _I, *[_P] * 10]),
     "pl_batch_carried": (None, [_P, _I, *[_P] * 5, _I, _P, _P]),
     "pl_run_new": (_P, [_P, _I]),
@@ -59,3 +44,8 @@ def runtime() -> ctypes.CDLL:
                 f"bytes there and {ctypes.sizeof(structure)} here. Install Pliant again."
             )
     return library
+
+
+def address(name: str) -> int:
+    """The address of one of the runtime's functions."""
+    return function_address(getattr(runtime(), name))

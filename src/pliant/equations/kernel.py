@@ -24,18 +24,20 @@ from typing import Any
 import casadi as ca
 
 from pliant.formula.base import AttachedVector, CoordinateForce, FrameConstraint, FrameForce, world_jacobian
+from pliant.formula.relative import ENDS, RelativeForce
 from pliant.formula.route import RouteForce
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import Motion, Part
+from pliant.motion.base import Motion, Part, Vector
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """The functions of one kind, in the order the compiled runtime expects them."""
+    """The functions of one kind, in the order the compiled runtime expects them; on `lanes`, several instances at once."""
 
     name: str
     functions: tuple[ca.Function, ...]
+    lanes: bool = False
 
 
 def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
@@ -51,7 +53,7 @@ def _zero_to_empty(size: int, name: str) -> Any:
 def motion_kernels(motion: Motion) -> Kernels:
     """Kernels of a motion, in base axes.
 
-    kinematics  (q, v, constants) -> R, p, s, s_dot
+    kinematics  (q, v, constants) -> R, p, s, c: c = s_dot v, the acceleration that the rates alone cause
     tangent     (q, v, a, constants) -> vq, av, aq: eta_dot = vq dq + s dv, eta_ddot = aq dq + av dv + s da, both
                 for a base at rest
     own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
@@ -59,22 +61,49 @@ def motion_kernels(motion: Motion) -> Kernels:
     q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
     theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
     R, p = motion.pose(q, theta)
-    s = ca.SX(motion.twist_per_rate(q, theta))
-    N, gamma, gamma_a = motion.rate_matrix(q), motion.bracket(v), motion.bracket(a)
-    s_dot = _time_derivative(s, q, N @ v)
-    s_ddot = _time_derivative(s_dot, q, N @ v) + _time_derivative(s_dot, v, a)
-    vq = s_dot - s @ gamma
-    av = 2 * s_dot - s @ gamma
-    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
-    own = ca.jacobian(s.T @ wrench, q) @ N if motion.own is None else motion.own(q, theta, wrench)
+    A = ca.DM.eye(motion.v_size) if motion.through is None else motion.through(theta)
+    z, z_dot, z_ddot = (q, v, a) if motion.through is None else (A @ q, A @ v, A @ a)
+    y = ca.SX(0, 1) if motion.functions is None else motion.functions.values(z, theta)
+    subspace, tangent, own = _differentiated_motion(motion, A.shape[0])
+    s, convection = subspace.call([z, y, z_dot, theta])
+    if motion.acceleration is not None:
+        convection = motion.acceleration(q, theta, v)
     name = f"motion_{motion.name}"
     return Kernels(
         name,
         (
-            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s, s_dot]),
-            dense_function(f"{name}_tangent", [q, v, a, theta], [vq, av, aq]),
-            dense_function(f"{name}_own", [q, theta, wrench], [own]),
+            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
+            dense_function(
+                f"{name}_tangent", [q, v, a, theta], [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
+            ),
+            dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
         ),
+    )
+
+
+def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """The kernels by the coordinates that the subspace is stated in (`size` rates), and by functions of these."""
+    q = _zero_to_empty(motion.q_size if motion.through is None else size, "q")
+    v, a, theta, wrench = (ca.SX.sym(x, n) for x, n in (("v", size), ("a", size), ("c", motion.constants), ("f", 6)))
+    y = ca.SX.sym("y", 0 if motion.functions is None else motion.functions.size)
+    if motion.subspace is None:
+        s = ca.SX(motion.differentiated_subspace(q, theta))
+    else:
+        s = ca.SX(motion.subspace(q, theta, *(() if motion.functions is None else (y,))))
+    carrier = motion if motion.through is None else coordinate_carrier((Vector(size),))
+    N, gamma, gamma_a = carrier.rate_matrix(q), carrier.bracket(v), carrier.bracket(a)
+    all_q = ca.vertcat(q, y)
+    by_q = N if motion.functions is None else ca.vertcat(N, motion.functions.slope(q, theta, y))
+    s_dot = _time_derivative(s, all_q, by_q @ v)
+    s_ddot = _time_derivative(s_dot, all_q, by_q @ v) + _time_derivative(s_dot, v, a)
+    vq = s_dot - s @ gamma
+    av = 2 * s_dot - s @ gamma
+    aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
+    own = ca.jacobian(s.T @ wrench, all_q) @ by_q if motion.own is None else motion.own(q, theta, wrench)
+    return (
+        ca.Function("subspace", [q, y, v, theta], [s, _time_derivative(s @ v, all_q, by_q @ v)]),
+        ca.Function("tangent", [q, y, v, a, theta], [vq, av, aq]),
+        ca.Function("own", [q, y, theta, wrench], [own]),
     )
 
 
@@ -274,3 +303,27 @@ def route_kernels(kind: RouteForce) -> Kernels:
 def coordinate_carrier(parts: tuple[Part, ...]) -> Motion:
     """A motion that only carries coordinates, for its rate matrix and sizes."""
     return Motion("carrier", parts, 0, lambda q, c: se3.identity())
+
+
+@cache
+def relative_force_kernels(kind: RelativeForce) -> Kernels:
+    """Kernels of a force between two frames by their relative motion, in the first end's axes at its origin (s signals).
+
+    value    (pose of the second end, relative twist, constants after the placements, signals)
+             -> wrench 6 on the second end, (energy, dissipation, supply)
+    tangent  same inputs -> wrench 6, K 6 x 6, C 6 x 6, S 6 x s: by relative increment, relative twist and signal
+    """
+    x, twist = ca.SX.sym("x", 12), ca.SX.sym("V", 6)
+    own, signal = _zero_to_empty(kind.constants - ENDS.size * kind.placed, "c"), _zero_to_empty(kind.signals, "s")
+    pose = ca.reshape(x[0:9], 3, 3), x[9:12]
+    inputs = [x, twist, own, signal]
+    wrench, *powers = kind.answer(pose, twist, own, signal)
+    name = f"relative_{kind.name}"
+    return Kernels(
+        name,
+        (
+            dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
+            dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
+        ),
+        lanes=True,
+    )

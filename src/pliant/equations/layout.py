@@ -5,8 +5,8 @@ exported C and the enumeration `RuntimeStatus`. Only the standard library is use
 its path.
 
 `pl_tables` describes a robot and never changes; all threads share it. `pl_binding` is what parameters, inputs and active
-rows turn into; it is constant during an evaluation. `pl_view` has the addresses of results in a workspace. `pl_run_head` is
-the public part of a run, read and written by both sides.
+rows turn into; it is constant during an evaluation. `pl_arguments` is what an evaluation is asked for. `pl_run_head` is the
+public part of a run, read and written by both sides.
 """
 
 from __future__ import annotations
@@ -15,23 +15,34 @@ import ctypes
 from enum import IntEnum
 from typing import Any, ClassVar
 
+MOTION_FORMS = "kernel fixed screw rotation translation free planar_xz planar_yz".split()
+"""Motions that the runtime has formulas of its own for (`runtime/motion.c`), in `node_form`; all others are kernels."""
+
+ELEMENT_FORMS = "general single rotation translation free".split()
+"""Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
+
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
-    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense kernel_w kernel_iw "
-    "n_inertia n_coupled inertia_columns n_route n_route_point "
+    "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
+    "n_inertia n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
-    # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction
-    "max_k max_frames max_rows max_signals max_inertia max_points max_friction"
+    # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
+    # numbers that a kernel of several instances takes of each (constants and signals)
+    "max_k max_frames max_rows max_signals max_inertia max_points max_friction max_lane_numbers"
 ).split()
 """Integers in `pl_tables`."""
 
 INTEGERS = (
-    "elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
-    "node_elem node_kind node_theta node_s node_constant node_mass "
+    "elem_form elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
+    "node_elem node_form node_kind node_theta node_s node_constant node_mass "
     "path_begin path_node path_lower path_upper colptr row "
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
-    "fforce_kind fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
+    "fforce_kind fforce_index fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
     "fpair_begin fpair_a fpair_b fpair_row fpair_col fpair_pos "
+    "rel_begin rel_placed rel_constants rel_signals rel_force rel_nodes rel_theta rel_signal rel_plain "
+    "relpair_begin relpair_a relpair_b relpair_row relpair_col relpair_pos "
+    "shared_begin shared_constants shared_nodes shared_theta shared_plain "
+    "sharedpair_begin sharedpair_a sharedpair_b sharedpair_row sharedpair_col sharedpair_pos "
     "route_kind route_begin route_nodes route_slot route_theta route_law route_signal route_signals route_friction route_stretches "
     "rcol_begin rcol_node rcol_sign rrow_begin rrow_node rrow_case rrow_pos "
     "rtouch_begin rtouch_node rtouch_base relem_begin relem rblock_begin rblock_pos "
@@ -47,7 +58,7 @@ INTEGERS = (
 
 KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
+    "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
 ).split()
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
@@ -61,8 +72,13 @@ BINDING_INTEGERS = (
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
 series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. The others are 0 or 1."""
 
-VIEW = "R p V A S K C M Jval phi phi_rate gamma multipliers rhs input signal signal_rate signal_acceleration".split()
-"""Arrays of numbers in `pl_view`."""
+ARGUMENTS = (
+    ("double", "t tolerance"),
+    ("const double *", "q v a multipliers"),
+    ("const int *", "frames"),  # pairs: the node, and where its placement stands in the constants
+    ("int", "count"),  # of these pairs
+)
+"""Fields of `pl_arguments` by C type."""
 
 RUN_HEAD = (
     ("int", "method fixed"),  # fixed: equal steps of at most `h` between stops, no error control
@@ -135,9 +151,10 @@ def _fields(*groups: tuple[Any, list[str] | str]) -> list[tuple[str, Any]]:
 
 
 class KernelStruct(ctypes.Structure):
-    """`pl_kernel`: address of a function, and the number handed to it (CasADi's id for the virtual machine)."""
+    """`pl_kernel`: address of a function, the number handed to it (CasADi's id for the virtual machine), and the address of one
+    for several instances at once, or nothing."""
 
-    _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int)]
+    _fields_: ClassVar[Any] = [("call", ctypes.c_void_p), ("number", ctypes.c_int), ("lanes", ctypes.c_void_p)]
 
 
 class TablesStruct(ctypes.Structure):
@@ -152,13 +169,13 @@ class BindingStruct(ctypes.Structure):
     _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, BINDING_NUMBERS), (ctypes.c_void_p, BINDING_INTEGERS))
 
 
-class ViewStruct(ctypes.Structure):
-    """`pl_view`."""
-
-    _fields_: ClassVar[Any] = _fields((ctypes.c_void_p, VIEW))
-
-
 _CTYPES: dict[str, Any] = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double}
+
+
+class ArgumentsStruct(ctypes.Structure):
+    """`pl_arguments`."""
+
+    _fields_: ClassVar[Any] = _fields(*((_CTYPES.get(kind, ctypes.c_void_p), names) for kind, names in ARGUMENTS))
 
 
 class RunHead(ctypes.Structure):
@@ -167,7 +184,7 @@ class RunHead(ctypes.Structure):
     _fields_: ClassVar[Any] = _fields(*((_CTYPES.get(kind, ctypes.c_void_p), names) for kind, names in RUN_HEAD))
 
 
-STRUCTURES: tuple[type[ctypes.Structure], ...] = (TablesStruct, BindingStruct, ViewStruct, RunHead)
+STRUCTURES: tuple[type[ctypes.Structure], ...] = (TablesStruct, BindingStruct, ArgumentsStruct, RunHead)
 """Structures in the order of `pl_layout_size(which)`."""
 
 
@@ -179,6 +196,7 @@ def header() -> str:
         return [f"  {kind}{space}{name};" for name in (names.split() if isinstance(names, str) else names)]
 
     head = [line for kind, names in RUN_HEAD for line in members(kind, names)]
+    arguments = [line for kind, names in ARGUMENTS for line in members(kind, names)]
     lines = [
         "/* Made by layout.py: structures shared with Python, and statuses. */",
         "#ifndef PL_LAYOUT_H",
@@ -191,11 +209,19 @@ def header() -> str:
         *(f"  PL_{s.name} = {s.value}," for s in RuntimeStatus),
         "};",
         "",
-        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. */",
+        "/* Forms of motions (node_form) and elements (elem_form). */",
+        "enum {",
+        *(f"  PL_MOTION_{name.upper()} = {number}," for number, name in enumerate(MOTION_FORMS)),
+        *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
+        "};",
+        "",
+        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. Kinds whose instances are evaluated side by",
+        " * side (lanes.h) have `lanes` once it is compiled, and `call` until then. */",
         "typedef int (*pl_function)(const double **arg, double **res, long long *iw, double *w, int number);",
         "typedef struct pl_kernel {",
         "  pl_function call;",
         "  int number;",
+        "  pl_function lanes;",
         "} pl_kernel;",
         "",
         "/* A robot: sizes, index tables and kernels. Constant, shared by all threads. */",
@@ -211,10 +237,10 @@ def header() -> str:
         *members("const int *", BINDING_INTEGERS),
         "} pl_binding;",
         "",
-        "/* Where a workspace keeps its results. */",
-        "typedef struct pl_view {",
-        *members("const double *", VIEW),
-        "} pl_view;",
+        "/* What an evaluation is asked for: see calls.c. */",
+        "typedef struct pl_arguments {",
+        *arguments,
+        "} pl_arguments;",
         "",
         "/* The public first part of a run: settings, state, samples and counters. */",
         "#define PL_RUN_HEAD \\",
@@ -224,7 +250,7 @@ def header() -> str:
         "  PL_RUN_HEAD",
         "} pl_run_head;",
         "",
-        "/* Bytes of pl_tables (0), pl_binding (1), pl_view (2), pl_run_head (3). */",
+        "/* Bytes of pl_tables (0), pl_binding (1), pl_arguments (2), pl_run_head (3). */",
         "size_t pl_layout_size(int which);",
         "",
         "#endif",

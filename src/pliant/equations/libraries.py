@@ -10,7 +10,10 @@ its code in. The environment variable PLIANT_COMPILE chooses: `background` (so),
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
@@ -29,7 +32,7 @@ from typing import Any
 
 import casadi as ca
 
-from pliant.equations import compiling
+from pliant.equations import compiling, ctypes_calls
 from pliant.equations.compiling import (
     BINARY_FOLDER,
     KERNEL_FLAGS,
@@ -39,6 +42,8 @@ from pliant.equations.compiling import (
     CompileError,
     NoCompiler,
     Source,
+    extension_headers,
+    extension_source,
     find_compiler,
     is_sound,
     levels,
@@ -47,6 +52,7 @@ from pliant.equations.compiling import (
     runtime_source,
 )
 from pliant.equations.kernel import Kernels
+from pliant.equations.lanes import HEADER, lane_source, lanes_header
 from pliant.equations.layout import KernelStruct, header
 
 MODES = ("background", "wait", "quick", "never")
@@ -163,9 +169,57 @@ def _load(library: Path) -> ctypes.CDLL | None:
         return None  # for another system, or with libraries that are not here
 
 
+# -- calls of the runtime -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def extension_module() -> Any:
+    """The module that calls evaluations: compiled (`extension.c`), or `ctypes_calls` where there is none and none can be made."""
+    headers = extension_headers()
+    numpy = "numpy1" if "numpy1" in headers else "numpy2"
+    shipped = BINARY_FOLDER / extension_source(header(), "numpy2", {}).file_name()
+    if is_sound(shipped) and (module := _import(shipped)):
+        return module
+    if len(headers) < 2:
+        return ctypes_calls
+    source = extension_source(header(), numpy, headers)
+    if path := _built_extension(source):
+        return _import(path) or ctypes_calls
+    return ctypes_calls
+
+
+def _built_extension(source: Source) -> Path | None:
+    """Where the extension module is, in the cache; None where it cannot be compiled."""
+    path = cache_folder() / source.file_name()
+    if not is_sound(path) and (compile_mode() == "never" or refusal(path)):
+        return None
+    try:
+        return _build(source)
+    except CompileError as refused:
+        with contextlib.suppress(OSError):
+            path.with_suffix(".failed").write_text(str(refused), encoding="utf-8")
+    except (NoCompiler, OSError):
+        pass
+    return None
+
+
+def _import(path: Path) -> Any:
+    loader = importlib.machinery.ExtensionFileLoader("_pliant_calls", str(path))
+    try:
+        spec = importlib.util.spec_from_file_location("_pliant_calls", path, loader=loader)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except (ImportError, RuntimeError):
+        return None  # for another system, or another NumPy
+    return module
+
+
 # -- kernels ----------------------------------------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
+_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
+_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
 
 
 def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
@@ -174,6 +228,9 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     for function in functions:
         generator.add(function)
     text = _VERSION.sub("", str(generator.dump()))
+    # squares and the like are functions; of ones that other libraries could replace, each call would spill all registers
+    text = _HELPER.sub("static inline casadi_real ", text)
+    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always gives all arguments
     # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
     text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
     return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
@@ -181,10 +238,17 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
 
 def kernel_library_source(kernels: Kernels, level: str) -> Source:
     """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
+    if kernels.lanes:
+        return _lanes_library_source(kernels, level)
     text = kernel_source(kernels.functions, "kernels")
     instructions = sum(function.n_instructions() for function in kernels.functions)
     flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
+
+
+def _lanes_library_source(kernels: Kernels, level: str) -> Source:
+    files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
+    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], KERNEL_FLAGS, level)
 
 
 class _VirtualMachine:
@@ -199,8 +263,8 @@ class _VirtualMachine:
         self._lock = threading.Lock()
         runtime = runtime_library()
         runtime.pl_use_virtual_machine.argtypes = [ctypes.c_void_p]
-        runtime.pl_use_virtual_machine(_address(self._library.casadi_c_eval_id))
-        self.address = _address(runtime.pl_virtual_machine)
+        runtime.pl_use_virtual_machine(function_address(self._library.casadi_c_eval_id))
+        self.address = function_address(runtime.pl_virtual_machine)
         x = ca.SX.sym("x")
         self.load([ca.Function("room", [x], [x])] * RESERVED)
         self._library.casadi_c_pop()
@@ -238,7 +302,8 @@ class _VirtualMachine:
 _virtual_machine = cache(_VirtualMachine)
 
 
-def _address(function: Any) -> int:
+def function_address(function: Any) -> int:
+    """The address of a library's function."""
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
@@ -260,18 +325,19 @@ class _Library:
             path = folder / self.file_name
             if path.with_suffix(".sum").exists() and is_sound(path) and (library := _load(path)):
                 names = [function.name() for function in self.kernels.functions]
-                self.native = {name: _address(getattr(library, name)) for name in names}
+                self.native = {name: function_address(getattr(library, name)) for name in names}
                 return True
         return False
 
-    def entry(self, name: str) -> tuple[int, int]:
-        """Address of the code and the number to give it."""
-        if self.native is not None:
-            return self.native[name], 0
+    def entry(self, name: str) -> tuple[int, int, int | None]:
+        """Address of the code, the number to give it, and the address of code for several instances at once."""
+        lanes = self.native[name] if self.native is not None and self.kernels.lanes else None
+        if self.native is not None and not self.kernels.lanes:
+            return self.native[name], 0, None
         if self._numbers is None:
             numbers = _virtual_machine().load(self.kernels.functions)
             self._numbers = {f.name(): k for f, k in zip(self.kernels.functions, numbers, strict=True)}
-        return _virtual_machine().address, self._numbers[name]
+        return _virtual_machine().address, self._numbers[name], lanes
 
 
 class KernelCode:
@@ -295,8 +361,9 @@ class KernelCode:
         """Whether all kernels are compiled code."""
         return not self._pending
 
-    def entry(self, name: str) -> tuple[int, int]:
-        """Address of a function's code, and the number to call it with (compiled code ignores it)."""
+    def entry(self, name: str) -> tuple[int, int, int | None]:
+        """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
+        evaluates several instances at once, where there is some: such kinds are compiled in that form alone."""
         with _registry_lock:
             return self._home[name].entry(name)
 
@@ -305,9 +372,10 @@ class KernelCode:
         row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
+            field = "lanes" if self._home[name].kernels.lanes else "call"
             for slot, own in zip(row, names, strict=False):
                 if own == name:
-                    slot.call = address
+                    setattr(slot, field, address)
 
         self.watch(write)
         return row

@@ -34,9 +34,14 @@ def output_names(model: Model) -> tuple[str, ...]:
     return tuple(model.spec.outputs)
 
 
+def output_size(model: Model, name: str) -> int:
+    """How many numbers an output has."""
+    return int(output_function(model).size1_out(output_names(model).index(name)))
+
+
 def output_parts(model: Model, name: str) -> list[str]:
     """Names of the numbers of an output: its own, or `place.x` and so on of a vector."""
-    size = output_function(model).size1_out(output_names(model).index(name))
+    size = output_size(model, name)
     if size == 1:
         return [name]
     known = model.spec.outputs[name].components(model.spec)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
+from pliant.equations.calls import Calls, read_numbers
 from pliant.equations.interface import runtime
 from pliant.equations.layout import COUNTS, INTEGERS, KERNELS, TablesStruct
 from pliant.equations.libraries import load_kernels
@@ -38,8 +42,9 @@ class Program:
         self.compile_seconds = self.kernels.compile_seconds
         self._native = self.kernels.is_native
         self.struct = self._fill()
-        self.jacobian_slots = _slots(self.tables, self.m, self.nv)
         self._local = threading.local()
+        self._callers: list[Any] = []
+        self.calls = self.calls_with(read_numbers, finite=False)
 
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
@@ -53,6 +58,18 @@ class Program:
             self._arrays.append(slots)
             setattr(struct, name, ctypes.addressof(slots))
         return struct
+
+    @cached_property
+    def matrix_pattern(self) -> scipy.sparse.csc_matrix:
+        """A matrix with the pattern of K, C and M."""
+        pattern = self.tables.pattern
+        parts = (np.zeros(pattern.nnz), pattern.indices, pattern.indptr)
+        return _in_order(scipy.sparse.csc_matrix(parts, shape=(pattern.size, pattern.size)))
+
+    @cached_property
+    def jacobian_pattern(self) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Where each value of the constraint Jacobian goes in a matrix, and such a matrix."""
+        return _jacobian_pattern(self.tables, self.m, self.nv)
 
     @property
     def code_size(self) -> int:
@@ -70,21 +87,43 @@ class Program:
             workspace: Workspace = self._local.workspace
         except AttributeError:
             workspace = self._local.workspace = Workspace(self)
-        if workspace.bound is not binding:
+        if workspace.handle.bound is not binding:
             workspace.bind(binding)
         if not self._native:
             self.refresh()
         return workspace
 
+    def enter(self, binding: Binding) -> Any:
+        """The handle of this thread's workspace, with the values of a binding in force."""
+        return self.workspace(binding).handle
+
+    def calls_with(self, read: Callable[[str, Any, int], np.ndarray], *, finite: bool) -> Calls:
+        """Evaluations whose arguments are read in this way; see `Calls`."""
+        calls = Calls(self, read, finite=finite)
+        self._callers.append(calls.caller)
+        calls.caller.settled = self._native
+        return calls
+
     def refresh(self) -> None:
         """Take up kernels whose compilation has ended since."""
-        self._native = self._native or self.kernels.refresh()
+        if not self._native and self.kernels.refresh():
+            self._native = True
+            for caller in self._callers:
+                caller.settled = True
 
 
-def _slots(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where each value of the constraint Jacobian goes in a CSR matrix, with that matrix's indices and row starts."""
+def _jacobian_pattern(tables: Tables, rows: int, columns: int) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+    """Where each value of the constraint Jacobian goes in a CSR matrix, and a matrix of that pattern."""
     keys = tables.jacobian_rows * columns + tables.jacobian_columns
     unique, slots = np.unique(keys, return_inverse=True)
     indptr = np.searchsorted(unique, np.arange(rows + 1) * columns)
     indices = unique % columns if columns else unique
-    return slots.ravel(), indices.astype(np.int32), indptr.astype(np.int32)
+    parts = (np.zeros(len(unique)), indices.astype(np.int32), indptr.astype(np.int32))
+    return slots.ravel(), _in_order(scipy.sparse.csr_matrix(parts, shape=(rows, columns)))
+
+
+def _in_order(matrix: Any) -> Any:
+    """The matrix, which knows whether its indices are in order: copies need not look again."""
+    matrix.has_sorted_indices  # noqa: B018
+    matrix.has_canonical_format  # noqa: B018
+    return matrix

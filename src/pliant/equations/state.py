@@ -70,18 +70,39 @@ def state_of(given: Any) -> Any:
     return given
 
 
+def read_given(name: str, value: Any, size: int) -> np.ndarray:
+    """Numbers that a caller gives as q, v or the like, one after the other: refused unless finite and in one dimension."""
+    if isinstance(state_of(value), State):
+        raise _has_rates()
+    return np.ascontiguousarray(vector(name, value, size))
+
+
+def _has_rates() -> ArgumentError:
+    return ArgumentError("a State has its rates; v is given beside it", "leave v out; accelerations are given as a=...")
+
+
 def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
     """The state that a caller gives: a State or what has one in place of q, or q and v; `at_rest`: v may be left out."""
     given = state_of(q)
     if isinstance(given, State):
         if v is not None:
-            raise ArgumentError(
-                "a State has its rates; v is given beside it", "leave v out; accelerations are given as a=..."
-            )
+            raise _has_rates()
         q, v = given
         t = given.t if t is None else t
     rates = np.zeros(len(model.v_names)) if v is None and at_rest else vector("v", v, len(model.v_names))
     return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else t)
+
+
+def taken_apart(q: Any, t: float | None) -> tuple[Any, Any, float | None]:
+    """Positions, rates and time of a State or of what has one in place of q; what is none is left, without rates."""
+    given = q if isinstance(q, np.ndarray) else state_of(q)
+    return (given.q, given.v, given.t if t is None else t) if isinstance(given, State) else (q, None, t)
+
+
+def positions(q: Any) -> Any:
+    """Positions of a State or of what has one; what is none is left."""
+    given = q if isinstance(q, np.ndarray) else state_of(q)
+    return given.q if isinstance(given, State) else q
 
 
 def with_names(model: Model, state: State, values: Mapping[str, Any]) -> State:
@@ -137,7 +158,9 @@ def named(model: Model, names: Collection[str]) -> tuple[np.ndarray, np.ndarray]
 def initial_state(model: Model, parameters: np.ndarray, t: float) -> State:
     """The start that a model gives, at these values of its parameters."""
     q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(parameters))
-    stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
-    rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
-    stated |= {name: x for name, x in rates if name in model.stated}
+    stated = {}
+    if model.stated:
+        stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
+        rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
+        stated |= {name: x for name, x in rates if name in model.stated}
     return State(q, v, t, given=Given(stated=stated))

@@ -114,13 +114,13 @@ def build_tree(
         at = node.constants
         placement = (ca.reshape(theta[at : at + 9], 3, 3), theta[at + 9 : at + 12])
         own = theta[at + 12 : at + 12 + node.motion.constants]
-        R, p, local, local_rate = motion_kernels(node.motion).functions[0](qe, ve, own)
+        R, p, local, convection = motion_kernels(node.motion).functions[0](qe, ve, own)
         joint = se3.compose(tree.poses[base], placement)
         S = se3.transform_twist(joint, local)
-        S_dot = se3.cross_twist(tree.twists[base], S) + se3.transform_twist(joint, local_rate)
+        bias = se3.cross_twist(tree.twists[base], S @ ve) + se3.transform_twist(joint, convection)
         tree.poses.append(se3.compose(joint, (R, p)))
         tree.twists.append(tree.twists[base] + S @ ve)
-        tree.accelerations.append(tree.accelerations[base] + S @ ae + S_dot @ ve)
+        tree.accelerations.append(tree.accelerations[base] + S @ ae + bias)
         tree.subspaces.append(S)
     return tree
 

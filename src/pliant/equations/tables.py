@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.equations.inertia_kernel import inertia_kernels
+from pliant.equations.inertia_kernel import inertia_kernels, shared_inertia_kernels
 from pliant.equations.inertia_tables import fill_inertias, inertia_elements, is_articulated
 from pliant.equations.kernel import (
     Kernels,
@@ -21,9 +21,10 @@ from pliant.equations.kernel import (
     frame_force_kernels,
     has_constant_subspace,
     motion_kernels,
+    relative_force_kernels,
     route_kernels,
 )
-from pliant.equations.layout import INTEGERS
+from pliant.equations.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS
 from pliant.equations.pattern import (
     DENSE_FROM_FILL,
     DENSE_UP_TO,
@@ -34,8 +35,15 @@ from pliant.equations.pattern import (
 )
 from pliant.equations.route_tables import fill_route_tables
 from pliant.equations.table_rows import add_row
+from pliant.equations.tree_form import is_solved_by_tree
+from pliant.formula.inertia import Inertia
+from pliant.formula.relative import ENDS, RelativeForce
 from pliant.model.inputs import InputPlan
-from pliant.model.system import InertiaInstance, System
+from pliant.model.system import Element, InertiaInstance, System
+
+
+PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tangent", "mass")}
+"""Functions of each kind, in order, where there are not a `value` and a `tangent`."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,11 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
         "motion": _Kinds(motion_kernels),
         "cforce": _Kinds(coordinate_force_kernels),
         "fforce": _Kinds(frame_force_kernels),
+        "rel": _Kinds(relative_force_kernels),
         "route": _Kinds(route_kernels),
         "con": _Kinds(constraint_kernels),
         "inertia": _Kinds(inertia_kernels),
+        "shared": _Kinds(shared_inertia_kernels),
     }
     element_of = _elements(system, integers)
     _nodes(system, integers, kinds["motion"])
@@ -85,7 +95,9 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     _tree_positions(system, integers, positions)
     _coordinate_forces(system, positions, integers, kinds["cforce"])
     _frame_forces(system, positions, integers, kinds["fforce"])
+    _relative_forces(system, positions, integers, kinds["rel"])
     fill_inertias(system, positions, integers, kinds["inertia"].number)
+    _shared_inertias(system, positions, integers, kinds["shared"])
     fill_route_tables(system, positions, integers, [kinds["route"].number(r.kind) for r in system.routes])
     jacobian_rows, jacobian_columns = _constraints(system, positions, integers, kinds["con"])
     kkt = saddle_pattern(system, pattern, (jacobian_rows, jacobian_columns), integers)
@@ -116,7 +128,7 @@ def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[ca.Fu
         "signal_kernel": () if plan.signals is None else (plan.signals,),
     }
     for prefix, numbered in kinds.items():
-        purposes = ("kinematics", "tangent", "own") if prefix == "motion" else ("value", "tangent")
+        purposes = PURPOSES.get(prefix, ("value", "tangent"))
         for place, purpose in enumerate(purposes):
             slots[f"{prefix}_{purpose}"] = tuple(library.functions[place] for library in numbered.kernels)
     return slots
@@ -139,7 +151,9 @@ def _counts(
         "n_s": integers["node_s"][-1] + 6 * system.elements[-1].v_size if system.elements else 0,
         "n_d": sum(e.v_size**2 for e in system.elements),
         "n_cforce": len(system.coordinate_forces),
-        "n_fforce": len(system.frame_forces),
+        "n_fforce": len(integers["fforce_kind"]),
+        "n_rel": len(integers["rel_force"]),
+        "n_rel_kind": len(integers["rel_placed"]),
         "n_route": len(system.routes),
         "n_route_point": len(integers["route_nodes"]),
         "n_con": len(system.constraints),
@@ -154,11 +168,13 @@ def _counts(
         "nnz_j": len(integers["j_row"]),
         "nnz_kkt": kkt.nnz,
         "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
+        "by_tree": int(is_solved_by_tree(system)),
         "kernel_w": max((f.sz_w() for f in functions), default=0),
         "kernel_iw": max((f.sz_iw() for f in functions), default=0),
-        "n_inertia": len(system.inertias),
+        "n_inertia": len(integers["inertia_kind"]),
+        "n_shared_kind": len(integers["shared_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
-        "inertia_columns": max((_columns(system, inert) for inert in system.inertias), default=0),
+        "inertia_columns": max((_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0),
         **_largest(system),
     }
 
@@ -174,9 +190,11 @@ def _largest(system: System) -> dict[str, int]:
         "max_frames": frames,
         "max_rows": [c.kind.size for c in system.constraints],
         "max_signals": signals,
-        "max_inertia": [inert.kind.size for inert in system.inertias],
+        "max_inertia": [inert.kind.size for inert in system.inertias if not inert.is_shared],
         "max_points": [len(r.nodes) for r in system.routes],
         "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
+        "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
+        + [inert.kind.constants for inert in system.inertias],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 
@@ -190,15 +208,27 @@ def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
     """Element tables; returns which element owns each rate."""
     element_of = {}
     at_d = 0
+    owned = {e for inert in system.inertias for e in inert.elements}
     for index, element in enumerate(system.elements):
+        form = "general" if index in owned else _element_form(system, element)
         add_row(
-            integers, "elem", base=element.base, q=element.q_at, v=element.v_at, k=element.v_size, d=at_d,
-            node=element.nodes[0], nodes=len(element.nodes),
+            integers, "elem", form=ELEMENT_FORMS.index(form), base=element.base, q=element.q_at, v=element.v_at,
+            k=element.v_size, d=at_d, node=element.nodes[0], nodes=len(element.nodes),
         )  # fmt: skip
         at_d += element.v_size**2
         for v in range(element.v_at, element.v_at + element.v_size):
             element_of[v] = index
     return element_of
+
+
+def _element_form(system: System, element: Element) -> str:
+    """How articulated bodies treat an element without inertia of its own (`ELEMENT_FORMS`)."""
+    if len(element.nodes) > 1:
+        return "general"
+    if element.v_size == 1:
+        return "single"
+    node = system.nodes[element.nodes[0]]
+    return node.motion.form if node is not None and node.motion.form in ELEMENT_FORMS else "general"
 
 
 def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
@@ -208,13 +238,14 @@ def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> N
     for number, node in enumerate(system.nodes):
         mass = system.masses.get(number, -1)
         if node is None:
-            add_row(integers, "node", elem=0, kind=0, theta=0, s=0, constant=1, mass=mass)
+            add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=mass)
             continue
-        if node.motion not in constant:
-            constant[node.motion] = has_constant_subspace(node.motion)
+        motion, form = node.motion, MOTION_FORMS.index(node.motion.form)
+        if motion not in constant:
+            constant[motion] = has_constant_subspace(motion)
         add_row(
-            integers, "node", elem=node.element, kind=motions.number(node.motion), theta=node.constants, s=at_s,
-            constant=int(constant[node.motion]), mass=mass,
+            integers, "node", elem=node.element, form=form, kind=0 if form else motions.number(motion),
+            theta=node.constants, s=at_s, constant=int(constant[motion]), mass=mass,
         )  # fmt: skip
         at_s += 6 * system.elements[node.element].v_size
 
@@ -233,15 +264,64 @@ def _coordinate_forces(
 
 
 def _frame_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
-    for force in system.frame_forces:
+    for index, force in enumerate(system.frame_forces):
+        if isinstance(force.kind, RelativeForce):
+            continue
         add_row(
-            integers, "fforce", kind=kinds.number(force.kind), begin=len(integers["fforce_nodes"]),
+            integers, "fforce", kind=kinds.number(force.kind), index=index, begin=len(integers["fforce_nodes"]),
             theta=force.constants, signal=force.signals, signals=force.kind.signals,
         )  # fmt: skip
         integers["fforce_nodes"].extend(force.nodes)
         _pairs(system, positions, force.nodes, integers, "fpair")
     integers["fforce_begin"].append(len(integers["fforce_nodes"]))
     integers["fpair_begin"].append(len(integers["fpair_a"]))
+
+
+def _relative_forces(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
+) -> None:
+    """Forces by relative motion, kind by kind: instances of one kind are evaluated side by side."""
+    members: dict[RelativeForce, list[int]] = {}
+    for index, force in enumerate(system.frame_forces):
+        if isinstance(force.kind, RelativeForce):
+            members.setdefault(force.kind, []).append(index)
+    for kind, indices in members.items():
+        kinds.number(kind)
+        add_row(
+            integers, "rel", begin=len(integers["rel_force"]), placed=int(kind.placed), signals=kind.signals,
+            constants=kind.constants - ENDS.size * kind.placed,
+        )  # fmt: skip
+        for index in indices:
+            force = system.frame_forces[index]
+            paths = [system.path(node) for node in force.nodes]
+            add_row(
+                integers, "rel", force=index, theta=force.constants, signal=force.signals,
+                plain=int(all(len(path) < 2 for path in paths)),
+            )  # fmt: skip
+            integers["rel_nodes"] += force.nodes
+            _pairs(system, positions, force.nodes, integers, "relpair")
+    integers["rel_begin"].append(len(integers["rel_force"]))
+    integers["relpair_begin"].append(len(integers["relpair_a"]))
+
+
+def _shared_inertias(
+    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
+) -> None:
+    """Inertia between two frames, kind by kind: instances of one kind are evaluated side by side."""
+    members: dict[Inertia, list[InertiaInstance]] = {}
+    for inert in system.inertias:
+        if inert.is_shared:
+            members.setdefault(inert.kind, []).append(inert)
+    for kind, instances in members.items():
+        kinds.number(kind)
+        add_row(integers, "shared", begin=len(integers["shared_theta"]), constants=kind.constants)
+        for inert in instances:
+            plain = all(len(system.path(node)) < 2 for node in inert.nodes)
+            add_row(integers, "shared", theta=inert.constants, plain=int(plain))
+            integers["shared_nodes"] += inert.nodes
+            _pairs(system, positions, inert.nodes, integers, "sharedpair")
+    integers["shared_begin"].append(len(integers["shared_theta"]))
+    integers["sharedpair_begin"].append(len(integers["sharedpair_a"]))
 
 
 def _rotations(system: System, integers: dict[str, list[int]]) -> None:

@@ -1,4 +1,4 @@
-"""Memory that one evaluation works in: a `pl_work` of the runtime, and places for arguments and results.
+"""Memory that one evaluation works in: a `pl_work` of the runtime.
 
 A thread has a workspace of its own for each program, and so has every time loop. Nothing that an evaluation returns depends on
 what its workspace was used for before.
@@ -7,11 +7,12 @@ what its workspace was used for before.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.equations.layout import RuntimeStatus, ViewStruct
+from pliant.equations.layout import RuntimeStatus
+from pliant.equations.libraries import extension_module
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -29,51 +30,26 @@ def check(status: int) -> None:
 
 
 class Workspace:
-    """A `pl_work` with the arrays through which arguments and results pass."""
+    """A `pl_work`; `handle` is what calls know it by."""
 
     def __init__(self, program: Program) -> None:
         self.library = library = program.library
         self._tables = program.struct  # the runtime keeps its address
-        self.bound: Binding | None = None
         self.address: int | None = library.pl_work_new(ctypes.byref(program.struct))
         if not self.address:
             check(RuntimeStatus.OUT_OF_MEMORY)
-        view = ViewStruct()
-        library.pl_work_view(self.address, ctypes.byref(view))
-        counts = program.tables.counts
-        nv, m, nodes, inputs, signals = (counts[name] for name in ("nv", "m", "n_node", "n_input", "n_signal"))
-        self.q, self.v = Argument("q", counts["nq"]), Argument("v", nv)
-        self.a, self.given_multipliers = Argument("a", nv), Argument("multipliers", m)
-        self.result = Argument("result", nv)
-        self.multipliers = array_at(view.multipliers, m)
-        self.residual = array_at(view.rhs, nv)
-        self.stiffness, self.damping, self.mass = (array_at(x, counts["nnz"]) for x in (view.K, view.C, view.M))
-        self.constraint_value, self.constraint_rate = array_at(view.phi, m), array_at(view.phi_rate, m)
-        self.constraint_bias, self.jacobian = array_at(view.gamma, m), array_at(view.Jval, counts["nnz_j"])
-        # column-major rotation matrices
-        self.rotations = array_at(view.R, 9 * nodes).reshape(nodes, 3, 3).transpose(0, 2, 1)
-        self.positions = array_at(view.p, 3 * nodes).reshape(nodes, 3)
-        self.twists, self.accelerations = (array_at(x, 6 * nodes).reshape(nodes, 6) for x in (view.V, view.A))
-        self.subspaces = array_at(view.S, counts["n_s"])
-        self.inputs, self.signals = array_at(view.input, inputs), array_at(view.signal, signals)
-        self.signal_rates = array_at(view.signal_rate, signals)
-        self.signal_accelerations = array_at(view.signal_acceleration, signals)
+        self.handle = extension_module().Handle(self.address)
 
     def __del__(self) -> None:
         if getattr(self, "address", None):
+            if hasattr(self, "handle"):
+                self.handle.address = 0  # calls may still have it
             self.library.pl_work_free(self.address)
 
     def bind(self, binding: Binding) -> None:
         """Put the values of a binding in force; the runtime reads them where they are."""
         self.library.pl_bind(self.address, binding.address)
-        self.bound = binding
-
-    def kinematics(self, t: float, q: Any, v: Any) -> None:
-        """Signals, poses, twists and forces of a state."""
-        at_q, at_v = self.q(q), self.v(v)
-        self.library.pl_signals(self.address, t)
-        self.library.pl_kinematics(self.address, at_q, at_v)
-        self.library.pl_forces(self.address, at_q, at_v)
+        self.handle.bound = binding
 
     @property
     def size(self) -> int:
@@ -84,25 +60,6 @@ class Workspace:
     def evaluations(self) -> int:
         """How often the whole system has been evaluated here."""
         return int(self.library.pl_evaluations(self.address))
-
-
-class Argument:
-    """A place of fixed address through which one argument goes to compiled code."""
-
-    __slots__ = ("address", "array", "name", "shape")
-
-    def __init__(self, name: str, size: int) -> None:
-        self.name, self.array = name, np.zeros(size)
-        self.shape, self.address = self.array.shape, self.array.ctypes.data
-
-    def __call__(self, values: Any) -> int:
-        """Copy `values` in; returns the address."""
-        if not isinstance(values, np.ndarray) or values.shape != self.shape:
-            values = np.asarray(values, dtype=float).ravel()
-            if values.shape != self.shape:
-                raise ValueError(f"{self.name} has {self.shape[0]} numbers in this model, not {values.size}")
-        self.array[:] = values
-        return self.address
 
 
 def array_at(address: int | None, size: int) -> np.ndarray:

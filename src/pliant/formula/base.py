@@ -94,31 +94,6 @@ class CoordinateForce:
     effect: Callable[[Any, Any, Any, Any], Effect]
 
 
-def force_from_deformation(
-    name: str,
-    *,
-    frames: int,
-    constants: int,
-    signals: int,
-    deformation: Callable[[Sequence[Pose], Any], Any],
-    law: Callable[[Any, Any, Any, Any], Effect],
-) -> FrameForce:
-    """A force that works on a deformation of its frames.
-
-    `deformation(poses, constants)` are the strains or lengths; `law(deformation, rate, constants, signals)` gives
-    the force conjugate to them (negative for a stretched spring). Virtual work does the rest: with the rate
-    `G twist`, the wrenches are `G' force`.
-    """
-
-    def effect(poses: Sequence[Pose], twists: Sequence[Any], theta: Any, signal: Any) -> Effect:
-        e = deformation(poses, theta)
-        G = world_jacobian(e, poses)
-        response = law(e, G @ ca.vertcat(*twists), theta, signal)
-        return Effect(G.T @ response.force, response.energy, response.dissipation, response.supply)
-
-    return FrameForce(name, frames, constants, signals, effect)
-
-
 def world_jacobian(expression: Any, poses: Sequence[Pose]) -> Any:
     """Derivative of an expression of symbolic poses with respect to world-side increments, columns by frame."""
     columns = [ca.jacobian(expression, ca.vertcat(ca.vec(R), p)) @ se3.pose_rates((R, p)) for R, p in poses]
@@ -151,4 +126,4 @@ def power_law(rate: Any, coefficient: Any, power: Any, smoothing: Any = 1e-6) ->
     """`coefficient sign(rate) |rate|^power`, with |rate| rounded off within `smoothing` so that powers below one
     stay differentiable at rest. Exact for power 1."""
     magnitude = ca.sqrt(rate * rate + smoothing * smoothing)
-    return coefficient * rate * ca.if_else(power == 1, 1.0, ca.exp((power - 1) * ca.log(magnitude)))
+    return coefficient * rate * ca.power(magnitude, power - 1)

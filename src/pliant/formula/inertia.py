@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
 from pliant.geometry.se3 import Pose
-from pliant.motion.base import OfParts, Part
+from pliant.motion.base import Functions, OfParts, Part
 
 
 @dataclass(frozen=True)
@@ -24,23 +26,43 @@ class Inertia(OfParts):
     Attributes:
         name: identifies the kind; part of generated C names.
         frames: 1 or 2.
-        parts: its coordinates, in order; none, or those of one or more elements.
+        parts: its coordinates, in order; none, or, with one frame, those of one or more elements.
         constants: how many constants an instance has, placements of its frames apart.
         mass: `(pose, q, constants) -> M`, square of size 6 frames + len(v), symmetric; or a pair `(J, G)` with
             `M = J' G J`, where J is sparse or G constant: kernels are then shorter. With two frames `pose` is (R, p) of
             the second frame seen from the first, with one it is None.
-        own: `constants -> A`, for coordinates that enter M through `z = A q` alone: `mass` then takes z in place of q, and
+        through: `constants -> A`, for coordinates that enter M through `z = A q` alone: `mass` then takes z in place of q, and
             M is by the rates of z. Kernels are differentiated by z.
+        functions: of z (or q), which `mass` takes as a fourth argument. Optional.
+        velocity_forces: `(pose, q, W, constants) -> h`, the forces on W that the velocities ask for at `dW/dt = 0`; q, W and a
+            last argument as for `mass`. Optional: found by differentiating M when absent. Give it where it is shorter.
     """
 
     name: str
     frames: int
     parts: tuple[Part, ...]
     constants: int
-    mass: Callable[[Pose | None, Any, Any], Any]
-    own: Callable[[Any], Any] | None = None
+    mass: Callable[..., Any]
+    through: Callable[[Any], Any] | None = None
+    functions: Functions | None = None
+    velocity_forces: Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what has no equations."""
+        if self.frames == 2 and self.parts:
+            raise ValueError(f"inertia '{self.name}': one between two frames has no coordinates of its own")
 
     @property
     def size(self) -> int:
         """Numbers in W."""
         return 6 * self.frames + self.v_size
+
+    def mass_matrix(self, pose: Pose | None, q: Any, constants: Any) -> Any:
+        """M by the twists of the frames and the rates of q."""
+        own = ca.SX.eye(self.v_size) if self.through is None else self.through(constants)
+        z = q if self.through is None else own @ q
+        y = () if self.functions is None else (self.functions.values(z, constants),)
+        M = self.mass(pose, z, constants, *y)
+        J, G = M if isinstance(M, tuple) else (ca.SX.eye(M.shape[0]), M)
+        into = J @ ca.diagcat(ca.SX.eye(6 * self.frames), own)
+        return into.T @ G @ into

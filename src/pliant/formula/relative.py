@@ -13,6 +13,7 @@ numbers from a kernel some twenty-five times as long.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -24,41 +25,125 @@ from pliant.motion.fields import Fields
 
 Deformation = Callable[[Any, Any, Any], Any]
 Law = Callable[[Any, Any, Any, Any], Effect]
+Local = Callable[[Pose, Any, Any, Any], tuple[Any, ...]]
+
+POINTS = Fields("first:3", "second:3")
+"""Constants of a force between points that come first: the points, each in its frame [m]."""
 
 ENDS = Fields("first:pose", "second:pose")
 """Constants that come first: placement of the first end in its frame and of the second in its own."""
 
 
-def relative_force(name: str, *, constants: int, signals: int, deformation: Deformation, law: Law) -> FrameForce:
+@dataclass(frozen=True, kw_only=True)
+class RelativeForce(FrameForce):
+    """A force between two frames that depends on their relative pose and twist alone.
+
+    Kernels state it in the first end's axes, at its origin; the runtime does the rest for several instances at once.
+
+    Attributes:
+        placed: whether the constants begin with `ENDS`; otherwise the ends are the frames themselves.
+        answer: `(pose, twist, constants, signals) -> wrench (6) on the second end, energy, dissipation, supply`, of the pose and
+            the twist of the second end seen from the first one.
+        slopes: of the same arguments, `wrench, K (6 x 6), C (6 x 6), S (6 x s)`: its change per relative increment, relative twist
+            and signal. The constants of both are those after `ENDS`.
+    """
+
+    placed: bool
+    answer: Local
+    slopes: Local
+
+
+def relative_force(name: str, *, constants: int, signals: int, deformation: Deformation, law: Law) -> RelativeForce:
     """A force between two frames that works on a deformation of their relative pose.
 
     `deformation(p, alpha, constants)` are the strains or lengths; `law(deformation, rate, constants, signals)` gives
     the force conjugate to them. The `constants` begin with `ENDS`.
     """
-    local = _local_functions(constants, signals, deformation, law)
+    value, tangent = _local_functions(constants, signals, deformation, law)
+
+    def answer(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
+        return tuple(value.call([_coordinates(pose), twist, own, signal]))
+
+    def slopes(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
+        return tuple(tangent.call([_coordinates(pose), twist, own, signal]))
+
+    return _in_world(name, constants, signals, True, answer, slopes)
+
+
+def force_between_points(name: str, *, constants: int, signals: int, law: Law) -> RelativeForce:
+    """A force along the line between a point of each frame; the constants begin with `POINTS`.
+
+    `law(length, rate, constants, signals)` gives the force along the line, negative for a stretched spring. With b the second
+    point and d the difference of both, seen from the first frame, an increment moves b by B = [1, -hat(b)], and
+
+        wrench = B' F(d, d'),    K = B' (dF/dd + dF/dd' hat(omega)) B - [0; hat(F) B],    C = B' dF/dd' B.
+    """
+    d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    # the tiny offset keeps the direction defined when both points meet
+    length = ca.sqrt(ca.dot(d, d) + 1e-24)
+    response = law(length, ca.dot(d, d_rate) / length, c, signal)
+    force = response.force * d / length
+    inputs = [d, d_rate, c, signal]
+    powers = [response.energy, response.dissipation, response.supply]
+    change = [ca.jacobian(force, x) for x in (d, d_rate, signal)]
+    value, tangent = (
+        ca.Function(word, inputs, [ca.densify(ca.SX(y)) for y in (force, *more)], {"cse": True})
+        for word, more in (("value", powers), ("tangent", change))
+    )
+
+    def line(pose: Pose, twist: Any, own: Any) -> tuple[Any, Any, Any]:
+        """The second point; difference of the points, and its rate."""
+        points = POINTS.read(own)
+        b = pose[1] + pose[0] @ points.second
+        return b, b - points.first, twist[0:3] + ca.cross(twist[3:6], b)
+
+    def answer(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
+        b, d, d_rate = line(pose, twist, own)
+        F, *powers = value.call([d, d_rate, own, signal])
+        return ca.vertcat(F, ca.cross(b, F)), *powers
+
+    def slopes(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
+        b, d, d_rate = line(pose, twist, own)
+        F, by_d, by_rate, by_signal = tangent.call([d, d_rate, own, signal])
+        B = ca.horzcat(ca.SX.eye(3), -so3.hat(b))
+        K = B.T @ (by_d + by_rate @ so3.hat(twist[3:6])) @ B - ca.vertcat(ca.SX(3, 6), so3.hat(F) @ B)
+        return ca.vertcat(F, ca.cross(b, F)), K, B.T @ by_rate @ B, B.T @ by_signal
+
+    return _in_world(name, constants, signals, False, answer, slopes)
+
+
+def _in_world(
+    name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local
+) -> RelativeForce:
+    """The kind, with its effect on both frames as other forces between frames state it."""
+
+    def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
+        return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)
 
     def effect(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> Effect:
-        first, u, relative, _ = _state(poses, twists, c)
-        wrench, energy, dissipation, supply = local[0](u, relative, c, signal)
+        first, pose, relative, _ = seen(poses, twists, c)
+        wrench, energy, dissipation, supply = answer(pose, relative, c[ENDS.size * placed :], signal)
         world = _transform_wrench(first, wrench)
         return Effect(ca.vertcat(-world, world), energy, dissipation, supply)
 
     def tangent(poses: Sequence[Pose], twists: Sequence[Any], c: Any, signal: Any) -> tuple[Any, Any, Any]:
-        first, u, relative, seen = _state(poses, twists, c)
-        wrench, K, C, S = local[1](u, relative, c, signal)
-        return _world_tangent(first, seen, wrench, K, C, S)
+        first, pose, relative, of_second = seen(poses, twists, c)
+        return _world_tangent(first, of_second, *slopes(pose, relative, c[ENDS.size * placed :], signal))
 
-    return FrameForce(name, 2, constants, signals, effect, tangent)
+    return RelativeForce(
+        name, 2, constants, signals, effect, tangent, placed=placed, answer=answer, slopes=slopes
+    )
 
 
 def relative_deformation(
     poses: Sequence[Pose], twists: Sequence[Any], c: Any, deformation: Deformation
 ) -> tuple[Any, Any, Any]:
     """The deformation between two frames, its rate in a state, and E, as `relative_force` sees them."""
-    _, actual, relative, _ = _state(poses, twists, c)
+    _, pose, relative, _ = _state(poses, twists, c)
     u = ca.SX.sym("u", 6)
     _, e, E = _deformed(u, c, deformation)
-    e, E = ca.substitute([ca.SX(e), E], [u], [ca.densify(ca.SX(actual))])
+    e, E = ca.substitute([ca.SX(e), E], [u], [ca.densify(ca.SX(_coordinates(pose)))])
     return e, E @ relative, E
 
 
@@ -85,7 +170,8 @@ def relative_chain(
         found, total, rate, weights = [], 0.0, 0.0, 0.0
         for k in range(elements):
             own = c[constants * k : constants * (k + 1)]
-            first, u, relative, seen = _state(poses[k : k + 2], twists[k : k + 2], own)
+            first, pose, relative, seen = _state(poses[k : k + 2], twists[k : k + 2], own)
+            u = _coordinates(pose)
             amount, weight, along = slopes(u, own)
             total, weights, rate = total + amount, weights + weight, rate + along @ relative
             found.append((own, first, u, relative, seen, along))
@@ -142,14 +228,22 @@ def _chain_functions(
     )
 
 
-def _state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Any, Any, Any]:
-    """The first end; local coordinates of the second, seen from there; relative twist; twist of the second."""
+def _coordinates(pose: Pose) -> Any:
+    """Position and rotation vector of a pose."""
+    R, p = pose
+    return ca.vertcat(p, so3.log(R))
+
+
+def _state(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
+    """The first end; pose of the second, relative twist and twist of the second, seen from there."""
     ends = ENDS.read(c)
-    first, second = se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second)
-    R, p = se3.compose(se3.inverse(first), second)
-    seen = se3.transform_twist(se3.inverse(first), twists[1])
-    relative = se3.transform_twist(se3.inverse(first), twists[1] - twists[0])
-    return first, ca.vertcat(p, so3.log(R)), relative, seen
+    return _seen(se3.compose(poses[0], ends.first), se3.compose(poses[1], ends.second), twists)
+
+
+def _seen(first: Pose, second: Pose, twists: Sequence[Any]) -> tuple[Pose, Pose, Any, Any]:
+    back = se3.inverse(first)
+    relative = se3.transform_twist(back, twists[1] - twists[0])
+    return first, se3.compose(back, second), relative, se3.transform_twist(back, twists[1])
 
 
 def _world_tangent(first: Pose, seen: Any, wrench: Any, K: Any, C: Any, S: Any) -> tuple[Any, Any, Any]:
@@ -171,13 +265,15 @@ def _world_tangent(first: Pose, seen: Any, wrench: Any, K: Any, C: Any, S: Any) 
 def _local_functions(
     constants: int, signals: int, deformation: Deformation, law: Law
 ) -> tuple[ca.Function, ca.Function]:
-    """Wrench on the second frame in the first one's axes; its derivatives by relative increment, twist and signal."""
+    """Wrench on the second frame in the first one's axes; its derivatives by relative increment, twist and signal. Both take
+    the constants after `ENDS`, which do not matter any more."""
     u, twist = ca.SX.sym("u", 6), ca.SX.sym("twist", 6)
-    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    own, signal = ca.SX.sym("c", constants - ENDS.size), ca.SX.sym("s", signals)
+    c = ca.vertcat(ca.SX.sym("ends", ENDS.size), own)
     U, e, E = _deformed(u, c, deformation)
     answer = law(e, E @ twist, c, signal)
     wrench = E.T @ answer.force
-    inputs = [u, twist, c, signal]
+    inputs = [u, twist, own, signal]
     powers = [answer.energy, answer.dissipation, answer.supply]
     derivatives = [ca.jacobian(wrench, u) @ U, ca.jacobian(wrench, twist), ca.jacobian(wrench, signal)]
     return (

@@ -22,6 +22,7 @@ from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
 from pliant.equations.compiling import runtime_files
 from pliant.equations.equations import Equations
+from pliant.equations.lanes import HEADER, lane_bodies
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
 from pliant.equations.outputs import ENERGIES_AT, carrying_nodes, output_function, output_names, output_parts
 from pliant.equations.tables import Tables, build_tables
@@ -39,7 +40,7 @@ from pliant.solve.statics.equilibrium import state_at
 RUNTIME = "runtime"
 DISSIPATED = 2
 """Which of the energies of `output_function` is counted along a motion."""
-UNUSED = ("virtual_machine.c", "batch.c")
+UNUSED = ("virtual_machine.c", "batch.c", "calls.c")
 """Files of the runtime that exported code does without."""
 STATUSES = (
     RuntimeStatus.OK,
@@ -265,7 +266,8 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
-    kernels = [f for library in tables.libraries for f in library.functions]
+    kernels = [f for library in tables.libraries if not library.lanes for f in library.functions]
+    on_lanes = [f for library in tables.libraries if library.lanes for f in library.functions]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     assembled_q, assembled_v, row_active = _assembled_start(model)
@@ -279,6 +281,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
         f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
         text,
+        *([f'#include "{RUNTIME}/{HEADER}"\n', lane_bodies(on_lanes, "static ")] if on_lanes else []),
         *_evaluations(name, of_parameters, symbol),
         f"const double {name}_default_step = {c_text.number(step)};",
         f"const char *const {name}_method = {c_text.string(method)};",
@@ -335,7 +338,7 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "series_begin": np.cumsum([0, *(len(s.time) for s in plan.table)]),
         "row_active": row_active,
         "coordinate_force_active": [1] * tables.counts["n_cforce"],
-        "frame_force_active": [1] * tables.counts["n_fforce"],
+        "frame_force_active": [1] * len(model.system.frame_forces),
         "route_active": [1] * tables.counts["n_route"],
     }
     parts = [c_text.numbers(f"static const double bound_{x}", numbers[x]) for x in BINDING_NUMBERS]
@@ -348,11 +351,16 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     """The tables of the runtime as initialized static data."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
     for slot in KERNELS:
-        kernels = [f"{{{symbol[f.name()]}, 0}}" for f in tables.kernels[slot]] or ["{0, 0}"]
+        kernels = [_kernel(f.name(), symbol) for f in tables.kernels[slot]] or ["{0, 0, 0}"]
         parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
     members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]
     return "\n".join([*parts, "", f"const pl_tables {name}_tables = {{", *members, "};", ""])
+
+
+def _kernel(name: str, symbol: Mapping[str, str]) -> str:
+    """Initializer of a `pl_kernel`: of a formula among `symbol`, or of one on lanes."""
+    return f"{{{symbol[name]}, 0, 0}}" if name in symbol else f"{{0, 0, {name}}}"
 
 
 def _assembled_start(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

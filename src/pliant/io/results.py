@@ -25,21 +25,16 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
 def load_path(file: str | os.PathLike[str]) -> StaticPath:
     """Read a static path that `Path.save` wrote."""
-    return StaticPath(**_read(file, PATH_FORMAT))
+    read = _read(file, PATH_FORMAT)
+    return StaticPath(**read, warnings=tuple(json.loads(read["recorded"].attributes["warnings"])))
 
 
 def _read(file: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     """What results of all kinds have."""
-    dataset = load_dataset(file, kind)
-    status, timing = Status(dataset.attrs["status"]), Timing(**json.loads(dataset.attrs["timing"]))
-    message, warnings = dataset.attrs["message"], tuple(json.loads(dataset.attrs["warnings"]))
-    return {
-        "status": status,
-        "message": message,
-        "recorded": Labelled.of(dataset),
-        "timing": timing,
-        "warnings": warnings,
-    }
+    recorded = Labelled.of(load_dataset(file, kind))
+    about = recorded.attributes
+    timing = Timing(**json.loads(about["timing"]))
+    return {"status": Status(about["status"]), "message": about["message"], "recorded": recorded, "timing": timing}
 
 
 def write_csv(result: Result, path: str | os.PathLike[str]) -> None:

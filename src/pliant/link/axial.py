@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import casadi as ca
 
 from pliant.formula.base import Effect, FrameForce, one_sided, power_law
-from pliant.formula.line import distance, line_force
+from pliant.formula.relative import POINTS, force_between_points
 from pliant.formula.varying import spring_energy
 from pliant.joint.coordinate import LengthDamper
 from pliant.language.base import Part
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-POINTS = Fields("first:3", "second:3")
-"""Points in the first frame and in the second."""
 AXIAL = POINTS + Fields("stiffness", "rest", "damping", "power", "direction", "smoothing")
 """Constants of `axial_force`; direction: 0 both, 1 tension, -1 compression."""
 ROPE = POINTS + Fields("stiffness", "rest", "time", "direction", "width")
@@ -125,19 +123,6 @@ def _state(length: Any, rest: Any) -> dict[str, Any]:
     return {"length": length, "stretch": length - rest, "strain": (length - rest) / rest}
 
 
-def axial_length(poses: Any, c: Any) -> Any:
-    """Distance [m] of the two points; the constants begin with `POINTS`."""
-    (R_a, p_a), (R_b, p_b) = poses
-    points = POINTS.read(c)
-    difference = p_a + R_a @ points.first - p_b - R_b @ points.second
-    return distance(difference)
-
-
-def _points(c: Any) -> tuple[Any, Any]:
-    points = POINTS.read(c)
-    return points.first, points.second
-
-
 def axial_force(
     stiffness: StateFormula | None = None, damping: StateFormula | None = None, *, with_input: bool
 ) -> FrameForce:
@@ -169,7 +154,7 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
         return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
 
     name = ("axial_driven" if with_input else "axial") + words([stiffness, damping])
-    return line_force(name, constants=fields.size, signals=int(with_input), points=_points, law=law)
+    return force_between_points(name, constants=fields.size, signals=int(with_input), law=law)
 
 
 @cache
@@ -192,7 +177,7 @@ def rope_force() -> FrameForce:
             dissipation=at.stiffness * (moving - still) * rate,
         )
 
-    return line_force("rope", constants=ROPE.size, signals=0, points=_points, law=law)
+    return force_between_points("rope", constants=ROPE.size, signals=0, law=law)
 
 
 @cache
@@ -215,5 +200,7 @@ def driven_rope_force(*, with_input: bool) -> FrameForce:
             supply=-pull * rate,
         )
 
-    name = "rope_driven" if with_input else "rope_damped"
-    return line_force(name, constants=DRIVEN_ROPE.size, signals=int(with_input), points=_points, law=law)
+    return force_between_points(
+        "rope_driven" if with_input else "rope_damped",
+        constants=DRIVEN_ROPE.size, signals=int(with_input), law=law,
+    )  # fmt: skip

@@ -186,6 +186,12 @@ class Model:
         numbers = self.environment_with(values or {}).values
         return np.array([float(numbers[name]) for name in self.parameter_names])
 
+    def switch_times(self, parameters: np.ndarray) -> np.ndarray:
+        """Times at which inputs or signals may jump [s], at these values of the parameters."""
+        if not self.switches.numel_out(0):
+            return np.zeros(0)
+        return np.asarray(self.switches(parameters), dtype=float).ravel()
+
     def environment_with(self, values: Mapping[str, float]) -> Environment:
         """The model's values with changes of its parameters by name."""
         given, known = mapping("parameters", values), self.environment.names

@@ -89,6 +89,11 @@ class InertiaInstance:
         """Where the kind's constants start."""
         return self.constants + PLACEMENT_SIZE * len(self.nodes)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is between two frames."""
+        return self.kind.frames == 2
+
 
 @dataclass(frozen=True)
 class RouteInstance:

@@ -71,6 +71,23 @@ class OfParts:
 
 
 @dataclass(frozen=True)
+class Functions:
+    """Functions y of plain coordinates z whose derivatives are known.
+
+    Formulas that are stated in y are differentiated by y and never through it, which is shorter where y is long to write down.
+
+    Attributes:
+        size: how many.
+        values: `(z, constants) -> y`.
+        slope: `(z, constants, y) -> dy/dz`, size x len(z). Rows of functions that nobody differentiates may be not-a-number.
+    """
+
+    size: int
+    values: Callable[[Any, Any], Any]
+    slope: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True)
 class Motion(OfParts):
     """A kind of relative motion between two frames.
 
@@ -85,15 +102,25 @@ class Motion(OfParts):
             have poses of their own against the world while something else carries them at the start.
         own: `(q, constants, wrench) -> d(s' wrench)/dq`, len(v) x len(v), of motions by plain coordinates, for a wrench that is
             fixed in the base. Optional: found by differentiating the subspace when absent. Give it where it is shorter.
+        through: `constants -> A`, for plain coordinates that enter through `z = A q` alone: `subspace` then takes z in place of
+            q and is by the rates of z, and kernels are differentiated by z.
+        functions: of z (or q), which `subspace` takes as a third argument. Optional.
+        acceleration: `(q, constants, v) -> ds/dt v`, 6, of motions by plain coordinates. Optional, as `own` is.
+        form: the runtime's own code for the same formulas, by its name (`MOTION_FORMS` in `equations/layout.py`); "kernel"
+            for motions that it has none for, which are compiled from the formulas.
     """
 
     name: str
     parts: tuple[Part, ...]
     constants: int
     pose: Callable[[Any, Any], Pose]
-    subspace: Callable[[Any, Any], Any] | None = None
+    subspace: Callable[..., Any] | None = None
     locate: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
     own: Callable[[Any, Any, Any], Any] | None = None
+    through: Callable[[Any], Any] | None = None
+    functions: Functions | None = None
+    acceleration: Callable[[Any, Any, Any], Any] | None = None
+    form: str = "kernel"
 
     def rate_matrix(self, q: Any) -> Any:
         """N(q) with `dq/dt = N v`."""
@@ -113,9 +140,13 @@ class Motion(OfParts):
 
     def twist_per_rate(self, q: Any, constants: Any) -> Any:
         """s(q), 6 x len(v): the stated subspace, or the derivative of the pose."""
-        if self.subspace is not None:
-            return self.subspace(q, constants)
-        return self.differentiated_subspace(q, constants)
+        if self.subspace is None:
+            return self.differentiated_subspace(q, constants)
+        A = ca.DM.eye(self.v_size) if self.through is None else self.through(constants)
+        z = q if self.through is None else A @ q
+        y = () if self.functions is None else (self.functions.values(z, constants),)
+        s = self.subspace(z, constants, *y)
+        return s if self.through is None else s @ A
 
     def differentiated_subspace(self, q: Any, constants: Any) -> Any:
         """s(q) by differentiating the pose formula."""

@@ -19,4 +19,4 @@ def _subspace(q: Any, constants: Any) -> Any:
     return ca.DM(6, 0)
 
 
-FIXED = Motion("fixed", (), 0, _pose, _subspace)
+FIXED = Motion("fixed", (), 0, _pose, _subspace, form="fixed")

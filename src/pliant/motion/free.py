@@ -32,4 +32,4 @@ def _locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
     return np.concatenate([p, quaternion if quaternion @ near[3:7] >= 0 else -quaternion])
 
 
-FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace, _locate)
+FREE = Motion("free", (Vector(3), Quaternion()), 0, _pose, _subspace, _locate, form="free")

@@ -32,7 +32,7 @@ def _planar(name: str, along: int, normal: int) -> Motion:
         turns = np.round((near[2] - angle) / (2 * np.pi))
         return np.array([p[along], p[2], angle + 2 * np.pi * turns])
 
-    return Motion(name, (Vector(3),), 0, pose, subspace, locate)
+    return Motion(name, (Vector(3),), 0, pose, subspace, locate, form=name)
 
 
 PLANAR_XZ = _planar("planar_xz", 0, 1)

@@ -19,4 +19,4 @@ def _subspace(q: Any, constants: Any) -> Any:
     return ca.vertcat(ca.DM(3, 3), so3.quaternion_matrix(q))
 
 
-ROTATION = Motion("rotation", (Quaternion(),), 0, _pose, _subspace)
+ROTATION = Motion("rotation", (Quaternion(),), 0, _pose, _subspace, form="rotation")

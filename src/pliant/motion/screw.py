@@ -21,4 +21,4 @@ def _subspace(q: Any, constants: Any) -> Any:
     return ca.reshape(constants[0:6], 6, 1)
 
 
-SCREW = Motion("screw", (Vector(1),), 6, _pose, _subspace)
+SCREW = Motion("screw", (Vector(1),), 6, _pose, _subspace, form="screw")

@@ -23,4 +23,4 @@ def _locate(R: np.ndarray, p: np.ndarray, near: np.ndarray) -> np.ndarray:
     return np.array(p)
 
 
-TRANSLATION = Motion("translation", (Vector(3),), 0, _pose, _subspace, _locate)
+TRANSLATION = Motion("translation", (Vector(3),), 0, _pose, _subspace, _locate, form="translation")

@@ -19,10 +19,11 @@ from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
 from pliant.motion.arc_coordinates import CONSTANTS as ARC
 from pliant.motion.arc_coordinates import FREE, ArcCoordinates, Option
-from pliant.motion.base import Vector
+from pliant.motion.base import Functions, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation, signal_word
-from pliant.rod.arc import arc_motion
+from pliant.rod.arc import arc_motion, stumpff_slope
+from pliant.rod.arc_energy import ORDERS, Arc, Energy
 from pliant.rod.base import RodModelBase
 from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
@@ -30,6 +31,7 @@ from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties
 from pliant.rod.stations import SectionState, note_sample
 from pliant.rod.strains import LABELS, Free
+from pliant.rod.stumpff import stumpff
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -182,6 +184,26 @@ class _Arc:
     constants: list[Any]
     unstressed: list[Any]
     started: list[Any]
+
+
+def energy_inertia(name: str, coordinates: ArcCoordinates, energy: Energy) -> Inertia:
+    """Inertia of an arc with that energy; the constants are `ARC_MASS`."""
+
+    def arc(z: Any, c: Any, y: Any) -> Arc:
+        at = ARC_MASS.read(c)
+        return Arc(energy, z[0:2], at.offset + z[2], at.mass, (at.diameter, at.tangent), y)
+
+    functions = Functions(
+        ORDERS + 1,
+        lambda z, c: ca.vertcat(*stumpff(ca.dot(z[0:2], z[0:2]), ORDERS)),
+        lambda z, c, y: stumpff_slope(y, z[0:2]),
+    )
+    return Inertia(
+        name, 1, (Vector(coordinates.size),), ARC_MASS.size,
+        mass=lambda pose, z, c, y: arc(z, c, y).mass_matrix(),
+        velocity_forces=lambda pose, z, W, c, y: arc(z, c, y).velocity_forces(W),
+        through=coordinates.matrix, functions=functions,
+    )  # fmt: skip
 
 
 def _is_viscous(rod: RodProperties) -> bool:

@@ -73,11 +73,14 @@ def muscle_stops(*, lower: bool, upper: bool) -> CoordinateForce:
         at = CONSTANTS.read(c)
         forces, energy, dissipation = [], 0.0, 0.0
         for k in range(3):
-            force: Any = 0.0
-            for limit, side in ((at.minimum, -1),) * lower + ((at.maximum, 1),) * upper:
-                pressing, stored, lost = contact_law(side * (q[k] - limit) - at.smoothing, side * v[k], at)
-                force, energy, dissipation = force - side * pressing, energy + stored, dissipation + lost
-            forces.append(force)
+            depths = [(at.minimum - q[k], -1)] * lower + [(q[k] - at.maximum, 1)] * upper
+            depth, side = depths[0]
+            if len(depths) == 2:  # a muscle is at one end at most, and within the range a stop does nothing
+                side = ca.if_else(depth < depths[1][0], 1, -1)
+                depth = ca.fmax(depth, depths[1][0])
+            pressing, stored, lost = contact_law(depth - at.smoothing, side * v[k], at)
+            forces.append(-side * pressing)
+            energy, dissipation = energy + stored, dissipation + lost
         return Effect(ca.vertcat(*forces), energy, dissipation)
 
     name = "muscle_stops" + ("_lower" if lower else "") + ("_upper" if upper else "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal
 
@@ -9,9 +11,9 @@ from pydantic import StrictBool
 
 from pliant.formula.inertia import Inertia
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.motion.base import Vector
-from pliant.rod.arc import arc_mass
-from pliant.rod.arc_model import ARC_MASS, ArcModel
+from pliant.rod.arc import arc_integrals
+from pliant.rod.arc_energy import FORM, ArcEnergy
+from pliant.rod.arc_model import ArcModel, energy_inertia
 
 
 class Pcc(ArcModel):
@@ -42,11 +44,26 @@ outputs:
 @cache
 def arc_inertia(coordinates: ArcCoordinates, *, rotary: bool) -> Inertia:
     """Mass of an arc on its base and coordinates, with the constants `ARC_MASS`."""
-
-    def mass(pose: Any, z: Any, c: Any) -> Any:
-        at = ARC_MASS.read(c)
-        slices = (at.diameter, at.tangent) if rotary else (0, 0)
-        return arc_mass(z[0:2], at.offset + z[2], at.mass, *slices)
-
     name = f"arc_{coordinates.name}" + ("" if rotary else "_points")
-    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)
+    return energy_inertia(name, coordinates, exact_energy if rotary else exact_energy_of_points)
+
+
+def exact_energy(s: Any, c: Sequence[Any], inertia: Any) -> ArcEnergy:
+    """Energy of uniform mass along the arc."""
+    i, about_diameter, excess = arc_integrals(s, c), inertia[0], inertia[1] - inertia[0]
+    mass = FORM.write(
+        t0=2 * i.alpha, t1=-i.alpha_alpha, t2=-i.alpha_beta, t3=-i.beta_beta,
+        k1=i.alpha_alpha, k2=i.alpha_beta, k3=-2 * i.alpha_beta_s, k4=0, f1=i.alpha_alpha, f2=i.gamma_gamma,
+    )  # fmt: skip
+    slices = FORM.write(
+        t0=about_diameter, t1=excess * i.beta_beta, t2=excess * i.c_beta, t3=excess * i.c_c,
+        k1=about_diameter * i.alpha - excess * i.c_alpha, k2=about_diameter * i.beta, k3=about_diameter * i.gamma,
+        k4=excess * i.alpha_beta, f1=2 * about_diameter * i.alpha + excess * s * i.alpha_alpha,
+        f2=2 * about_diameter * i.kappa - excess * i.alpha_alpha,
+    )  # fmt: skip
+    return ArcEnergy(mass, slices, i.alpha, i.beta, 2 * i.alpha)
+
+
+def exact_energy_of_points(s: Any, c: Sequence[Any], inertia: Any) -> ArcEnergy:
+    """The same without the turning of slices."""
+    return replace(exact_energy(s, c, inertia), slices=[0.0] * FORM.size)

@@ -19,14 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import casadi as ca
-
 from pliant.formula.inertia import Inertia
-from pliant.geometry import so3
 from pliant.motion.arc_coordinates import ArcCoordinates
-from pliant.motion.base import Vector
-from pliant.rod.arc import PLANE, ArcIntegrals, arc_integrals, in_plane, mean_position
-from pliant.rod.arc_model import ARC_MASS, ArcModel
+from pliant.rod.arc_energy import FORM, ArcEnergy, Energy
+from pliant.rod.arc_model import ArcModel, energy_inertia
 
 CONSTANTS_FILE = Path(__file__).with_name("pcc_cog_constants.json")
 
@@ -67,36 +63,31 @@ def energy_constants() -> tuple[float, ...]:
 @cache
 def lumped_inertia(coordinates: ArcCoordinates) -> Inertia:
     """Mass of an arc on its base and coordinates; the constants are `ARC_MASS`."""
-
-    def mass(pose: Any, z: Any, c: Any) -> Any:
-        at = ARC_MASS.read(c)
-        return lumped_factors(z[0:2], at.offset + z[2], at.mass, at.diameter, energy_constants())
-
-    name = f"lumped_arc_{coordinates.name}"
-    return Inertia(name, 1, (Vector(coordinates.size),), ARC_MASS.size, mass, coordinates.matrix)
+    return energy_inertia(f"lumped_arc_{coordinates.name}", coordinates, lumped_energy(energy_constants()))
 
 
-def lumped_factors(w: Any, length: Any, mass: Any, rotary: Any, k: Sequence[float]) -> tuple[Any, Any]:
-    """J and G of the mass matrix `J' G J` of an arc, 9 x 9, as `arc.arc_mass`; the slices are discs. k: six constants.
+@cache
+def lumped_energy(k: tuple[float, ...]) -> Energy:
+    """Energy with the six constants k; the slices are discs.
 
-    The rows of J are the velocities in the energy: V, w x p and p', then w x r_i and r_i'.
+    The centre is `L p` with `p = a b + d e3`, and the mean columns of R are `e_i - b_i p`.
     """
-    i = arc_integrals(ca.dot(w, w))
-    p, moved = mean_position(w, length, i)
-    still, eye = ca.SX(3, 3), ca.SX.eye(3)
-    rows = [[eye, still, still], [still, -so3.hat(p), still], [still, still, moved]]
-    weights = [mass * ca.SX([[1, 1, 1], [1, k[0], k[1]], [1, k[1], k[2]]])]
-    for axis in range(2):
-        r, by_w = _mean_column(w, i, axis)
-        rows += [[still, -so3.hat(r), still], [still, still, ca.horzcat(by_w, ca.SX(3, 1))]]
-        weights.append(rotary * ca.SX([[k[3], k[4]], [k[4], k[5]]]))
-    return ca.blockcat(rows), ca.kron(ca.diagcat(*weights), eye)
 
+    def energy(s: Any, c: Sequence[Any], inertia: Any) -> ArcEnergy:
+        a, d = c[3], c[2]
+        a_s, d_s = (3 * c[5] - c[4]) / 2, (2 * c[4] - c[3]) / 2
+        square, square_s = a * a * s + d * d, a * a + 2 * (a * a_s * s + d * d_s)
+        rates, twist = 4 * (a * a_s + a_s * a_s * s + d_s * d_s), 2 * (a * d_s - d * a_s)
+        mass = FORM.write(
+            t0=k[0] * square, t1=-k[0] * a * a, t2=-k[0] * a * d, t3=-k[0] * d * d,
+            k1=k[1] * a * a, k2=k[1] * a * d, k3=-k[1] * twist, k4=0, f1=k[2] * a * a, f2=k[2] * rates,
+        )  # fmt: skip
+        less = a * (2 - a * s)
+        discs = FORM.write(
+            t0=k[3] * (1 - less * s + d * d * s), t1=k[3] * less, t2=k[3] * d * (1 - a * s), t3=k[3] * (1 - d * d * s),
+            k1=k[4] * s * a * a, k2=k[4] * d * (1 + a * s), k3=k[4] * (2 * d_s - s * twist), k4=0,
+            f1=k[5] * (square + s * a * a), f2=k[5] * (2 * square_s + s * rates),
+        )  # fmt: skip
+        return ArcEnergy(mass, [inertia[0] * x for x in discs], a, d, k[2] * square)
 
-def _mean_column(w: Any, i: ArcIntegrals, axis: int) -> tuple[Any, Any]:
-    """Mean over the arc of a column e of R, `e + c2 w x e + c3 (w (w.e) - s e)`, and its derivative by w (3 x 2)."""
-    e, plane = ca.DM.eye(3)[:, axis], in_plane(w)
-    across, twice = ca.cross(plane, e), plane * w[axis] - ca.dot(w, w) * e
-    by_w = i.beta * (-so3.hat(e) @ PLANE) + i.alpha * (w[axis] * PLANE + plane @ e[0:2].T - 2 * e @ w.T)
-    by_w += (i.beta_s * across + i.alpha_s * twice) @ (2 * w.T)
-    return e + i.beta * across + i.alpha * twice, by_w
+    return energy

@@ -126,6 +126,18 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
     def subspace(q: Any, c: Any) -> Any:
         return sum(step.twist @ step.moved for step in each_step(q, c))
 
+    def acceleration(q: Any, c: Any, v: Any) -> Any:
+        """d/dt of the sum of the steps' twists: they turn with the steps before them, and change with their means."""
+        twist, total = ca.SX(6, 1), ca.SX(6, 1)
+        for step in each_step(q, c):
+            rate, rates = step.moved @ v, [c[0] * basis.strain(v, at, rate=True) for at in (step.first, step.second)]
+            along = step.twist @ rate
+            # both strains change steadily, so the rate of the mean changes with the product of their rates
+            turned = _twist_slope()(step.mean, rate) + _exponential()(step.mean)[2] @ (2 * BRACKET * se3.cross_twist(*rates))
+            total += se3.cross_twist(twist, along) + se3.transform_twist(step.reached, turned)
+            twist += along
+        return total
+
     def own(q: Any, c: Any, wrench: Any) -> Any:
         before, total = ca.SX(6, basis.size), ca.SX(basis.size, basis.size)
         for step in each_step(q, c):
@@ -142,8 +154,9 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
         return total
 
     return Motion(
-        f"variable_strain_{steps}_{basis.name}", (Vector(basis.size),), 1 + 2 * steps * size, pose, subspace, own=own
-    )
+        f"variable_strain_{steps}_{basis.name}", (Vector(basis.size),), 1 + 2 * steps * size, pose, subspace, own=own,
+        acceleration=acceleration,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -198,6 +211,14 @@ def _load_slope() -> ca.Function:
     x, wrench = ca.SX.sym("x", 6), ca.SX.sym("f", 6)
     slope = ca.jacobian(se3.left_jacobian(x).T @ wrench, x)
     return ca.Function("load_slope", [x, wrench], [ca.densify(slope)], {"cse": True})
+
+
+@cache
+def _twist_slope() -> ca.Function:
+    """Of a twist x and its rate y (6 each): derivative of the end's twist `left_jacobian(x) y` along y, at constant y (6)."""
+    x, y = ca.SX.sym("x", 6), ca.SX.sym("y", 6)
+    slope = ca.jtimes(se3.left_jacobian(x) @ y, x, y)
+    return ca.Function("twist_slope", [x, y], [ca.densify(slope)], {"cse": True})
 
 
 def step_points(steps: int) -> np.ndarray:

@@ -1,34 +1,50 @@
-"""Arrays with names, axes and labels, as results hold them; an xarray Dataset when somebody asks for one."""
+"""Arrays with names, axes and labels, as results hold them; what follows from others, and an xarray Dataset, when it is asked for.
+
+Most callers want a few arrays. Frames, energies, outputs and warnings take longer than a short run itself, and so does importing
+xarray.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     import xarray
 
-Variable: TypeAlias = tuple[tuple[str, ...], np.ndarray, Mapping[str, Any]]
-"""Names of the axes, values, attributes (`units`, `long_name`)."""
+Variable: TypeAlias = tuple[tuple[str, ...], np.ndarray | Callable[[], np.ndarray], Mapping[str, Any]]
+"""Names of the axes; values, or what gives them when they are needed; attributes (`units`, `long_name`)."""
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """What a dataset holds, readable without xarray: importing that takes longer than most simulations.
-
-    Attributes:
-        variables: arrays by name.
-        labels: of the axes that have any: names, times [s] or arc lengths [m], with the attributes of each.
-        attributes: of the whole, as text and numbers.
-    """
+class Parts(NamedTuple):
+    """Variables by name; labels of the axes that have any: names, times [s] or arc lengths [m]; what gives the attributes of the
+    whole, as text and numbers."""
 
     variables: Mapping[str, Variable]
     labels: Mapping[str, Variable]
-    attributes: Mapping[str, Any]
+    attributes: Callable[[], Mapping[str, Any]]
+
+
+class Labelled:
+    """What a dataset holds, readable without xarray. Pickled as the dataset.
+
+    saved: variables and labels that are there already; parts: everything, these among it; called once, when it is first needed.
+    """
+
+    def __init__(self, saved: Mapping[str, np.ndarray], parts: Callable[[], Parts]) -> None:
+        self._make = parts
+        self._views = {name: _unwritable(values) for name, values in saved.items()}
+
+    @classmethod
+    def of_arrays(
+        cls, variables: Mapping[str, Variable], labels: Mapping[str, Variable], attributes: Mapping[str, Any]
+    ) -> Labelled:
+        """Those that are all there."""
+        parts = Parts(variables, labels, lambda: attributes)
+        return cls({}, lambda: parts)
 
     @classmethod
     def of(cls, dataset: xarray.Dataset) -> Labelled:
@@ -37,16 +53,41 @@ class Labelled:
         def plain(variables: Any) -> dict[str, Variable]:
             return {str(k): (tuple(map(str, x.dims)), np.asarray(x.values), x.attrs) for k, x in variables.items()}
 
-        found = cls(plain(dataset.data_vars), plain(dataset.coords), dataset.attrs)
+        found = cls.of_arrays(plain(dataset.data_vars), plain(dataset.coords), dataset.attrs)
         found.__dict__["dataset"] = dataset
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Labelled.of, (self.dataset,)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return self._make()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Arrays by name."""
+        return self._parts.variables
+
+    @property
+    def labels(self) -> Mapping[str, Variable]:
+        """Labels of the axes that have any, with the attributes of each."""
+        return self._parts.labels
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        """Of the whole, as text and numbers."""
+        return self._parts.attributes()
+
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All of it as an xarray Dataset that shares the arrays."""
+        """All of it as an xarray Dataset."""
         import xarray
 
-        return xarray.Dataset(dict(self.variables), coords=dict(self.labels), attrs=dict(self.attributes))
+        def made(found: Mapping[str, Variable]) -> dict[str, Any]:
+            return {name: (axes, _made(values), dict(about)) for name, (axes, values, about) in found.items()}
+
+        return xarray.Dataset(made(self.variables), made(self.labels), dict(self.attributes))
 
     def __contains__(self, name: object) -> bool:
         return name in self.variables or name in self.labels
@@ -55,12 +96,14 @@ class Labelled:
         return iter(self.variables)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The values of a variable, or the labels of an axis."""
-        return (self.variables.get(name) or self.labels[name])[1]
+        """The values of a variable, or the labels of an axis; they cannot be written to: other things may still follow from them."""
+        if name not in self._views:
+            self._views[name] = _unwritable(_made((self.variables.get(name) or self.labels[name])[1]))
+        return self._views[name]
 
-    def names(self, axis: str) -> list[str]:
+    def names(self, axis: str) -> tuple[str, ...]:
         """Labels of an axis as text."""
-        return [str(x) for x in self.labels[axis][1]]
+        return tuple(str(x) for x in self[axis])
 
     def unit(self, name: str) -> str:
         """Unit of a variable; empty where none is stated."""
@@ -70,3 +113,13 @@ class Labelled:
 def named_axes(names: Mapping[str, Any]) -> dict[str, Variable]:
     """Labels of axes that have names alone."""
     return {axis: ((axis,), np.array([*map(str, of)], dtype=np.str_), {}) for axis, of in names.items()}
+
+
+def _made(values: np.ndarray | Callable[[], np.ndarray]) -> np.ndarray:
+    return values() if callable(values) else values
+
+
+def _unwritable(values: np.ndarray) -> np.ndarray:
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view

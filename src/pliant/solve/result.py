@@ -12,7 +12,7 @@ import numpy as np
 from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.language.words import suggestion
-from pliant.solve.labelled import Labelled, Variable, named_axes
+from pliant.solve.labelled import Labelled, Variable
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
 from pliant.solve.track import Track
@@ -68,19 +68,20 @@ def no_such(what: str, name: str, names: Sequence[str]) -> KeyError:
     return KeyError(f"the {what} '{name}'; {hint}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result(Recorded):
     """A simulated motion.
 
     `run["bar1.tip"].position` is a frame's path, `run["q1"].values` a coordinate, `run["height"].values` an output: see `Track`.
+    What follows from the saved states (frames, energies, outputs, warnings) is computed when it is first asked for; arrays that
+    are handed out before are not to be written to, and say so.
 
     Attributes:
         status: completed, stopped (event, user or Ctrl-C: what was computed is here) or failed.
         message: what happened and what to do.
-        recorded: everything that was saved, as plain arrays; `dataset` is the same for xarray.
+        recorded: the saved states and all that follows from them, as plain arrays; `dataset` is the same for xarray.
         timing: where the time went.
         method: the integrator that was used, in words.
-        warnings: what the user should know.
     """
 
     status: Status
@@ -88,7 +89,11 @@ class Result(Recorded):
     recorded: Labelled
     timing: Timing
     method: str
-    warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return tuple(json.loads(self.recorded.attributes["warnings"]))
 
     @property
     def interrupted(self) -> bool:
@@ -187,61 +192,6 @@ class Result(Recorded):
     def save(self, path: Any) -> None:
         """Write as netCDF (all or nothing)."""
         save_dataset(self.dataset, path, FORMAT)
-
-
-def record(
-    *,
-    time: np.ndarray,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    multipliers: np.ndarray,
-    energies: np.ndarray,
-    constraint_error: np.ndarray,
-    frames: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
-    inputs: np.ndarray,
-    names: Mapping[str, tuple[str, ...]],
-    units: Mapping[str, str],
-    profiles: Mapping[str, np.ndarray],
-    attributes: Mapping[str, str],
-    added: np.ndarray | None = None,
-) -> Labelled:
-    """The labelled arrays behind a result.
-
-    `energies`: times x 4 in the order of `ENERGIES`; `frames`: arrays times x frames x k by quantity; `names`:
-    coordinate, rate, frame, constraint and input names; `units`: of the outputs; `profiles`: arc lengths [m] of those along a
-    rod; `added`: energy by setting the state [J].
-    """
-    axes = {"position": "axis", "velocity": "axis", "angular_velocity": "axis", "quaternion": "quaternion_part"}
-    variables: dict[str, Variable] = {
-        "q": (("time", "coordinate"), q, {"long_name": "positions", "units": "SI"}),
-        "v": (("time", "rate"), v, {"long_name": "rates", "units": "SI"}),
-        "a": (("time", "rate"), a, {"long_name": "accelerations", "units": "SI"}),
-        "multiplier": (("time", "constraint"), multipliers, {"long_name": "constraint forces", "units": "N or N m"}),
-        "u": (("time", "input"), inputs, {"long_name": "inputs", "units": "SI"}),
-        "constraint_error": (
-            ("time",),
-            constraint_error,
-            {"long_name": "largest constraint error", "units": "m or rad"},
-        ),
-    }
-    for k, name in enumerate(ENERGIES):
-        variables[name] = (("time",), energies[:, k], {"long_name": f"{name} energy", "units": "J"})
-    if added is not None:
-        variables[ADDED] = (("time",), added, {"long_name": "energy added by setting the state", "units": "J"})
-    for name, values in frames.items():
-        variables[f"frame_{name}"] = (("time", "frame", axes[name]), values, {})
-    for name, values in outputs.items():
-        parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
-        axes_of = ("time",) if values.ndim == 1 else ("time", parts)
-        variables[f"output.{name}"] = (axes_of, values, {"units": units[name]})
-    labels = {"axis": "xyz", "quaternion_part": "wxyz", **names}
-    return Labelled(
-        variables,
-        {"time": (("time",), time, {"units": "s"}), **named_axes(labels), **profile_axes(profiles)},
-        dict(attributes),
-    )
 
 
 def profile_axes(profiles: Mapping[str, np.ndarray]) -> dict[str, Variable]:

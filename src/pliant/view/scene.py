@@ -58,7 +58,7 @@ class SceneMaker:
     def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
         """The scene at positions q and time t [s]."""
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
-        moved = frame_motion(self.eqs.model, bound, np.asarray(q, dtype=float), None, None, self.named)
+        moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = bound.node_poses(np.asarray(q, dtype=float))
         self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]

@@ -12,7 +12,8 @@
  *             u = -S'p,                  p_base = p + U D^-1 u    above it,
  *   outward   da = D^-1 (u - U'A_base - HB eta_dot),   A = A_base + S da (+ Aq at the element).
  *
- * PL_LANES columns are treated at once: all quantities of the sweeps are rows of that many numbers.
+ * PL_LANES columns are treated at once: all quantities of the sweeps are rows of that many numbers. What an element does in
+ * a sweep is inlined once for each usual number of coordinates.
  */
 #include <string.h>
 
@@ -30,17 +31,53 @@ typedef struct columns {
   const double *forces;             /* K or C of the forces on the system's pattern, or null */
 } columns;
 
-/* c . X over the rows of X, lane l; two short sums instead of a long one keep the arithmetic units busy */
-static inline double dot_lane(const double *c, const double *X, int l) {
-  return (c[0] * X[l] + c[1] * X[LANES + l] + c[2] * X[2 * LANES + l]) +
-         (c[3] * X[3 * LANES + l] + c[4] * X[4 * LANES + l] + c[5] * X[5 * LANES + l]);
+/* Some lanes as one value, where the compiler knows vectors. */
+#ifdef __GNUC__
+typedef double some __attribute__((vector_size(4 * sizeof(double))));
+#else
+typedef double some;
+#endif
+enum { SOME = sizeof(some) / sizeof(double), FEW = 6 };
+_Static_assert(2 * SOME <= LANES, "room for two values per coordinate");
+
+/* Lanes from `x` on of the given row. */
+static inline some get(const double *x, int row) {
+  some y;
+  memcpy(&y, x + LANES * row, sizeof y);
+  return y;
 }
 
-static inline double dot_lane3(const double *c, const double *X, int l) {
-  return c[0] * X[l] + c[1] * X[LANES + l] + c[2] * X[2 * LANES + l];
+static inline void put(double *x, int row, const some *y) { memcpy(x + LANES * row, y, sizeof *y); }
+
+/* two short sums instead of a long one: neither waits for the other */
+static inline some dot_lanes(const double *linear, const double *angular, const some *X) {
+  return (X[0] * linear[0] + X[1] * linear[1] + X[2] * linear[2]) +
+         (X[3] * angular[0] + X[4] * angular[1] + X[5] * angular[2]);
 }
 
-PL_NOINLINE static void solve(const double *restrict D, int k, double *restrict x) { solve_rows(D, k, LANES, x); }
+/* HB of an element, and what it hands on of BA to its base. */
+PL_INLINE void hand_on_rates(const int k, pl_work *w, int e) {
+  const pl_tables *T = w->T;
+  const int b = T->elem_base[e], at = T->elem_v[e];
+  const double *U = w->U + COLUMN * at, *D = w->D + T->elem_d[e];
+  double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b;
+  memset(HB, 0, 3 * k * sizeof(double));
+  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+    const double *BA = w->BA + 3 * COLUMN * g, *S = w->S + T->node_s[g];
+    for (int i = 0; i < k; ++i)
+      for (int j = 0; j < 3; ++j) HB[3 * i + j] += dot_numbers(BA + COLUMN * j, S + 6 * i);
+    if (b)
+      for (int i = 0; i < 3 * COLUMN; ++i) BAb[i] += BA[i];
+  }
+  if (!b) return;
+  for (int n = 0; n < k; ++n) {
+    double y[3] = {0};
+    for (int i = 0; i < k; ++i)
+      for (int j = 0; j < 3; ++j) y[j] += D[k * n + i] * HB[3 * i + j];
+    for (int j = 0; j < 3; ++j)
+      for (int i = 0; i < COLUMN; ++i) BAb[COLUMN * j + i] -= U[COLUMN * n + i] * y[j];
+  }
+}
 
 /* BA and HB. */
 static void articulate_rates(pl_work *w) {
@@ -50,28 +87,9 @@ static void articulate_rates(pl_work *w) {
     const double top[9] = {0, -2 * l[2], 2 * l[1], 2 * l[2], 0, -2 * l[0], -2 * l[1], 2 * l[0], 0};
     double *BA = w->BA + 3 * COLUMN * g;
     for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 3; ++i) BA[COLUMN * j + i] = top[3 * j + i], BA[COLUMN * j + 3 + i] = G[3 * j + i];
+      for (int i = 0; i < 3; ++i) BA[COLUMN * j + i] = top[3 * j + i], BA[COLUMN * j + ANGULAR + i] = G[3 * j + i];
   }
-  for (int e = T->n_elem - 1; e >= 0; --e) {
-    const int b = T->elem_base[e], k = T->elem_k[e], at = T->elem_v[e];
-    double *HB = w->HB + 3 * at, *BAb = w->BA + 3 * COLUMN * b, *restrict y = w->temporary.y;
-    memset(HB, 0, 3 * k * sizeof(double));
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      const double *BA = w->BA + 3 * COLUMN * g, *S = w->S + T->node_s[g];
-      for (int i = 0; i < k; ++i)
-        for (int j = 0; j < 3; ++j) HB[3 * i + j] += dot6(S + 6 * i, BA + COLUMN * j);
-      if (b)
-        for (int i = 0; i < 3 * COLUMN; ++i) BAb[i] += BA[i];
-    }
-    if (!b) continue;
-    for (int j = 0; j < 3; ++j) {
-      for (int i = 0; i < k; ++i) y[i] = HB[3 * i + j];
-      if (PL_IS_SINGLE(T, e)) y[0] *= w->D[T->elem_d[e]];
-      else pl_cholesky_solve(w->D + T->elem_d[e], k, y);
-      for (int n = 0; n < k; ++n)
-        for (int i = 0; i < 6; ++i) BAb[COLUMN * j + i] -= w->U[6 * (at + n) + i] * y[n];
-    }
-  }
+  for (int e = T->n_elem - 1; e >= 0; --e) PL_BY_SIZE(hand_on_rates, T->elem_k[e], w, e);
 }
 
 /* Zeros at a node that no wrench has reached yet. */
@@ -97,44 +115,87 @@ static void start(pl_work *w, const columns *c, int e, const double *q) {
       const column product = full_times(IA, c->eta_ddot + T->node_s[g] + 6 * j);
       double x[COLUMN], turn[6];
       store(x, &product);
-      for (int i = 0; i < 6; ++i)
+      for (int i = 0; i < COLUMN; ++i)
         x[i] += BA[i] * rate[0] + BA[COLUMN + i] * rate[1] + BA[2 * COLUMN + i] * rate[2];
       if (c->by_q) {
         cross_wrench(S + 6 * j, w->force + 6 * g, turn);
-        for (int i = 0; i < 6; ++i) x[i] += turn[i];
+        for (int i = 0; i < 6; ++i) x[ROW(i)] += turn[i];
       }
-      for (int i = 0; i < 6; ++i) p[LANES * i + lane] += x[i];
+      for (int i = 0; i < 6; ++i) p[LANES * i + lane] += x[ROW(i)];
       for (int i = 0; own && i < k; ++i) w->lanes_a[LANES * (at + i) + lane] -= block[k * j + i];
     }
   }
 }
 
-/* One coordinate, one node: u = D^-1 (u - S'p), p_base += p + U u. */
-PL_NOINLINE static void in_single(const double *restrict S, const double *restrict U, double D,
-                                  const double *restrict p, double *restrict u, double *restrict pb) {
-  for (int l = 0; l < LANES; ++l) {
-    const double y = D * (u[l] - dot_lane(S, p, l));
-    u[l] = y;
-    for (int i = 0; i < 6; ++i) pb[LANES * i + l] += p[LANES * i + l] + U[i] * y;
+/* What one element of a sweep reads, and room for one value per coordinate. */
+typedef struct swept {
+  int nodes;
+  const double *S, *U, *D, *HB;
+  some *room;
+} swept;
+
+static inline swept get_swept(const pl_work *w, int e) {
+  const pl_tables *T = w->T;
+  const int at = T->elem_v[e];
+  return (swept){T->elem_nodes[e], w->S + T->node_s[T->elem_node[e]], w->U + COLUMN * at,
+                 w->D + T->elem_d[e], w->HB + 3 * at, (some *)w->temporary.rows};
+}
+
+/* left -= S'p, sum += p for one node */
+PL_INLINE void node_in(const int k, const double *S, const double *p, some *left, some *sum) {
+  some P[6];
+  for (int i = 0; i < 6; ++i) P[i] = get(p, i), sum[i] += P[i];
+  for (int j = 0; j < k; ++j) left[j] -= dot_lanes(S + 6 * j, S + 6 * j + 3, P);
+}
+
+/* u = D^-1 (u - S'p), p_base += p + U u, over all nodes of the element. */
+PL_INLINE void element_in(const int k, swept x, const double *p, double *u, double *pb) {
+  some few[FEW], *left = k <= FEW ? few : x.room;
+  for (int l = 0; l < LANES; l += SOME) {
+    some sum[6];
+    for (int i = 0; i < 6; ++i) sum[i] = get(pb + l, i);
+    for (int j = 0; j < k; ++j) left[j] = get(u + l, j);
+    node_in(k, x.S, p + l, left, sum);
+    for (int g = 1; g < x.nodes; ++g) node_in(k, x.S + 6 * k * g, p + 6 * LANES * g + l, left, sum);
+    for (int j = 0; j < k; ++j) {
+      some y = left[0] * x.D[k * j];
+      for (int i = 1; i < k; ++i) y += left[i] * x.D[k * j + i];
+      put(u + l, j, &y);
+      for (int i = 0; i < 6; ++i) sum[i] += y * x.U[COLUMN * j + ROW(i)];
+    }
+    for (int i = 0; i < 6; ++i) put(pb + l, i, sum + i);
   }
 }
 
-/* The same outward: a = u - D^-1 (U'A_base + HB eta_dot), A = A_base + S a. */
-PL_NOINLINE static void out_single(const double *restrict S, const double *restrict U, const double *restrict HB,
-                                   double D, const double *restrict Ab, const double *restrict eta,
-                                   double *restrict a, double *restrict A) {
-  for (int l = 0; l < LANES; ++l) {
-    const double x = a[l] - D * (dot_lane(U, Ab, l) + dot_lane3(HB, eta, l));
-    a[l] = x;
-    for (int i = 0; i < 6; ++i) A[LANES * i + l] = Ab[LANES * i + l] + S[i] * x;
+/* A = A_base + S a for one node */
+PL_INLINE void node_out(const int k, const double *S, const some *base, const some *a, double *A) {
+  for (int i = 0; i < 6; ++i) {
+    some y = base[i];
+    for (int j = 0; j < k; ++j) y += a[j] * S[6 * j + i];
+    put(A, i, &y);
   }
 }
 
-/* U'A_base + HB eta_dot, k rows */
-PL_NOINLINE static void base_products(int k, const double *restrict U, const double *restrict HB,
-                                      const double *restrict Ab, const double *restrict eta, double *restrict x) {
-  for (int i = 0; i < k; ++i)
-    for (int l = 0; l < LANES; ++l) x[LANES * i + l] = dot_lane(U + 6 * i, Ab, l) + dot_lane3(HB + 3 * i, eta, l);
+/* a = u - D^-1 (U'A_base + HB eta_dot), A = A_base + S a. */
+PL_INLINE void element_out(const int k, swept x, const double *Ab, const double *eta, double *a, double *A) {
+  some few[2 * FEW], *drawn = k <= FEW ? few : x.room, *found = drawn + k;
+  for (int l = 0; l < LANES; l += SOME) {
+    some base[6], turn[3];
+    for (int i = 0; i < 6; ++i) base[i] = get(Ab + l, i);
+    for (int i = 0; i < 3; ++i) turn[i] = get(eta + l, i);
+    for (int j = 0; j < k; ++j) {
+      const double *HB = x.HB + 3 * j, *U = x.U + COLUMN * j;
+      drawn[j] = dot_lanes(U, U + ANGULAR, base) + (turn[0] * HB[0] + turn[1] * HB[1] + turn[2] * HB[2]);
+    }
+    for (int j = 0; j < k; ++j) {
+      some y = get(a + l, j);
+      for (int i = 0; i < k; ++i) y -= drawn[i] * x.D[k * j + i];
+      found[j] = y;
+      put(a + l, j, &y);
+    }
+    node_out(k, x.S, base, found, A + l);
+    for (int g = 1; g < x.nodes; ++g) node_out(k, x.S + 6 * k * g, base, found, A + 6 * LANES * g + l);
+  }
 }
 
 /* Wrenches from the columns' elements to the ground; leaves D^-1 u of every element reached in w->lanes_a. */
@@ -147,29 +208,15 @@ static void sweep_in(pl_work *w, const columns *c, const double *q) {
       for (int n = T->colptr[c->first + l]; n < T->colptr[c->first + l + 1]; ++n)
         w->lanes_a[LANES * T->row[n] + l] -= c->forces[n];
   for (int e = c->forces ? T->n_elem - 1 : c->e_last; e >= 0; --e) {
-    const int k = T->elem_k[e], at = T->elem_v[e], first = T->elem_node[e], end = first + T->elem_nodes[e];
+    const int first = T->elem_node[e], end = first + T->elem_nodes[e];
     if (e >= c->e_first && e <= c->e_last) start(w, c, e, q);
     int any = c->forces != 0;
     for (int g = first; g < end; ++g) any |= reached[g];
     if (!any) continue;
-    double *u = w->lanes_a + LANES * at, *pb = reach(w, T->elem_base[e]);
-    if (PL_IS_SINGLE(T, e)) {
-      in_single(w->S + T->node_s[first], w->U + 6 * at, w->D[T->elem_d[e]], reach(w, first), u, pb);
-      reached[first] = 0;
-      continue;
-    }
-    for (int g = first; g < end; ++g) {
-      if (!reached[g]) continue;
-      const double *p = w->lanes + 6 * LANES * g, *S = w->S + T->node_s[g];
-      reached[g] = 0;
-      for (int i = 0; i < 6 * LANES; ++i) pb[i] += p[i];
-      for (int i = 0; i < k; ++i)
-        for (int l = 0; l < LANES; ++l) u[LANES * i + l] -= dot_lane(S + 6 * i, p, l);
-    }
-    solve(w->D + T->elem_d[e], k, u);
-    for (int i = 0; i < k; ++i)
-      for (int n = 0; n < 6; ++n)
-        for (int l = 0; l < LANES; ++l) pb[LANES * n + l] += w->U[6 * (at + i) + n] * u[LANES * i + l];
+    for (int g = first; g < end; ++g) reach(w, g), reached[g] = 0;
+    double *u = w->lanes_a + LANES * T->elem_v[e], *pb = reach(w, T->elem_base[e]), *p = w->lanes + 6 * LANES * first;
+    const swept x = get_swept(w, e);
+    PL_BY_SIZE(element_in, T->elem_k[e], x, p, u, pb);
   }
 }
 
@@ -181,25 +228,9 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
   for (int e = 0; e < T->n_elem; ++e) {
     const int k = T->elem_k[e], at = T->elem_v[e], b = T->elem_base[e], own = e >= c->e_first && e <= c->e_last;
     const double *Ab = w->lanes + 6 * LANES * b, *eta = w->lanes_eta + 3 * LANES * eta_of[b];
-    double *a = w->lanes_a + LANES * at, *x = w->temporary.rows;
-    if (PL_IS_SINGLE(T, e)) {
-      const int g = T->elem_node[e];
-      double *A = w->lanes + 6 * LANES * g;
-      out_single(w->S + T->node_s[g], w->U + 6 * at, w->HB + 3 * at, w->D[T->elem_d[e]], Ab, eta, a, A);
-    } else {
-      base_products(k, w->U + 6 * at, w->HB + 3 * at, Ab, eta, x);
-      solve(w->D + T->elem_d[e], k, x);
-      for (int i = 0; i < LANES * k; ++i) a[i] -= x[i];
-      for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-        const double *S = w->S + T->node_s[g];
-        for (int n = 0; n < 6; ++n)
-          for (int l = 0; l < LANES; ++l) {
-            double y = Ab[LANES * n + l];
-            for (int i = 0; i < k; ++i) y += S[6 * i + n] * a[LANES * i + l];
-            w->lanes[LANES * (6 * g + n) + l] = y;
-          }
-      }
-    }
+    double *a = w->lanes_a + LANES * at;
+    const swept x = get_swept(w, e);
+    PL_BY_SIZE(element_out, k, x, Ab, eta, a, w->lanes + 6 * LANES * T->elem_node[e]);
     for (int i = 0; i < k; ++i)
       memcpy(out + (size_t)T->nv * (at + i) + c->first, a + LANES * i, c->count * sizeof(double));
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
@@ -245,16 +276,17 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
                            double *da_dv) {
   const pl_tables *T = w->T;
   if (T->m) return PL_SINGULAR;
-  if (T->n_inertia) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
+  if (T->n_inertia || T->n_shared_kind) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
   pl_evaluate(w, t, q, v);
-  const int status = pl_articulated(w, v, a);
+  int status = pl_articulated(w, v, a);
   if (status) return status;
+  if ((status = pl_articulated_columns(w))) return status;
   pl_wrenches(w, w->rhs);
   pl_rate_matrices(w);
   articulate_rates(w);
   for (int e = 0; e < T->n_elem; ++e)
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
-  const int forces = T->n_cforce || T->n_fforce || T->n_route;
+  const int forces = T->n_cforce || T->n_fforce || T->n_rel_kind || T->n_route;
   if (forces) {
     memset(w->K, 0, T->nnz * sizeof(double));
     memset(w->C, 0, T->nnz * sizeof(double));

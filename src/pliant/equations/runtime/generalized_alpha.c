@@ -58,13 +58,11 @@ static int consistent_rates(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv, m = T->m;
-  pl_mass_matrix(w);
-  pl_assemble(w, 1, 0, 0);
-  const int status = pl_factor(w);
+  const int status = pl_step_mass_matrix(w);
   if (status) return status;
   memset(w->rhs, 0, nv * sizeof(double));
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi_rate[i] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   for (int i = 0; i < nv; ++i) r->v1[i] += w->rhs[i];
   pl_kinematics(w, r->q1, r->v1);
   pl_forces(w, r->q1, r->v1);
@@ -72,7 +70,7 @@ static int consistent_rates(pl_run *r) {
   pl_residual(w, r->v1, w->zero, w->rhs);
   for (int i = 0; i < nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->gamma[i] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   memcpy(r->a1, w->rhs, nv * sizeof(double));
   memcpy(r->multipliers1, w->rhs + nv, m * sizeof(double));
   pl_power_here(r, r->multipliers1, r->power1);
@@ -108,9 +106,9 @@ static void allowed_error(pl_run *r, double h, double *errors, double *raw) {
   const int nv = w->T->nv;
   for (int level = 0; level < 2; ++level) {
     raw_error(r, h, level, raw);
-    pl_multiply(w->T, w->M, raw, w->rhs);
+    pl_step_product(w, raw, NULL, w->rhs);
     memset(w->rhs + nv, 0, w->T->m * sizeof(double));
-    pl_linear_solve(w->linear, w->rhs);
+    pl_step_solve(w, w->rhs);
     memcpy(errors + nv * level, w->rhs, nv * sizeof(double));
   }
 }
@@ -124,7 +122,7 @@ static void constrained_error(pl_run *r, double h, double *errors, double *raw) 
     memset(w->rhs, 0, nv * sizeof(double));
     pl_constraint_product(w, raw, w->rhs + nv);
     for (int i = 0; i < w->T->m; ++i) w->rhs[nv + i] *= w->row_active[i];
-    pl_linear_solve(w->linear, w->rhs);
+    pl_step_solve(w, w->rhs);
     for (int i = 0; i < nv; ++i) errors[nv * level + i] += w->rhs[i];
   }
 }
@@ -213,14 +211,14 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     if (iteration == MAX_ITERATIONS || factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     r->newton++;
     if (keep) pl_unbalanced(w, t, r->q1, r->v1, r->a1, r->multipliers1);
-    else pl_linearized(w, t, r->q1, r->v1, r->a1, r->multipliers1);
+    else pl_step_linearize(w, t, r->q1, r->v1, r->a1, r->multipliers1);
     if (work < 0 && last > SEARCH_ABOVE) {
       const double left = work_along(w, s, step, w->rhs);
       if (!isfinite(left)) return PL_NO_CONVERGENCE;
       if (left > -OVERSHOT * work) {
         if (shorten(r, t, s, to_v, step, turned, x, work, left)) return PL_NO_CONVERGENCE;
         keep = 0, last = last_size = INFINITY;
-        pl_linearized(w, t, r->q1, r->v1, r->a1, r->multipliers1);
+        pl_step_linearize(w, t, r->q1, r->v1, r->a1, r->multipliers1);
       }
     }
     work = 0;
@@ -228,17 +226,15 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     for (int i = 0; i < nv; ++i)
       if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
     if (!keep) {
-      pl_assemble(w, 1, s * to_v, s);
       turn_blocks(T, x, blocks, unit, column);
-      pl_turn_columns(w, 1, s * to_v, blocks);
       factorizations++;
-      const int status = pl_factor(w);
+      const int status = pl_step_matrix(w, 1, s * to_v, s, blocks, NULL);
       if (status) return status;
       if (r->secant) pl_secant_restart(r->secant, T, w->M);
     }
     for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
     for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
-    pl_linear_solve(w->linear, w->rhs);
+    pl_step_solve(w, w->rhs);
     if (r->secant) pl_secant_improve(r->secant, w->rhs);
     pl_increment_rate(T, x, w->rhs, turned);
     double norm = 0, size = 0;
@@ -262,7 +258,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
     if (r->secant) {
       keep = r->secant->count < PL_SECANT_DEPTH && (!keep || rate < KEEP_WITH_STEPS);
       if (keep) pl_secant_add(r->secant, step);
-    } else keep = !T->kkt_dense && last < INFINITY && size < KEEP_BELOW * last_size;
+    } else keep = (!T->kkt_dense || w->tree) && last < INFINITY && size < KEEP_BELOW * last_size;
     last = norm, last_size = size;
     move(r, 1, s, to_v, turned, step + nv, x);
   }

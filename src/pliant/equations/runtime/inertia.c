@@ -299,6 +299,53 @@ void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
   }
 }
 
+/* X T for T = diag(world twists seen from the first frame, 1), columns of n numbers in place. */
+static void columns_from_world(const inertia *x, double *X) {
+  for (int i = 0; i < x->n; ++i) {
+    double *y = X + i, turned[6], force[6];
+    for (int j = 0; j < 6; ++j) force[j] = y[x->n * j];
+    wrench_to_world(x->pose, force, turned); /* a row is a wrench: its work on twists stays the same */
+    for (int j = 0; j < 6; ++j) y[x->n * j] = turned[j];
+  }
+}
+
+/* T' X, columns of n numbers in place. */
+static void rows_to_world(const inertia *x, int columns, double *X) {
+  for (int j = 0; j < columns; ++j) {
+    double F[6];
+    wrench_to_world(x->pose, X + x->n * j, F);
+    memcpy(X + x->n * j, F, sizeof F);
+  }
+}
+
+/* Tangents of an inertia with one frame, for motions of that frame in world axes and its own coordinates (n x n each):
+ *   change of its forces = M (eta_ddot, da) + Y (eta_dot, dv) + Z dq,
+ * Z with a column for each of its own rates. Without Y, M alone. */
+void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, double *M, double *Y, double *Z) {
+  const pl_tables *T = w->T;
+  const inertia x = get(w, i);
+  const int n = x.n;
+  memcpy(M, x.M, (size_t)n * n * sizeof(double));
+  columns_from_world(&x, M);
+  if (Y) {
+    double *X = w->temporary.X, *rate = w->temporary.rate, *own = w->temporary.inertia_q, relative[12];
+    body_accelerations(w, &x, a, rate);
+    arguments(w, &x, q, relative, own);
+    const double *arg[5] = {relative, own, x.W, rate, own_constants(w, &x)};
+    double *res[3] = {X, Y, Z};
+    pl_call(T->inertia_tangent + T->inertia_kind[i], arg, res, w);
+    columns_from_world(&x, Y);
+    for (int j = 0; j < 6; ++j) { /* eta_dot x V is an acceleration too */
+      double unit[6] = {0}, y[6];
+      unit[j] = 1;
+      cross_twist(unit, w->V + 6 * x.node[0], y);
+      add_product(n, 6, M, y, Y + n * j);
+    }
+    rows_to_world(&x, n, Y), rows_to_world(&x, x.k, Z);
+  }
+  rows_to_world(&x, n, M);
+}
+
 /* Adds kinetic energy, and gravity's from what a common translation of the frames moves. */
 void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
   for (int i = 0; i < w->T->n_inertia; ++i) {

@@ -48,7 +48,7 @@ static void place_method(pl_run *r, pl_memory *m) {
       x->rosenbrock.q = pl_doubles(m, nq), x->rosenbrock.blocks = pl_doubles(m, 3 * nv);
       x->rosenbrock.by_signal = pl_doubles(m, nv * T->n_signal);
       x->rosenbrock.L = pl_doubles(m, dense), x->rosenbrock.Eq = pl_doubles(m, dense), x->rosenbrock.LS = pl_doubles(m, dense);
-      x->rosenbrock.J = pl_doubles(m, T->nnz_j);
+      x->rosenbrock.J = pl_doubles(m, T->nnz_j), x->rosenbrock.rows = pl_doubles(m, T->nnz_j);
       break;
   }
 }
@@ -81,7 +81,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
   place(r, &m);
   r->block = pl_block(&m);
   /* factors of a large matrix are worth keeping; multipliers have no inertia to measure them by */
-  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m;
+  const int keeps = method == PL_GENERALIZED_ALPHA && !w->T->kkt_dense && !w->T->m && !w->tree;
   if (keeps) r->secant = pl_secant_new(w->T->nv);
   if (!r->block || (keeps && !r->secant)) {
     pl_run_free(r);
@@ -126,9 +126,7 @@ void pl_power_here(const pl_run *r, const double *lambda, double *out) {
 }
 
 void pl_power(pl_run *r, double t, const double *q, const double *v, const double *lambda, double *out) {
-  pl_signals(r->w, t);
-  pl_kinematics(r->w, q, v);
-  pl_forces(r->w, q, v);
+  pl_evaluate(r->w, t, q, v);
   pl_power_here(r, lambda, out);
 }
 
@@ -174,6 +172,7 @@ void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y
 static void resume(pl_run *r) {
   if (r->beginning == r->w->beginnings) return;
   pl_begin(r->w);
+  r->evaluated = NAN;
   r->beginning = r->w->beginnings;
 }
 
@@ -181,6 +180,7 @@ static void resume(pl_run *r) {
 static int refresh(pl_run *r) {
   const pl_tables *T = r->w->T;
   r->t_cap = INFINITY;
+  r->evaluated = NAN;
   pass_jump(r);
   const int status = pl_next_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
   if (status) return status;
@@ -298,26 +298,40 @@ static int cross_stop(pl_run *r) {
 
 /* -- steps --------------------------------------------------------------------------------------------------------- */
 
-/* Integrals of both powers over the step: Simpson's rule on the interpolated middle. */
-static int add_work(pl_run *r, double h) {
+/* Powers in the interpolated middle of the step. */
+static int middle_power(pl_run *r, double h, double *power) {
   const pl_tables *T = r->w->T;
   const double half = pl_time(r, r->t + 0.5 * h);
-  double middle[2], *q = r->memory.middle.q, *v = r->memory.middle.v, *l = r->memory.middle.multipliers;
-  int status;
-  if (r->method == PL_SEMI_IMPLICIT) {
-    for (int k = 0; k < 2; ++k) r->work1[k] = r->work[k] + 0.5 * h * (r->power[k] + r->power1[k]);
-    return PL_OK;
-  }
+  double *q = r->memory.middle.q, *v = r->memory.middle.v, *l = r->memory.middle.multipliers;
   pl_interpolate(r, h, 0.5, q, v, 0);
   if (r->method == PL_ROSENBROCK && T->m && driven(r)) { /* multipliers to the method's own order */
-    if ((status = pl_next_forward(r->w, half, q, v, r->memory.middle.a))) return status;
-    pl_power_here(r, r->w->lambda, middle);
-  } else {
-    for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->multipliers[i] + r->multipliers1[i]);
-    pl_power(r, half, q, v, l, middle);
+    const int status = pl_next_forward(r->w, half, q, v, r->memory.middle.a);
+    if (!status) pl_power_here(r, r->w->lambda, power);
+    return status;
   }
-  for (int k = 0; k < 2; ++k)
-    r->work1[k] = r->work[k] + h / 6 * (r->power[k] + 4 * middle[k] + r->power1[k]);
+  for (int i = 0; i < T->m; ++i) l[i] = 0.5 * (r->multipliers[i] + r->multipliers1[i]);
+  pl_power(r, half, q, v, l, power);
+  return PL_OK;
+}
+
+/* Powers of the candidate, and their integrals over the step by Simpson's rule. The candidate is evaluated last: the next step
+ * may begin with that. Explicit steps integrate them with their own stages. */
+static int add_work(pl_run *r, double h) {
+  const int simple = r->method == PL_SEMI_IMPLICIT;
+  double middle[2] = {0};
+  if (!simple) {
+    const int status = middle_power(r, h, middle);
+    if (status) return status;
+  }
+  if (!r->complete) {
+    const double t1 = pl_time(r, r->t + h);
+    pl_power(r, t1, r->q1, r->v1, r->multipliers1, r->power1);
+    r->evaluated = t1;
+  }
+  for (int k = 0; k < 2; ++k) {
+    const double ends = r->power[k] + r->power1[k];
+    r->work1[k] = r->work[k] + (simple ? 0.5 * h * ends : h / 6 * (ends + 4 * middle[k]));
+  }
   return PL_OK;
 }
 
@@ -326,10 +340,11 @@ static int attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
-  const int powered = T->n_cforce || T->n_fforce || T->n_route || T->n_signal;
+  const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_signal;
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);
+  r->evaluated = NAN;
   if (status) return status;
   if ((status = pl_check_finite(r, r->v1))) return status;
   if (!isfinite(*error)) return r->where = 0, PL_NOT_FINITE;
@@ -341,12 +356,11 @@ static int attempt(pl_run *r, double h, double *error) {
       if ((status = pl_next_forward(r->w, t1, r->q1, r->v1, r->a1))) return status;
       memcpy(r->multipliers1, r->w->lambda, T->m * sizeof(double));
       pl_power_here(r, r->multipliers1, r->power1);
-    } else if (powered)
-      pl_power(r, t1, r->q1, r->v1, r->multipliers1, r->power1);
+    }
   }
   if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
-  else if (r->method != PL_EXPLICIT) return add_work(r, h); /* which integrates them with its own stages */
+  else if (r->method != PL_EXPLICIT) return add_work(r, h);
   return PL_OK;
 }
 
@@ -410,7 +424,10 @@ int pl_run_advance(pl_run *r, long max_steps) {
     const int more_stops = r->next_stop + 1 < r->n_stop;
     /* a sample on a jump shows what follows it */
     if ((status = pl_sample_step(r, h, !(lands && more_stops)))) return status;
-    if (r->sensitivity && (status = pl_sensitivity_step(r, h))) return status;
+    if (r->sensitivity) {
+      r->evaluated = NAN;
+      if ((status = pl_sensitivity_step(r, h))) return status;
+    }
     accept(r, h, lands ? stop : r->t + h);
     if (!r->fixed) {
       /* proportional-integral control of the step size */

@@ -35,7 +35,7 @@ typedef struct pl_run_memory {
     double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
     double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
     double *by_signal;                                              /* nv x n_signal */
-    double *L, *Eq, *LS, *J;                                        /* m x nv; J on its pattern */
+    double *L, *Eq, *LS, *J, *rows;                                 /* m x nv; J and the matrix's rows on its pattern */
   } rosenbrock;
 } pl_run_memory;
 
@@ -55,6 +55,7 @@ typedef struct pl_run {
   double h_last;            /* the step that led to the state */
   double t_floor;           /* inputs are never read before this time: just after a jump at the state's time */
   int complete;             /* the step has filled a1, multipliers1 and power1 of the candidate */
+  double evaluated;         /* the time at which the workspace has evaluated the state, or the candidate, last; or NAN */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */

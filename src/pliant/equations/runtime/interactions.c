@@ -30,7 +30,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     double *pose = w->temporary.pose, *twist = w->temporary.twist, *f = w->temporary.wrench;
     gather(w, nodes, count, pose, twist);
@@ -41,6 +41,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
       for (int j = 0; j < 6; ++j) w->wrench[6 * nodes[a] + j] += f[6 * a + j];
     w->energy += scalars[0], w->dissipation += scalars[1], w->supply += scalars[2];
   }
+  pl_relative_forces(w);
   pl_route_forces(w);
 }
 
@@ -58,32 +59,52 @@ static inline void scatter(const pl_work *w, int row, int col, const double *X, 
   }
 }
 
+/* Of one force on coordinates, in w->temporary: dq and dv, k x k. */
+void pl_coordinate_force_tangent(pl_work *w, int i, const double *q, const double *v) {
+  const pl_tables *T = w->T;
+  const double *arg[4] = {q + T->cforce_q[i], v + T->cforce_v[i], w->theta + T->cforce_theta[i],
+                          w->signal + T->cforce_signal[i]};
+  double *res[3] = {w->temporary.dq, w->temporary.dv, 0};
+  pl_call(T->cforce_tangent + T->cforce_kind[i], arg, res, w);
+}
+
+/* Of one force between n frames: K and C in convected form, 6n x 6n. */
+void pl_frame_force_tangent(pl_work *w, int i, double *K, double *C) {
+  const pl_tables *T = w->T;
+  double *pose = w->temporary.pose, *twist = w->temporary.twist, *res[3] = {K, C, 0};
+  gather(w, T->fforce_nodes + T->fforce_begin[i], T->fforce_begin[i + 1] - T->fforce_begin[i], pose, twist);
+  const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
+  pl_call(T->fforce_tangent + T->fforce_kind[i], arg, res, w);
+}
+
+/* Of the wrenches G' lambda of one constraint: K in convected form, 6n x 6n. */
+void pl_frame_constraint_tangent(pl_work *w, int i, const double *lambda, double *K) {
+  const pl_tables *T = w->T;
+  double *pose = w->temporary.pose, *twist = w->temporary.twist, *res[3] = {K, 0, 0};
+  gather(w, T->con_nodes + T->con_begin[i], T->con_begin[i + 1] - T->con_begin[i], pose, twist);
+  const double *arg[5] = {pose, twist, w->zero, w->theta + T->con_theta[i], lambda + T->con_row[i]};
+  pl_call(T->con_tangent + T->con_kind[i], arg, res, w);
+}
+
 /* Adds the forces' part to K and C (after pl_tangent). */
 void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_cforce; ++i) {
     const int k = T->cforce_k[i];
-    double *dq = w->temporary.dq, *dv = w->temporary.dv;
+    const double *dq = w->temporary.dq, *dv = w->temporary.dv;
     if (!w->cforce_active[i]) continue;
-    const double *arg[4] = {q + T->cforce_q[i], v + T->cforce_v[i], w->theta + T->cforce_theta[i],
-                            w->signal + T->cforce_signal[i]};
-    double *res[3] = {dq, dv, 0};
-    pl_call(T->cforce_tangent + T->cforce_kind[i], arg, res, w);
+    pl_coordinate_force_tangent(w, i, q, v);
     for (int j = 0; j < k; ++j)
       for (int n = 0; n < k; ++n) {
         const int at = T->cforce_column[T->cforce_begin[i] + j] + n;
         w->K[at] -= dq[k * j + n], w->C[at] -= dv[k * j + n];
       }
   }
-  double *K = w->temporary.K, *C = w->temporary.C, *pose = w->temporary.pose, *twist = w->temporary.twist;
+  double *K = w->temporary.K, *C = w->temporary.C;
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!w->fforce_active[i]) continue;
-    const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
-    gather(w, nodes, count, pose, twist);
-    const double *arg[4] = {pose, twist, w->theta + T->fforce_theta[i], w->signal + T->fforce_signal[i]};
-    double *res[3] = {K, C, 0};
-    pl_call(T->fforce_tangent + T->fforce_kind[i], arg, res, w);
-    const int ld = 6 * count;
+    if (!w->fforce_active[T->fforce_index[i]]) continue;
+    pl_frame_force_tangent(w, i, K, C);
+    const int ld = 6 * (T->fforce_begin[i + 1] - T->fforce_begin[i]);
     for (int n = T->fpair_begin[i]; n < T->fpair_begin[i + 1]; ++n) {
       const int block = ld * 6 * T->fpair_b[n] + 6 * T->fpair_a[n], row = T->fpair_row[n], col = T->fpair_col[n];
       scatter(w, row, col, K + block, ld, w->S, T->fpair_pos[n], w->K);
@@ -91,6 +112,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
       scatter(w, row, col, C + block, ld, w->S, T->fpair_pos[n], w->C);
     }
   }
+  pl_relative_tangent(w);
   pl_route_tangent(w);
 }
 
@@ -111,7 +133,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
       for (int n = 0; n < k; ++n) out[(size_t)T->nv * (T->cforce_signal[i] + s) + T->cforce_v[i] + n] -= ds[k * s + n];
   }
   for (int i = 0; i < T->n_fforce; ++i) {
-    if (!T->fforce_signals[i] || !w->fforce_active[i]) continue;
+    if (!T->fforce_signals[i] || !w->fforce_active[T->fforce_index[i]]) continue;
     double *ds = w->temporary.by_signals;
     const int *nodes = T->fforce_nodes + T->fforce_begin[i], count = T->fforce_begin[i + 1] - T->fforce_begin[i];
     gather(w, nodes, count, pose, twist);
@@ -127,6 +149,7 @@ void pl_input_tangent(pl_work *w, const double *q, const double *v, double *out)
                 dot6(w->S + T->node_s[n] + 6 * j, ds + 6 * count * s + 6 * a);
         }
   }
+  pl_relative_input_tangent(w, out);
   pl_route_input_tangent(w, out);
 }
 
@@ -196,14 +219,10 @@ void pl_add_constraint_force(const pl_work *w, const double *lambda, double *r) 
  * turning of the frames above them is counted there; see pl_linearized. */
 void pl_constraint_tangent(pl_work *w, const double *lambda) {
   const pl_tables *T = w->T;
-  double *K = w->temporary.K, *pose = w->temporary.pose, *twist = w->temporary.twist;
+  double *K = w->temporary.K;
   for (int i = 0; i < T->n_con; ++i) {
-    const int *nodes = T->con_nodes + T->con_begin[i], count = T->con_begin[i + 1] - T->con_begin[i];
-    gather(w, nodes, count, pose, twist);
-    const double *arg[5] = {pose, twist, w->zero, w->theta + T->con_theta[i], lambda + T->con_row[i]};
-    double *res[3] = {K, 0, 0};
-    pl_call(T->con_tangent + T->con_kind[i], arg, res, w);
-    const int ld = 6 * count;
+    const int ld = 6 * (T->con_begin[i + 1] - T->con_begin[i]);
+    pl_frame_constraint_tangent(w, i, lambda, K);
     for (int n = T->cpair_begin[i]; n < T->cpair_begin[i + 1]; ++n)
       scatter(w, T->cpair_row[n], T->cpair_col[n], K + ld * 6 * T->cpair_b[n] + 6 * T->cpair_a[n], ld, w->S,
               T->cpair_pos[n], w->K);

@@ -17,8 +17,24 @@
 #define PL_NOINLINE
 #endif
 
-/* An element of one coordinate and one node, whose D holds its own inverse; of others it is a Cholesky factor. */
-#define PL_IS_SINGLE(T, e) ((T)->elem_k[e] == 1 && (T)->elem_nodes[e] == 1 && !(T)->n_inertia)
+/* Called with a constant size, so that loops over it unroll. */
+#ifdef __GNUC__
+#define PL_INLINE static inline __attribute__((always_inline))
+#else
+#define PL_INLINE static inline
+#endif
+
+/* function(k, ...) inlined for each usual number of coordinates of an element. */
+#define PL_BY_SIZE(function, k, ...) \
+  switch (k) { \
+    case 1: function(1, __VA_ARGS__); break; \
+    case 2: function(2, __VA_ARGS__); break; \
+    case 3: function(3, __VA_ARGS__); break; \
+    case 4: function(4, __VA_ARGS__); break; \
+    case 5: function(5, __VA_ARGS__); break; \
+    case 6: function(6, __VA_ARGS__); break; \
+    default: function(k, __VA_ARGS__); \
+  }
 
 enum {
   PL_LANES = 16,     /* columns treated at once in derivatives */
@@ -29,21 +45,22 @@ enum {
 };
 
 typedef struct pl_linear pl_linear;
+typedef struct pl_tree pl_tree;
 
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *s, *sd;                             /* pl_kinematics: subspace and its rate, 6 x k */
-  double *vq, *av, *aq;                       /* pl_node_tangent: 6 x k */
+  double *s;                                  /* pl_kinematics: subspace, 6 x k */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *block;                              /* pl_own_block: k x k */
-  double *y, *rows;                           /* derivatives.c and tree.c: k, and k rows of lanes */
+  double *rows;                               /* derivatives.c: k rows of lanes */
   double *f, *dq, *dv, *ds;                   /* coordinate forces: k, k x k, k x k, k x s */
   double *pose, *twist, *acceleration;        /* frames of a force or constraint: 12 F, 6 F, 6 F */
   double *wrench, *K, *C, *by_signals;        /* frame forces: 6 F, 6 F x 6 F, 6 F x 6 F, 6 F x s */
   double *e, *g, *G, *Gq, *Gv;                /* constraints: m, m, m x 6 F and derivatives of G A + g */
   double *span;                               /* columns of a route's span: 3 x (6 x k) */
   double *tension_by_signal, *tension_by_signal_rate; /* s */
+  double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *inertia_q, *rate, *column, *X, *Y_W, *Z; /* inertia.c: 2 n, n, n, 6 x n, n x n, n x n */
 } pl_temporary;
 
@@ -58,14 +75,15 @@ typedef struct pl_work {
   double *signal, *signal_rate, *signal_acceleration;
   double *input, *input_rate, *input_acceleration;
   /* kinematics, per node */
-  double *R, *p, *V, *A, *c, *S, *Sd, *R0, *p0;
+  double *R, *p, *V, *A, *c, *S;
+  double *R0, *p0; /* where motions by kernels start from */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
   double *tau;                       /* generalized force of coordinate forces, nv */
   double energy, dissipation, supply;/* of interactions */
   /* articulated bodies */
-  double *IA, *pA, *U, *D, *u;
+  double *IA, *pA, *U, *D, *u; /* D holds D^-1; see articulated.c */
   /* tangents */
   double *B, *Vq, *Av, *Aq, *path;
   double *BA, *HB, *lanes, *lanes_eta, *lanes_a; /* derivatives of accelerations, several columns at a time */
@@ -79,7 +97,9 @@ typedef struct pl_work {
   double *kernel_w;
   long long *kernel_iw;
   double *kkt, *rhs, *scale;
-  pl_linear *linear;
+  pl_linear *linear;                 /* made when it is first needed where there is a tree form */
+  pl_tree *tree;                     /* the matrix of implicit steps as recursions; null where it is assembled */
+  int by_tree;                       /* whether the matrix factorized last is in that form */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;
@@ -99,10 +119,11 @@ typedef struct pl_work {
 /* Null when there is no memory. Nothing can be evaluated before pl_bind. */
 pl_work *pl_work_new(const pl_tables *);
 void pl_work_free(pl_work *);
+/* Take all memory now that factorizations may ask for, given bounds on the entries of general factors. */
+int pl_work_reserve(pl_work *, int lower, int upper);
 /* Evaluate with these constants and inputs from now on. Only pointers are copied: the arrays stay the caller's, are never
  * written to, and must live until the next pl_bind. */
 void pl_bind(pl_work *, const pl_binding *);
-void pl_work_view(pl_work *, pl_view *);
 /* How often the whole system has been evaluated, and the system matrix factorized. */
 long pl_evaluations(const pl_work *);
 long pl_factorizations(const pl_work *);
@@ -121,23 +142,27 @@ static inline void pl_call(const pl_kernel *kernel, const double **arg, double *
 /* signals.c */
 void pl_signals(pl_work *, double t);
 
-/* tree.c */
+/* motion.c */
 void pl_kinematics(pl_work *, const double *q, const double *v);
-int pl_articulated(pl_work *, const double *v, double *a);
+void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
+void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
+
+/* tree.c */
+void pl_ground_acceleration(pl_work *);
 void pl_residual(pl_work *, const double *v, const double *a, double *r);
 void pl_inertias(pl_work *);
 void pl_wrenches(pl_work *, double *r);
 void pl_composite(const pl_tables *, double *X, int size);
-int pl_cholesky(double *D, int k);
-void pl_cholesky_solve(const double *D, int k, double *x);
 double pl_kinetic_energy(pl_work *);
 double pl_gravity_energy(pl_work *);
+
+/* articulated.c */
+int pl_articulated(pl_work *, const double *v, double *a);
+int pl_articulated_columns(pl_work *);
 
 /* tangent.c */
 void pl_mass_matrix(pl_work *);
 void pl_rate_matrices(pl_work *);
-void pl_node_tangent(pl_work *, int element, int node, const double *q, const double *v, const double *a);
-void pl_own_block(pl_work *, int element, int node, const double *q, double *block);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
@@ -150,10 +175,14 @@ void pl_inertia_wrenches(pl_work *, const double *a);
 void pl_inertia_articulated(pl_work *);
 void pl_inertia_mass(pl_work *);
 void pl_inertia_tangent(pl_work *, const double *q, const double *a);
+void pl_inertia_in_world(pl_work *, int inertia, const double *q, const double *a, double *M, double *Y, double *Z);
 void pl_inertia_energy(pl_work *, double *kinetic, double *gravity);
 
 /* interactions.c */
 void pl_forces(pl_work *, const double *q, const double *v);
+void pl_coordinate_force_tangent(pl_work *, int force, const double *q, const double *v);
+void pl_frame_force_tangent(pl_work *, int force, double *K, double *C);
+void pl_frame_constraint_tangent(pl_work *, int constraint, const double *lambda, double *K);
 void pl_force_tangent(pl_work *, const double *q, const double *v);
 void pl_input_tangent(pl_work *, const double *q, const double *v, double *r_signal);
 void pl_constraints(pl_work *, const double *q, const double *v);
@@ -162,6 +191,18 @@ void pl_constraint_wrenches(pl_work *, const double *lambda);
 void pl_constraint_acceleration_tangent(pl_work *, double *Eq, double *Ev);
 void pl_add_constraint_force(const pl_work *, const double *lambda, double *r);
 void pl_constraint_product(const pl_work *, const double *x, double *y);
+
+/* shared_inertia.c: inertia between two frames */
+void pl_shared_inertia_wrenches(pl_work *);
+void pl_shared_inertia_mass(pl_work *);
+void pl_shared_inertia_tangent(pl_work *);
+void pl_shared_inertia_energy(pl_work *, double *kinetic, double *gravity);
+
+/* relative.c: called by pl_forces, pl_force_tangent and pl_input_tangent */
+void pl_relative_forces(pl_work *);
+void pl_relative_tangent(pl_work *);
+void pl_relative_force_tangent(pl_work *, int i, double *K, double *C);
+void pl_relative_input_tangent(pl_work *, double *r_signal);
 
 /* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent, the last by integrators */
 void pl_route_forces(pl_work *);
@@ -174,8 +215,11 @@ void pl_evaluate(pl_work *, double t, const double *q, const double *v);
 int pl_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_inverse(pl_work *, double t, const double *q, const double *v, const double *a, double *r);
 void pl_unbalanced(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* The same in the state evaluated last. */
+void pl_unbalanced_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 void pl_carried(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda, int count,
                 const int *nodes, double *out);
+void pl_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_linearized(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
@@ -192,6 +236,21 @@ void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, cons
 void pl_increment(const pl_tables *, const double *q, const double *x, double *q_new);
 void pl_normalize(const pl_tables *, double *q);
 void pl_assemble(pl_work *, double cM, double cC, double cK);
+
+/* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
+ *
+ * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
+ * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
+void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* The same in the state evaluated last. */
+void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
+int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
+/* [M, -J'; J, 0] of the state evaluated last instead. */
+int pl_step_mass_matrix(pl_work *);
+/* Solves with the matrix factorized last, x of nv + m numbers in place. */
+void pl_step_solve(pl_work *, double *x);
+/* y = M a + C v, v may be null, with M and C of the last pl_step_linearize (of M alone: or pl_step_mass_matrix). */
+void pl_step_product(pl_work *, const double *a, const double *v, double *y);
 
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);

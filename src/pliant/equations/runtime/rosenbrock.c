@@ -80,8 +80,9 @@ static int time_derivatives(pl_run *r, double h, double *f, double *g) {
   return 1;
 }
 
-/* The lower left block: L = s J + Ev kept dense (column-major) for the right-hand sides, L S + Eq into the matrix. */
-static void constraint_block(pl_run *r, double s) {
+/* The lower left block: L = s J + Ev kept dense (column-major) for the right-hand sides, L S + Eq on the pattern of J for the
+ * matrix. */
+static void constraint_block(pl_run *r, double s, double *rows) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
   const int m = T->m;
@@ -98,25 +99,15 @@ static void constraint_block(pl_run *r, double s) {
       z[2 * m + k] += 0.5 * (L0[k] * o[1] - L1[k] * o[0]);
     }
   }
-  for (int n = 0; n < T->nnz_j; ++n)
-    if (w->row_active[T->j_row[n]]) w->kkt[T->kkt_of_j[n]] = LS[(size_t)m * T->j_col[n] + T->j_row[n]];
+  for (int n = 0; n < T->nnz_j; ++n) rows[n] = LS[(size_t)m * T->j_col[n] + T->j_row[n]];
 }
 
-/* Residuals of the equations and of the constraints' accelerations. */
-static void residuals(pl_run *r, double t, const double *q, const double *v, const double *a, const double *lambda,
-                      double *force, double *acceleration) {
-  pl_work *w = r->w;
-  pl_signals(w, t);
-  pl_kinematics(w, q, v);
-  pl_forces(w, q, v);
-  if (w->T->m) {
-    pl_constraints(w, q, v);
-    pl_constraint_wrenches(w, lambda);
-    pl_constraint_product(w, a, acceleration);
-    for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
-  }
-  pl_residual(w, v, a, force);
-  w->evaluations++;
+/* Residuals of the equations and of the constraints' accelerations, after pl_unbalanced with the accelerations a. */
+static void residuals(const pl_work *w, const double *a, double *force, double *acceleration) {
+  memcpy(force, w->rhs, w->T->nv * sizeof(double));
+  if (!w->T->m) return;
+  pl_constraint_product(w, a, acceleration);
+  for (int i = 0; i < w->T->m; ++i) acceleration[i] += w->gamma[i];
 }
 
 int pl_step_rosenbrock(pl_run *r, double h, double *error) {
@@ -128,17 +119,18 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   double *bx = r->memory.rosenbrock.bx, *bz = r->memory.rosenbrock.bz, *f = r->memory.rosenbrock.f;
   double *g = r->memory.rosenbrock.g, *force = r->memory.rosenbrock.force, *row = r->memory.rosenbrock.row;
   double *q = r->memory.rosenbrock.q, *blocks = r->memory.rosenbrock.blocks, *rhs = w->rhs;
-  double *J = r->memory.rosenbrock.J;
+  double *J = r->memory.rosenbrock.J, *rows = r->memory.rosenbrock.rows;
   const double *L = r->memory.rosenbrock.L;
   const double s = 1 / (GAMMA * h);
-  pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
+  const double now = pl_time(r, r->t);
+  if (r->evaluated == now) pl_step_linearize_here(w, r->q, r->v, r->a, r->multipliers);
+  else pl_step_linearize(w, now, r->q, r->v, r->a, r->multipliers);
+  residuals(w, r->a, force, row); /* of the first stage, which is the state itself */
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
-  pl_assemble(w, s * s, s, 1);
   turn_blocks(T, r->v, s, blocks);
-  pl_turn_columns(w, s * s, s, blocks);
-  if (m) constraint_block(r, s);
-  const int status = pl_factor(w);
+  if (m) constraint_block(r, s, rows);
+  const int status = pl_step_matrix(w, s * s, s, 1, blocks, m ? rows : NULL);
   if (status) return status;
   for (int i = 0; i < STAGES; ++i) {
     double *kx = k + n * i, *kv = kx + nv, *kz = kv + nv, *ky = kz + nv;
@@ -147,8 +139,11 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
     for (int j = 0; j < i; ++j)
       for (int l = 0; l < n; ++l) x[l] += A[i][j] * k[n * j + l];
     if (pl_check_finite(r, v)) return PL_NOT_FINITE;
-    pl_increment(T, r->q, x, q);
-    residuals(r, pl_time(r, r->t + C[i] * h), q, v, z, y, force, row);
+    if (i) {
+      pl_increment(T, r->q, x, q);
+      pl_unbalanced(w, pl_time(r, r->t + C[i] * h), q, v, z, y);
+      residuals(w, z, force, row);
+    }
     pl_increment_rate(T, x, v, bx);
     memcpy(bz, z, nv * sizeof(double));
     for (int j = 0; j < i; ++j) {
@@ -156,14 +151,14 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
       for (int l = 0; l < nv; ++l) bx[l] += c * kj[l], bz[l] += c * kj[nv + l];
     }
     for (int l = 0; l < nv; ++l) kv[l] = bz[l] + s * bx[l];
-    pl_multiply(T, w->M, kv, rhs), pl_multiply(T, w->C, bx, kz);
-    for (int l = 0; l < nv; ++l) rhs[l] += kz[l] - force[l] + (moving ? h * D[i] * f[l] : 0);
+    pl_step_product(w, kv, bx, rhs);
+    for (int l = 0; l < nv; ++l) rhs[l] += -force[l] + (moving ? h * D[i] * f[l] : 0);
     for (int l = 0; l < m; ++l) rhs[nv + l] = -row[l] + (moving ? h * D[i] * g[l] : 0);
     for (int l = 0; l < T->nnz_j; ++l)
       rhs[nv + T->j_row[l]] += J[l] * bz[T->j_col[l]] + L[(size_t)m * T->j_col[l] + T->j_row[l]] * bx[T->j_col[l]];
     for (int l = 0; l < m; ++l)
       if (!w->row_active[l]) rhs[nv + l] = 0;
-    pl_linear_solve(w->linear, rhs);
+    pl_step_solve(w, rhs);
     memcpy(kx, rhs, nv * sizeof(double)), memcpy(ky, rhs + nv, m * sizeof(double));
     turn(T, r->v, s, kx, kv);
     for (int l = 0; l < nv; ++l) kv[l] -= bx[l], kz[l] = s * kv[l] - bz[l];
@@ -178,10 +173,10 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   /* rates of what vibrates faster than the step count for the way they lead: seen twice through the step's own matrix */
   memcpy(v, ev, nv * sizeof(double));
   for (int k = 0; k < 2; ++k) {
-    pl_multiply(T, w->M, v, rhs);
+    pl_step_product(w, v, NULL, rhs);
     for (int l = 0; l < nv; ++l) rhs[l] *= s * s;
     memset(rhs + nv, 0, m * sizeof(double));
-    pl_linear_solve(w->linear, rhs);
+    pl_step_solve(w, rhs);
     memcpy(v, rhs, nv * sizeof(double));
   }
   for (int l = 0; l < nv; ++l) v[l] *= PL_RATES_COUNT;

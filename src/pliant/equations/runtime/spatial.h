@@ -1,7 +1,8 @@
 /* Small fixed-size algebra: 3-vectors, twists and wrenches (linear part first), inertias.
  *
  * A rigid inertia is ten numbers: mass, first moment (3), second moments xx yy zz xy xz yz. An articulated inertia is a
- * full 6x6 matrix by columns, each padded to eight rows of which the last two stay zero: columns of a vector's width.
+ * full 6x6 matrix by columns of eight rows: the linear part, a zero, the angular part, a zero, so that each part has the
+ * width of a vector. Wrenches beside it are such columns too.
  */
 #ifndef PLIANT_SPATIAL_H
 #define PLIANT_SPATIAL_H
@@ -67,24 +68,19 @@ static inline void wrench_to_local(const double *R, const double *p, const doubl
   }
 }
 
-enum { RIGID = 10, COLUMN = 8, FULL = 6 * COLUMN };
+enum { RIGID = 10, COLUMN = 8, ANGULAR = 4, FULL = 6 * COLUMN };
 
-/* Rigid inertia about the world's origin in world axes, from one about the origin of a frame (R, p) in its axes. */
-static inline void world_inertia(const double *c, const double *R, const double *p, double *I) {
-  const double m = c[0];
-  const double L[9] = {c[4], c[7], c[8], c[7], c[5], c[9], c[8], c[9], c[6]};
-  double h[3], T[9];
-  rotate3(R, c + 1, h);
-  matmul3(R, L, T);
-  /* parallel axis: -(p^ h^ + h^ p^ + m p^ p^) = 2 (p.h) 1 - p h' - h p' + m (p.p 1 - p p') */
-  const double trace = 2 * (p[0] * h[0] + p[1] * h[1] + p[2] * h[2]) + m * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
-#define SECOND(i, j) \
-  (T[i] * R[j] + T[3 + i] * R[3 + j] + T[6 + i] * R[6 + j] - p[i] * h[j] - h[i] * p[j] - m * p[i] * p[j])
-  I[4] = SECOND(0, 0) + trace, I[5] = SECOND(1, 1) + trace, I[6] = SECOND(2, 2) + trace;
-  I[7] = SECOND(0, 1), I[8] = SECOND(0, 2), I[9] = SECOND(1, 2);
-#undef SECOND
-  I[0] = m;
-  for (int i = 0; i < 3; ++i) I[1 + i] = h[i] + m * p[i];
+/* Where component i of six stands in a column. */
+#define ROW(i) ((i) < 3 ? (i) : (i) + 1)
+
+static inline void to_column(const double *x, double *y) {
+  for (int i = 0; i < 3; ++i) y[i] = x[i], y[ANGULAR + i] = x[3 + i];
+  y[3] = y[7] = 0;
+}
+
+/* c . x for a column c and six numbers x */
+static inline double dot_numbers(const double *c, const double *x) {
+  return (c[0] * x[0] + c[1] * x[1] + c[2] * x[2]) + (c[4] * x[3] + c[5] * x[4] + c[6] * x[5]);
 }
 
 /* y = I x for a rigid inertia: force = m a - h x alpha, moment = h x a + J alpha */
@@ -98,30 +94,26 @@ static inline void rigid_times(const double *I, const double *x, double *y) {
   y[5] = J[4] * z[0] + J[5] * z[1] + J[2] * z[2] + h[0] * x[1] - h[1] * x[0];
 }
 
-/* The full matrix of a rigid inertia. */
-static inline void rigid_to_full(const double *I, double *A) {
-  const double *h = I + 1, *J = I + 4;
-  const double columns[6][6] = {
-      {I[0], 0, 0, 0, h[2], -h[1]},          {0, I[0], 0, -h[2], 0, h[0]},          {0, 0, I[0], h[1], -h[0], 0},
-      {0, -h[2], h[1], J[0], J[3], J[4]},    {h[2], 0, -h[0], J[3], J[1], J[5]},    {-h[1], h[0], 0, J[4], J[5], J[2]},
-  };
-  for (int j = 0; j < 6; ++j) {
-    for (int i = 0; i < 6; ++i) A[COLUMN * j + i] = columns[j][i];
-    A[COLUMN * j + 6] = A[COLUMN * j + 7] = 0;
-  }
-}
-
-/* A column as one value, where the compiler knows vectors. Macros: how vectors are passed depends on the machine. */
+/* A column and one of its parts as values, where the compiler knows vectors. */
 #ifdef __GNUC__
-#pragma GCC diagnostic ignored "-Wpsabi" /* the same for returned ones, but those functions are inlined */
+#pragma GCC diagnostic ignored "-Wpsabi" /* how vectors are returned depends on the machine, but these functions are inlined */
 typedef double column __attribute__((vector_size(COLUMN * sizeof(double))));
+typedef double part __attribute__((vector_size(ANGULAR * sizeof(double))));
 #define SUM(a, b) ((a) + (b))
 #define SCALED(a, x) ((a) * (x))
 #define ENTRY(a, i) ((a)[i])
+#define PART(x, y, z, end) ((part){x, y, z, end})
+#define PART_SUM(a, b) ((a) + (b))
+#define PART_DIFFERENCE(a, b) ((a) - (b))
+#define PART_PRODUCT(a, b) ((a) * (b))
+#define PART_SCALED(a, x) ((a) * (x))
 #else
 typedef struct column {
   double at[COLUMN];
 } column;
+typedef struct part {
+  double at[ANGULAR];
+} part;
 
 static inline column SUM(column a, column b) {
   for (int i = 0; i < COLUMN; ++i) a.at[i] += b.at[i];
@@ -129,6 +121,23 @@ static inline column SUM(column a, column b) {
 }
 static inline column SCALED(column a, double x) {
   for (int i = 0; i < COLUMN; ++i) a.at[i] *= x;
+  return a;
+}
+#define PART(x, y, z, end) ((part){{x, y, z, end}})
+static inline part PART_SUM(part a, part b) {
+  for (int i = 0; i < ANGULAR; ++i) a.at[i] += b.at[i];
+  return a;
+}
+static inline part PART_DIFFERENCE(part a, part b) {
+  for (int i = 0; i < ANGULAR; ++i) a.at[i] -= b.at[i];
+  return a;
+}
+static inline part PART_PRODUCT(part a, part b) {
+  for (int i = 0; i < ANGULAR; ++i) a.at[i] *= b.at[i];
+  return a;
+}
+static inline part PART_SCALED(part a, double x) {
+  for (int i = 0; i < ANGULAR; ++i) a.at[i] *= x;
   return a;
 }
 #define ENTRY(a, i) ((a).at[i])
@@ -142,6 +151,67 @@ static inline column load(const double *x) {
 
 static inline void store(double *x, const column *y) { memcpy(x, y, sizeof *y); }
 
+static inline part load_part(const double *x) {
+  part y;
+  memcpy(&y, x, sizeof y);
+  return y;
+}
+
+static inline void store_part(double *x, const part *y) { memcpy(x, y, sizeof *y); }
+
+/* x a + y b + z c */
+static inline part combine(part a, part b, part c, double x, double y, double z) {
+  return PART_SUM(PART_SUM(PART_SCALED(a, x), PART_SCALED(b, y)), PART_SCALED(c, z));
+}
+
+/* p x b, for a vector given by the next two of its components after each: (y, z, x) and (z, x, y) */
+static inline part cross_part(part yzx, part zxy, part b) {
+  const part b_zxy = PART(ENTRY(b, 2), ENTRY(b, 0), ENTRY(b, 1), ENTRY(b, 3));
+  const part b_yzx = PART(ENTRY(b, 1), ENTRY(b, 2), ENTRY(b, 0), ENTRY(b, 3));
+  return PART_DIFFERENCE(PART_PRODUCT(yzx, b_zxy), PART_PRODUCT(zxy, b_yzx));
+}
+
+/* Three numbers as a part, and back. */
+static inline part part_at(const double *x) { return PART(x[0], x[1], x[2], 0); }
+
+static inline void put_part(double *x, part y) { x[0] = ENTRY(y, 0), x[1] = ENTRY(y, 1), x[2] = ENTRY(y, 2); }
+
+/* R x for a matrix of three columns */
+static inline part turned(const part *R, const double *x) { return combine(R[0], R[1], R[2], x[0], x[1], x[2]); }
+
+/* Rigid inertia about the world's origin in world axes, from one about the origin of a frame (R, p) in its axes. */
+static inline void world_inertia(const double *c, const double *R, const double *p, double *I) {
+  const double m = c[0], L[9] = {c[4], c[7], c[8], c[7], c[5], c[9], c[8], c[9], c[6]};
+  const part columns[3] = {part_at(R), part_at(R + 3), part_at(R + 6)}, P = part_at(p);
+  const part T[3] = {turned(columns, L), turned(columns, L + 3), turned(columns, L + 6)}; /* R L */
+  const part h = turned(columns, c + 1), moment = PART_SUM(h, PART_SCALED(P, m));
+  double first[3], total[3];
+  put_part(first, h), put_part(total, moment);
+  /* parallel axis: -(p^ h^ + h^ p^ + m p^ p^) = 2 (p.h) 1 - p h' - h p' + m (p.p 1 - p p') */
+  const double trace = p[0] * (first[0] + total[0]) + p[1] * (first[1] + total[1]) + p[2] * (first[2] + total[2]);
+  part J[3];
+  for (int j = 0; j < 3; ++j) {
+    const part away = PART_SUM(PART_SCALED(P, first[j]), PART_SCALED(moment, p[j]));
+    J[j] = PART_DIFFERENCE(combine(T[0], T[1], T[2], R[j], R[3 + j], R[6 + j]), away);
+  }
+  I[0] = m, I[1] = total[0], I[2] = total[1], I[3] = total[2];
+  I[4] = ENTRY(J[0], 0) + trace, I[5] = ENTRY(J[1], 1) + trace, I[6] = ENTRY(J[2], 2) + trace;
+  I[7] = ENTRY(J[1], 0), I[8] = ENTRY(J[2], 0), I[9] = ENTRY(J[2], 1);
+}
+
+/* The full matrix of a rigid inertia. */
+static inline void rigid_to_full(const double *I, double *A) {
+  const double m = I[0], *h = I + 1, *J = I + 4;
+  memset(A, 0, FULL * sizeof(double));
+  A[0] = A[COLUMN + 1] = A[2 * COLUMN + 2] = m;
+  A[5] = A[4 * COLUMN] = h[2], A[6] = A[5 * COLUMN] = -h[1];
+  A[COLUMN + 4] = A[3 * COLUMN + 1] = -h[2], A[COLUMN + 6] = A[5 * COLUMN + 1] = h[0];
+  A[2 * COLUMN + 4] = A[3 * COLUMN + 2] = h[1], A[2 * COLUMN + 5] = A[4 * COLUMN + 2] = -h[0];
+  A[3 * COLUMN + 4] = J[0], A[4 * COLUMN + 5] = J[1], A[5 * COLUMN + 6] = J[2];
+  A[3 * COLUMN + 5] = A[4 * COLUMN + 4] = J[3], A[3 * COLUMN + 6] = A[5 * COLUMN + 4] = J[4];
+  A[4 * COLUMN + 6] = A[5 * COLUMN + 5] = J[5];
+}
+
 /* A x for a full matrix */
 static inline column full_times(const double *A, const double *x) {
   column y[6];
@@ -151,21 +221,7 @@ static inline column full_times(const double *A, const double *x) {
 
 static inline double dot_column(const double *a, const column *b) {
   return (a[0] * ENTRY(*b, 0) + a[1] * ENTRY(*b, 1) + a[2] * ENTRY(*b, 2)) +
-         (a[3] * ENTRY(*b, 3) + a[4] * ENTRY(*b, 4) + a[5] * ENTRY(*b, 5));
-}
-
-/* x = D^-1 x for k rows of `width` numbers, from a factor by pl_cholesky: a constant width makes vectors of the inner loops. */
-static inline void solve_rows(const double *restrict D, int k, int width, double *restrict x) {
-  for (int i = 0; i < k; ++i) {
-    for (int m = 0; m < i; ++m)
-      for (int l = 0; l < width; ++l) x[width * i + l] -= D[k * m + i] * x[width * m + l];
-    for (int l = 0; l < width; ++l) x[width * i + l] /= D[k * i + i];
-  }
-  for (int i = k - 1; i >= 0; --i) {
-    for (int m = i + 1; m < k; ++m)
-      for (int l = 0; l < width; ++l) x[width * i + l] -= D[k * i + m] * x[width * m + l];
-    for (int l = 0; l < width; ++l) x[width * i + l] /= D[k * i + i];
-  }
+         (a[3] * ENTRY(*b, 4) + a[4] * ENTRY(*b, 5) + a[5] * ENTRY(*b, 6));
 }
 
 /* B of tangent.c as twelve numbers: l, then G by columns. */

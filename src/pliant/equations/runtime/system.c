@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "lanes.h"
 #include "pliant.h"
 #include "spatial.h"
+#include "tree_matrix.h"
 
 /* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
 static void measure_paths(pl_work *w) {
@@ -24,10 +26,9 @@ static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 
 static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   const size_t k = T->max_k, frames = T->max_frames, rows = T->max_rows, signals = T->max_signals, n = T->max_inertia;
-  x->s = pl_doubles(m, 6 * k), x->sd = pl_doubles(m, 6 * k);
-  x->vq = pl_doubles(m, 6 * k), x->av = pl_doubles(m, 6 * k), x->aq = pl_doubles(m, 6 * k);
+  x->s = pl_doubles(m, 6 * k);
   x->P = pl_doubles(m, 6 * k), x->Q = pl_doubles(m, 3 * k), x->W = pl_doubles(m, 6 * k), x->Y = pl_doubles(m, 6 * k);
-  x->block = pl_doubles(m, k * k), x->y = pl_doubles(m, k), x->rows = pl_doubles(m, PL_LANES * k);
+  x->block = pl_doubles(m, k * k), x->rows = pl_doubles(m, PL_LANES * k);
   x->f = pl_doubles(m, k), x->dq = pl_doubles(m, k * k), x->dv = pl_doubles(m, k * k), x->ds = pl_doubles(m, k * signals);
   x->pose = pl_doubles(m, 12 * frames), x->twist = pl_doubles(m, 6 * frames);
   x->acceleration = pl_doubles(m, 6 * frames), x->wrench = pl_doubles(m, 6 * frames);
@@ -37,6 +38,9 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->Gq = pl_doubles(m, 6 * frames * rows), x->Gv = pl_doubles(m, 6 * frames * rows);
   x->span = pl_doubles(m, 18 * k);
   x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
+  x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
+  x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
+  x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals); /* 36 arguments and 360 results at most beside */
   if (!T->n_inertia) return;
   x->inertia_q = pl_doubles(m, 2 * n), x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
   x->X = pl_doubles(m, 6 * n), x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
@@ -57,12 +61,12 @@ static void place(pl_work *w, pl_memory *m) {
   w->R = pl_doubles(m, 9 * nodes), w->p = pl_doubles(m, 3 * nodes);
   w->V = pl_doubles(m, 6 * nodes), w->A = pl_doubles(m, 6 * nodes);
   w->R0 = pl_doubles(m, 9 * nodes), w->p0 = pl_doubles(m, 3 * nodes), w->c = pl_doubles(m, 6 * nodes);
-  w->S = pl_doubles(m, T->n_s), w->Sd = pl_doubles(m, T->n_s);
+  w->S = pl_doubles(m, T->n_s);
   w->Vq = pl_doubles(m, T->n_s), w->Av = pl_doubles(m, T->n_s), w->Aq = pl_doubles(m, T->n_s);
   w->inertia = pl_doubles(m, RIGID * nodes), w->momentum = pl_doubles(m, 6 * nodes), w->bias = pl_doubles(m, 6 * nodes);
   w->force = pl_doubles(m, 6 * nodes), w->wrench = pl_doubles(m, 6 * nodes), w->tau = pl_doubles(m, nv);
   w->IA = pl_doubles(m, FULL * nodes), w->pA = pl_doubles(m, COLUMN * nodes);
-  w->U = pl_doubles(m, 6 * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
+  w->U = pl_doubles(m, COLUMN * nv), w->D = pl_doubles(m, T->n_d), w->u = pl_doubles(m, nv);
   w->B = pl_doubles(m, RATE * nodes), w->path = pl_doubles(m, (size_t)PL_PATH_ROWS * w->path_stride);
   w->BA = pl_doubles(m, 3 * COLUMN * nodes), w->HB = pl_doubles(m, 3 * nv);
   w->lanes = pl_doubles(m, 6 * PL_LANES * nodes), w->lanes_eta = pl_doubles(m, 3 * PL_LANES * nodes);
@@ -83,6 +87,11 @@ static void place(pl_work *w, pl_memory *m) {
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 
+static void make_linear(pl_work *w) {
+  const pl_tables *T = w->T;
+  w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+}
+
 pl_work *pl_work_new(const pl_tables *T) {
   pl_memory m = {0};
   pl_work *w = calloc(1, sizeof *w);
@@ -94,9 +103,10 @@ pl_work *pl_work_new(const pl_tables *T) {
   w->memory = pl_block(&m);
   if (w->memory) {
     place(w, &m);
-    w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+    if (T->by_tree) w->tree = pl_tree_new(T);
+    else make_linear(w);
   }
-  if (!w->linear) {
+  if (!w->linear && !w->tree) {
     pl_work_free(w);
     return NULL;
   }
@@ -106,7 +116,7 @@ pl_work *pl_work_new(const pl_tables *T) {
 
 void pl_work_free(pl_work *w) {
   if (!w) return;
-  pl_linear_free(w->linear);
+  pl_linear_free(w->linear), pl_tree_free(w->tree);
   free(w->memory), free(w);
 }
 
@@ -117,19 +127,15 @@ void pl_bind(pl_work *w, const pl_binding *b) {
   w->fforce_active = b->frame_force_active, w->route_active = b->route_active;
 }
 
-void pl_work_view(pl_work *w, pl_view *view) {
-  *view = (pl_view){.R = w->R, .p = w->p, .V = w->V, .A = w->A, .S = w->S, .K = w->K, .C = w->C, .M = w->M,
-                    .Jval = w->Jval, .phi = w->phi, .phi_rate = w->phi_rate, .gamma = w->gamma,
-                    .multipliers = w->lambda, .rhs = w->rhs, .input = w->input, .signal = w->signal,
-                    .signal_rate = w->signal_rate, .signal_acceleration = w->signal_acceleration};
-}
-
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
-size_t pl_work_bytes(const pl_work *w) { return sizeof *w + w->bytes + pl_linear_bytes(w->linear); }
+
+size_t pl_work_bytes(const pl_work *w) {
+  return sizeof *w + w->bytes + (w->linear ? pl_linear_bytes(w->linear) : 0) + (w->tree ? w->tree->bytes : 0);
+}
 
 size_t pl_layout_size(int which) {
-  static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_view), sizeof(pl_run_head)};
+  static const size_t sizes[] = {sizeof(pl_tables), sizeof(pl_binding), sizeof(pl_arguments), sizeof(pl_run_head)};
   return which >= 0 && which < 4 ? sizes[which] : 0;
 }
 
@@ -155,13 +161,20 @@ void pl_assemble(pl_work *w, double cM, double cC, double cK) {
 }
 
 void pl_begin(pl_work *w) {
-  pl_linear_forget(w->linear);
+  if (w->linear) pl_linear_forget(w->linear);
   w->beginnings++;
 }
 
 int pl_factor(pl_work *w) {
-  w->factorizations++;
+  w->factorizations++, w->by_tree = 0;
+  if (!w->linear) make_linear(w);
+  if (!w->linear) return PL_OUT_OF_MEMORY;
   return pl_linear_factor(w->linear, w->kkt);
+}
+
+int pl_work_reserve(pl_work *w, int lower, int upper) {
+  if (!w->linear) make_linear(w);
+  return w->linear ? pl_linear_reserve(w->linear, lower, upper) : PL_OUT_OF_MEMORY;
 }
 
 /* The inertia of each coordinate becomes one, hence no entry of M is larger, and the largest of every constraint row too. */
@@ -186,7 +199,8 @@ static void scale_by_mass(pl_work *w) {
 }
 
 int pl_factor_mass(pl_work *w) {
-  if (!pl_linear_is_scaled(w->linear)) scale_by_mass(w);
+  if (!w->linear) make_linear(w);
+  if (w->linear && !pl_linear_is_scaled(w->linear)) scale_by_mass(w);
   return pl_factor(w);
 }
 
@@ -200,13 +214,11 @@ int pl_next_forward(pl_work *w, double t, const double *q, const double *v, doub
   if (!T->m && !T->n_coupled) return pl_articulated(w, v, a);
   pl_constraints(w, q, v);
   pl_residual(w, v, w->zero, w->rhs);
-  pl_mass_matrix(w);
-  pl_assemble(w, 1, 0, 0);
-  const int status = pl_factor_mass(w);
+  const int status = pl_step_mass_matrix(w);
   if (status) return status;
   for (int i = 0; i < T->nv; ++i) w->rhs[i] = -w->rhs[i];
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->gamma[r] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   memcpy(a, w->rhs, T->nv * sizeof(double));
   memcpy(w->lambda, w->rhs + T->nv, T->m * sizeof(double));
   return PL_OK;
@@ -227,6 +239,10 @@ int pl_inverse(pl_work *w, double t, const double *q, const double *v, const dou
 /* r (in w->rhs, multipliers included) and constraints at the state. */
 void pl_unbalanced(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
   pl_evaluate(w, t, q, v);
+  pl_unbalanced_here(w, q, v, a, lambda);
+}
+
+void pl_unbalanced_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   if (w->T->m) {
     pl_constraints(w, q, v);
     pl_constraint_wrenches(w, lambda);
@@ -242,13 +258,19 @@ void pl_carried(pl_work *w, double t, const double *q, const double *v, const do
   for (int i = 0; i < count; ++i) memcpy(out + 6 * i, w->force + 6 * nodes[i], 6 * sizeof(double));
 }
 
-/* The same, and K, C, M, J. */
-int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
-  pl_unbalanced(w, t, q, v, a, lambda);
+/* K, C, M on the system pattern, after pl_unbalanced. */
+void pl_tangents(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   pl_tangent(w, q, v, a);
   pl_inertia_tangent(w, q, a);
+  pl_shared_inertia_tangent(w);
   pl_force_tangent(w, q, v);
   if (w->T->m) pl_constraint_tangent(w, lambda);
+}
+
+/* r and constraints as pl_unbalanced gives them, and K, C, M, J. */
+int pl_linearized(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_unbalanced(w, t, q, v, a, lambda);
+  pl_tangents(w, q, v, a, lambda);
   return PL_OK;
 }
 
@@ -271,21 +293,19 @@ int pl_next_project(pl_work *w, double t, double *q, double *v, double tolerance
     const double error = largest_active(w, w->phi);
     if (!isfinite(error) || iteration > 50) return PL_PROJECTION;
     memset(w->wrench, 0, 6 * T->n_node * sizeof(double));
-    pl_mass_matrix(w);
-    pl_assemble(w, 1, 0, 0);
-    const int status = pl_factor_mass(w);
+    const int status = pl_step_mass_matrix(w);
     if (status) return status;
     if (error <= tolerance && (error < 0.01 * tolerance || error >= previous)) break;
     previous = error;
     memset(w->rhs, 0, T->nv * sizeof(double));
     for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi[r] : 0;
-    pl_linear_solve(w->linear, w->rhs);
+    pl_step_solve(w, w->rhs);
     pl_increment(T, q, w->rhs, w->q_new);
     memcpy(q, w->q_new, T->nq * sizeof(double));
   }
   memset(w->rhs, 0, T->nv * sizeof(double));
   for (int r = 0; r < T->m; ++r) w->rhs[T->nv + r] = w->row_active[r] ? -w->phi_rate[r] : 0;
-  pl_linear_solve(w->linear, w->rhs);
+  pl_step_solve(w, w->rhs);
   for (int i = 0; i < T->nv; ++i) v[i] += w->rhs[i];
   return PL_OK;
 }
@@ -301,6 +321,7 @@ void pl_energies(pl_work *w, double t, const double *q, const double *v, double 
   out[0] = pl_kinetic_energy(w);
   out[1] = pl_gravity_energy(w) + w->energy;
   pl_inertia_energy(w, out, out + 1);
+  pl_shared_inertia_energy(w, out, out + 1);
   out[2] = w->dissipation;
   out[3] = w->supply;
   out[4] = 0;

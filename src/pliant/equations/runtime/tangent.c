@@ -28,46 +28,6 @@ void pl_rate_matrices(pl_work *w) {
   }
 }
 
-/* World matrices Vq, Av, Aq of one node: eta_dot = Vq dq + S dv, eta_ddot = Aq dq + Av dv + S da. */
-void pl_node_tangent(pl_work *w, int e, int g, const double *q, const double *v, const double *a) {
-  const pl_tables *T = w->T;
-  const int k = T->elem_k[e], b = T->elem_base[e], at = T->node_s[g];
-  const double *Vb = w->V + 6 * b, *Ab = w->A + 6 * b, *R0 = w->R0 + 9 * g, *p0 = w->p0 + 3 * g;
-  double *vq = w->temporary.vq, *av = w->temporary.av, *aq = w->temporary.aq;
-  if (!T->node_constant[g]) {
-    const double *arg[4] = {q + T->elem_q[e], v + T->elem_v[e], a + T->elem_v[e], w->theta + T->node_theta[g] + 12};
-    double *res[3] = {vq, av, aq};
-    pl_call(T->motion_tangent + T->node_kind[g], arg, res, w);
-  }
-  for (int j = 0; j < k; ++j) {
-    const double *S = w->S + at + 6 * j;
-    double *Vq = w->Vq + at + 6 * j, *Av = w->Av + at + 6 * j, *Aq = w->Aq + at + 6 * j, x[6], y[6];
-    cross_twist(Vb, S, Vq);
-    cross_twist(Ab, S, Aq);
-    cross_twist(Vb, Vq, x);
-    for (int i = 0; i < 6; ++i) Aq[i] += x[i], Av[i] = 2 * Vq[i];
-    if (!T->node_constant[g]) {
-      twist_to_world(R0, p0, vq + 6 * j, x);
-      cross_twist(Vb, x, y);
-      for (int i = 0; i < 6; ++i) Vq[i] += x[i], Aq[i] += 2 * y[i];
-      twist_to_world(R0, p0, av + 6 * j, x);
-      for (int i = 0; i < 6; ++i) Av[i] += x[i];
-      twist_to_world(R0, p0, aq + 6 * j, x);
-      for (int i = 0; i < 6; ++i) Aq[i] += x[i];
-    }
-  }
-}
-
-/* d(s' F)/dq of one node for a wrench F fixed in its base, k x k. */
-void pl_own_block(pl_work *w, int e, int g, const double *q, double *block) {
-  const pl_tables *T = w->T;
-  double f[6];
-  wrench_to_local(w->R0 + 9 * g, w->p0 + 3 * g, w->force + 6 * g, f);
-  const double *arg[3] = {q + T->elem_q[e], w->theta + T->node_theta[g] + 12, f};
-  double *res[1] = {block};
-  pl_call(T->motion_own + T->node_kind[g], arg, res, w);
-}
-
 /* The columns of S, Vq (angular part), Av and Aq of all coordinates on a path, component by component. */
 enum { PATH_S = 0, PATH_VQ = 6, PATH_AV = 9, PATH_AQ = 15, PATH_RESULTS = 21 };
 _Static_assert(PATH_RESULTS + 5 == PL_PATH_ROWS, "five rows of results");
@@ -164,6 +124,30 @@ static void spread_above(const pl_tables *T, int e, int i, int depth, const doub
   }
 }
 
+static void clear_block(const pl_tables *T, int e, double *X) {
+  for (int j = 0; j < T->elem_k[e]; ++j) memset(X + T->elem_pos[e] + T->elem_stride[e] * j, 0, T->elem_k[e] * sizeof(double));
+}
+
+/* The element's own block of M; and P = I S, summed over its nodes. */
+PL_INLINE void own_mass(const int k, pl_work *w, int e, double *P) {
+  const pl_tables *T = w->T;
+  const int stride = T->elem_stride[e];
+  double *M = w->M + T->elem_pos[e];
+  clear_block(T, e, w->M);
+  memset(P, 0, 6 * k * sizeof(double));
+  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+    const double *S = w->S + T->node_s[g];
+    for (int j = 0; j < k; ++j) {
+      double x[6];
+      rigid_times(w->inertia + RIGID * g, S + 6 * j, x);
+      for (int i = 0; i < 6; ++i) P[6 * j + i] += x[i];
+      for (int i = j; i < k; ++i) M[stride * j + i] += dot6(S + 6 * i, x);
+    }
+  }
+  for (int j = 0; j < k; ++j)
+    for (int i = 0; i < j; ++i) M[stride * j + i] = M[stride * i + j];
+}
+
 /* M on the system pattern by composite inertias. */
 void pl_mass_matrix(pl_work *w) {
   const pl_tables *T = w->T;
@@ -174,19 +158,10 @@ void pl_mass_matrix(pl_work *w) {
   pl_inertias(w);
   pl_composite(T, w->inertia, RIGID);
   for (int e = 0; e < T->n_elem; ++e) {
-    const int k = T->elem_k[e], pos = T->elem_pos[e], stride = T->elem_stride[e];
+    const int k = T->elem_k[e];
+    PL_BY_SIZE(own_mass, k, w, e, P);
+    if (!T->elem_base[e]) continue;
     follow(w, &p, e);
-    memset(P, 0, 6 * k * sizeof(double));
-    for (int j = 0; j < k; ++j) memset(w->M + pos + stride * j, 0, k * sizeof(double));
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      const double *S = w->S + T->node_s[g];
-      for (int j = 0; j < k; ++j) {
-        double x[6];
-        rigid_times(w->inertia + RIGID * g, S + 6 * j, x);
-        for (int i = 0; i < 6; ++i) P[6 * j + i] += x[i];
-        for (int i = 0; i < k; ++i) w->M[pos + stride * j + i] += dot6(S + 6 * i, x);
-      }
-    }
     for (int i = 0; i < k; ++i) {
       mass_products(w->path, w->path_stride, p.depth, P + 6 * i, out);
       spread_below(T, e, i, p.depth, out, w->M);
@@ -194,6 +169,52 @@ void pl_mass_matrix(pl_work *w) {
     }
   }
   pl_inertia_mass(w);
+  pl_shared_inertia_mass(w);
+}
+
+/* How many of a node's columns, the first ones, displace it along axes of the ground: K and C do not depend on these. */
+static int still_columns(const pl_tables *T, int e, int g) {
+  if (T->elem_base[e]) return 0;
+  switch (T->node_form[g]) {
+    case PL_MOTION_FREE:
+    case PL_MOTION_TRANSLATION: return 3;
+    case PL_MOTION_PLANAR_XZ:
+    case PL_MOTION_PLANAR_YZ: return 2;
+    default: return 0;
+  }
+}
+
+/* The element's own blocks of K and C; and, summed over its nodes, Q = B'S and the columns W and Y that dr/dq and dr/dv have
+ * on its path. */
+PL_INLINE void own_tangent(const int k, pl_work *w, int e, const double *q, double *Q, double *W, double *Y) {
+  const pl_tables *T = w->T;
+  const int stride = T->elem_stride[e];
+  double *K = w->K + T->elem_pos[e], *C = w->C + T->elem_pos[e], *block = w->temporary.block;
+  clear_block(T, e, w->K), clear_block(T, e, w->C);
+  memset(Q, 0, 3 * k * sizeof(double)), memset(W, 0, 6 * k * sizeof(double)), memset(Y, 0, 6 * k * sizeof(double));
+  for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+    const double *S = w->S + T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g, *F = w->force + 6 * g;
+    const double *Vq = w->Vq + T->node_s[g], *Av = w->Av + T->node_s[g], *Aq = w->Aq + T->node_s[g];
+    const int still = still_columns(T, e, g);
+    for (int j = still; j < k; ++j) {
+      double x[6], y[6], z[6];
+      rate_times_transposed(B, S + 6 * j, y);
+      for (int i = 0; i < 3; ++i) Q[3 * j + i] += y[i];
+      rigid_times(I, Aq + 6 * j, x);
+      rate_times(B, Vq + 6 * j + 3, y);
+      cross_wrench(S + 6 * j, F, z);
+      for (int i = 0; i < 6; ++i) x[i] += y[i] + z[i], W[6 * j + i] += x[i];
+      for (int i = 0; i < k; ++i) K[stride * j + i] += dot6(S + 6 * i, x);
+      rigid_times(I, Av + 6 * j, x);
+      rate_times(B, S + 6 * j + 3, y);
+      for (int i = 0; i < 6; ++i) x[i] += y[i], Y[6 * j + i] += x[i];
+      for (int i = 0; i < k; ++i) C[stride * j + i] += dot6(S + 6 * i, x);
+    }
+    if (T->node_constant[g]) continue;
+    pl_own_block(w, e, g, q, block);
+    for (int j = still; j < k; ++j)
+      for (int i = 0; i < k; ++i) K[stride * j + i] += block[k * j + i];
+  }
 }
 
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).
@@ -213,40 +234,12 @@ void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
   pl_composite(T, w->inertia, RIGID);
   pl_composite(T, w->B, RATE);
   for (int e = 0; e < T->n_elem; ++e) {
-    const int k = T->elem_k[e], pos = T->elem_pos[e], stride = T->elem_stride[e];
+    const int k = T->elem_k[e];
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
+    PL_BY_SIZE(own_mass, k, w, e, P);
+    PL_BY_SIZE(own_tangent, k, w, e, q, Q, W, Y);
+    if (!T->elem_base[e]) continue;
     follow(w, &p, e);
-    memset(P, 0, 6 * k * sizeof(double)), memset(Q, 0, 3 * k * sizeof(double));
-    memset(W, 0, 6 * k * sizeof(double)), memset(Y, 0, 6 * k * sizeof(double));
-    for (int n = 0; n < 3; ++n)
-      for (int j = 0; j < k; ++j) memset(all[n] + pos + stride * j, 0, k * sizeof(double));
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
-      const double *S = w->S + T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g, *F = w->force + 6 * g;
-      pl_node_tangent(w, e, g, q, v, a);
-      const double *Vq = w->Vq + T->node_s[g], *Av = w->Av + T->node_s[g], *Aq = w->Aq + T->node_s[g];
-      for (int j = 0; j < k; ++j) {
-        double x[6], y[6], z[6];
-        rigid_times(I, S + 6 * j, x);
-        rate_times_transposed(B, S + 6 * j, y);
-        for (int i = 0; i < 6; ++i) P[6 * j + i] += x[i];
-        for (int i = 0; i < 3; ++i) Q[3 * j + i] += y[i];
-        for (int i = 0; i < k; ++i) w->M[pos + stride * j + i] += dot6(S + 6 * i, x);
-        rigid_times(I, Aq + 6 * j, x);
-        rate_times(B, Vq + 6 * j + 3, y);
-        cross_wrench(S + 6 * j, F, z);
-        for (int i = 0; i < 6; ++i) x[i] += y[i] + z[i], W[6 * j + i] += x[i];
-        for (int i = 0; i < k; ++i) w->K[pos + stride * j + i] += dot6(S + 6 * i, x);
-        rigid_times(I, Av + 6 * j, x);
-        rate_times(B, S + 6 * j + 3, y);
-        for (int i = 0; i < 6; ++i) x[i] += y[i], Y[6 * j + i] += x[i];
-        for (int i = 0; i < k; ++i) w->C[pos + stride * j + i] += dot6(S + 6 * i, x);
-      }
-      if (!T->node_constant[g]) {
-        double *block = w->temporary.block;
-        pl_own_block(w, e, g, q, block);
-        for (int j = 0; j < k; ++j)
-          for (int i = 0; i < k; ++i) w->K[pos + stride * j + i] += block[k * j + i];
-      }
-    }
     for (int i = 0; i < k; ++i) {
       path_products(w->path, width, p.depth, P + 6 * i, Q + 3 * i, W + 6 * i, Y + 6 * i, out);
       spread_below(T, e, i, p.depth, out, w->M), spread_above(T, e, i, p.depth, out, w->M);

@@ -57,7 +57,7 @@ robot_robot *robot_new(void) {
   if (!robot) return NULL;
   robot->work = pl_work_new(&robot_tables);
   robot->run = robot->work ? pl_run_new(robot->work, ROBOT_METHOD) : NULL;
-  if (!robot->run || pl_linear_reserve(robot->work->linear, robot_lower_entries, robot_upper_entries)) {
+  if (!robot->run || pl_work_reserve(robot->work, robot_lower_entries, robot_upper_entries)) {
     robot_free(robot);
     return NULL;
   }

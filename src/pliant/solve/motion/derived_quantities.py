@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -45,79 +46,91 @@ class ActiveBinding:
     bound: Binding
 
 
-@dataclass(frozen=True)
 class DerivedQuantities:
-    """Quantities at saved states, one row each; `lowest_signals` is the minimum of each signal over them."""
-
-    lowest_signals: np.ndarray
-    inputs: np.ndarray
-    energies: np.ndarray
-    constraint_error: np.ndarray
-    frames: dict[str, np.ndarray]
-    outputs: dict[str, np.ndarray]
-
-    def tables(self) -> list[np.ndarray]:
-        """All arrays with one row per state."""
-        return [self.inputs, self.energies, self.constraint_error, *self.frames.values(), *self.outputs.values()]
-
-    def mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> DerivedQuantities:
-        """The same with every table changed."""
-        frames, outputs = ({name: change(x) for name, x in part.items()} for part in (self.frames, self.outputs))
-        inputs, energies, error = (change(x) for x in (self.inputs, self.energies, self.constraint_error))
-        return DerivedQuantities(self.lowest_signals, inputs, energies, error, frames, outputs)
-
-
-def derive_quantities(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> DerivedQuantities:
-    """Energies (n x 4: kinetic, potential, dissipated, supplied), inputs, constraint errors, frames and outputs.
+    """Quantities at saved states, one row each, computed when they are first asked for.
 
     `history`: the bindings that were in force, in order of time.
     """
-    return _filled(_parts(eqs, motion, history), len(motion.time))
 
+    def __init__(self, eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> None:
+        self._eqs, self._motion, self._history = eqs, motion, history
 
-def _parts(eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> Iterator[DerivedQuantities]:
-    """The same for a few saved states at a time, which bounds the memory for intermediate results."""
-    starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
-    per_state = 8 * NUMBERS_PER_FRAME * (len(eqs.model.system.nodes) + len(eqs.model.frames))
-    at_once = max(1, CHUNK_BYTES // per_state)
-    empty = True
-    for since, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
-        if end > begin or empty:
-            for first in range(begin, max(end, begin + 1), at_once):
-                yield _derive_part(eqs, since.bound, motion.between(first, min(first + at_once, end)))
-            empty = False
+    @property
+    def energies(self) -> np.ndarray:
+        """Kinetic, potential, dissipated and supplied energy [J], n x 4."""
+        return self._values["energies"]
 
+    @property
+    def inputs(self) -> np.ndarray:
+        """Inputs, n x inputs."""
+        return self._values["inputs"]
 
-def _filled(parts: Iterator[DerivedQuantities], count: int) -> DerivedQuantities:
-    """The parts joined, `count` states in all; each part is released before the next is computed."""
-    whole: DerivedQuantities | None = None
-    lowest: np.ndarray | None = None
-    at = 0
-    for part in parts:
-        lowest = part.lowest_signals if lowest is None else np.minimum(lowest, part.lowest_signals)
-        size = len(part.energies)
-        if whole is None:
+    @property
+    def constraint_error(self) -> np.ndarray:
+        """Largest constraint error [m or rad], n."""
+        return self._values["constraint_error"]
+
+    @cached_property
+    def lowest_signals(self) -> np.ndarray:
+        """The minimum of each signal over all states."""
+        return np.asarray(self._values["signals"].min(axis=0, initial=np.inf))
+
+    @cached_property
+    def frames(self) -> dict[str, np.ndarray]:
+        """Position, quaternion, velocity and angular velocity of every frame, n x frames x 3 (4) each."""
+        return self._over_parts(lambda bound, motion, batch: _frames(self._eqs, bound, batch))
+
+    @cached_property
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Outputs by name, n or n x size."""
+        if not self._eqs.model.spec.outputs:
+            return {}
+        return self._over_parts(lambda bound, motion, batch: _outputs(self._eqs, bound, motion, batch))
+
+    @cached_property
+    def _values(self) -> dict[str, np.ndarray]:
+        count = len(self._eqs.inputs)
+
+        def values(bound: Binding, motion: SavedStates, batch: Batch) -> dict[str, np.ndarray]:
+            return {
+                "energies": np.column_stack([batch.energies[:, :2], motion.work]),
+                "inputs": batch.inputs[:, :count],
+                "constraint_error": batch.energies[:, 4],
+                "signals": batch.signals,
+            }
+
+        return self._over_parts(values)
+
+    def _over_parts(
+        self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        """Tables of all states, from those of a few states at a time, which bounds the memory for intermediate results."""
+        count, at = len(self._motion.time), 0
+        whole: dict[str, np.ndarray] = {}
+        for bound, motion in self._parts():
+            part = quantities(bound, motion, bound.batch(motion.time, motion.q, motion.v))
+            size = len(motion.time)
             if size == count:
-                whole = part
-            else:
-                whole = part.mapped(lambda x: np.empty((count, *x.shape[1:])))
-        if whole is not part:
-            for there, here in zip(whole.tables(), part.tables(), strict=True):
-                there[at : at + size] = here
-        at += size
-    assert whole is not None
-    assert lowest is not None
-    return replace(whole, lowest_signals=lowest)
+                return part
+            if not whole:
+                whole = {name: np.empty((count, *x.shape[1:])) for name, x in part.items()}
+            for name, x in part.items():
+                whole[name][at : at + size] = x
+            at += size
+        return whole
 
-
-def _derive_part(eqs: Equations, bound: Binding, motion: SavedStates) -> DerivedQuantities:
-    batch = bound.batch(motion.time, motion.q, motion.v)
-    energies = np.column_stack([batch.energies[:, :2], motion.work])
-    frames, outputs = _frames(eqs, bound, batch), _outputs(eqs, bound, motion, batch, energies)
-    lowest = batch.signals.min(axis=0, initial=np.inf)
-    return DerivedQuantities(
-        lowest, batch.inputs[:, : len(eqs.inputs)], energies, batch.energies[:, 4], frames, outputs
-    )
+    def _parts(self) -> Iterator[tuple[Binding, SavedStates]]:
+        """The saved states in groups, each with the binding in force; one that is empty where nothing was saved."""
+        motion, history, model = self._motion, self._history, self._eqs.model
+        starts = np.searchsorted(motion.time, [x.time for x in history[1:]], side="left")
+        per_state = 8 * NUMBERS_PER_FRAME * (len(model.system.nodes) + len(model.frames))
+        at_once = max(1, CHUNK_BYTES // per_state)
+        empty = True
+        for since, begin, end in zip(history, [0, *starts], [*starts, len(motion.time)], strict=True):
+            if end > begin or empty:
+                for first in range(begin, max(end, begin + 1), at_once):
+                    yield since.bound, motion.between(first, min(first + at_once, end))
+                empty = False
 
 
 def _frames(eqs: Equations, bound: Binding, batch: Batch) -> dict[str, np.ndarray]:
@@ -160,15 +173,12 @@ def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndar
     return results
 
 
-def _outputs(
-    eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch, energies: np.ndarray
-) -> dict[str, np.ndarray]:
-    if not eqs.model.spec.outputs:
-        return {}
+def _outputs(eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch) -> dict[str, np.ndarray]:
     states = (motion.q, motion.v, motion.a, motion.multipliers)
     carried: np.ndarray = np.zeros(0)
     if nodes := carrying_nodes(eqs.model):
         carried = bound.carried(motion.time, *states, nodes).reshape(len(motion.time), -1)
-    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies[:, :3])
+    energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])
+    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies)
     values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
     return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}

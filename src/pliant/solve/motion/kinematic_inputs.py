@@ -99,10 +99,7 @@ class KinematicInputs:
         kinds = values.input_kind[inputs]
         series = [values.series[values.input_series[i]] for i in inputs[kinds == SERIES]]
         if self.model.signal_sources[signal, 0] or np.any(kinds == EXPRESSION):
-            jumps = [
-                *np.asarray(self.model.switches(values.parameters)).ravel(),
-                *(x for s in series for x in s.breaks),
-            ]
+            jumps = [*self.model.switch_times(values.parameters), *(x for s in series for x in s.breaks)]
             return sampled(value, t, end, jumps=jumps, name="a prescribed rate or acceleration")
         # held from the last time of all series on
         last = min(end, max((float(s.time[-1]) for s in series), default=t))

@@ -136,7 +136,9 @@ def simulate_reduced(
     )  # fmt: skip
     names = ", ".join(eqs.rates[i] for i in chosen)
     words = f"reduced to {names}, explicit Runge-Kutta of order 8"
-    return build_result(eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, made.messages)
+    return build_result(
+        eqs, (ActiveBinding(begin, bound),), motion, status, message, timing, words, lambda: made.messages
+    )
 
 
 def _independent_rates(

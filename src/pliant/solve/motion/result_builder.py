@@ -3,51 +3,129 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import output_axes, output_units
-from pliant.solve.motion.derived_quantities import ActiveBinding, SavedStates, derive_quantities
+from pliant.equations.outputs import output_axes, output_size, output_units
+from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
+from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks
-from pliant.solve.result import Result, Timing, record
+from pliant.solve.result import ADDED, ENERGIES, Result, Timing, profile_axes
 from pliant.solve.status import Status
 from pliant.solve.validity import negative_tension_warnings, range_warnings, undetermined_reactions
 from pliant.solve.versions import versions
 
+FRAME_PARTS = {"position": "axis", "quaternion": "quaternion_part", "velocity": "axis", "angular_velocity": "axis"}
+"""What is stored of every frame, and the dimension of its components."""
+
 
 def build_result(
     eqs: Equations, history: Sequence[ActiveBinding], motion: SavedStates, status: Status, message: str, timing: Timing,
-    method: str, notes: tuple[str, ...], energy_cure: str = "", jumps: Sequence[tuple[float, float]] = (),
+    method: str, notes: Callable[[], tuple[str, ...]], energy_cure: str = "", jumps: Sequence[tuple[float, float]] = (),
 ) -> Result:  # fmt: skip
     """The result of a run from its saved states; `history`: the bindings that were in force, in order of time.
 
-    energy_cure: what to advise where the energy balance is open; empty where it cannot be told. jumps: times [s] at which the
-    state was set, and the energy that this added [J].
+    notes: remarks of the run itself. energy_cure: what to advise where the energy balance is open; empty where it cannot be told.
+    jumps: times [s] at which the state was set, and the energy that this added [J].
     """
-    derived = derive_quantities(eqs, motion, history)
-    added = _added(motion, jumps)
-    notes = (*notes, *negative_tension_warnings(eqs.model, derived.lowest_signals))
-    notes = (*notes, *range_warnings(eqs.model, history[0].bound, motion.q))
-    notes = (*notes, *undetermined_reactions(eqs.model, history[0].bound))
-    if energy_cure and len(history) == 1:
-        notes = (*notes, *energy_remarks(derived.energies, energy_cure, added))
+    history, jumps = tuple(history), tuple(jumps)
+    derived = DerivedQuantities(eqs, motion, history)
+
+    def warnings() -> tuple[str, ...]:
+        model, bound = eqs.model, history[0].bound
+        found = [
+            *negative_tension_warnings(model, derived.lowest_signals),
+            *range_warnings(model, bound, motion.q),
+            *undetermined_reactions(model, bound),
+        ]
+        if energy_cure and len(history) == 1:
+            found += energy_remarks(derived.energies, energy_cure, _added(motion, jumps))
+        return (*notes(), *found)
+
+    def attributes() -> dict[str, str]:
+        return _attributes(eqs, status, message, method, warnings(), timing)
+
+    def parts() -> Parts:
+        profiles = output_axes(eqs.model, history[0].bound)
+        variables = _variables(motion, derived) | _output_variables(eqs, derived, profiles)
+        if jumps:
+            about = {"long_name": "energy added by setting the state", "units": "J"}
+            variables[ADDED] = (("time",), lambda: _added(motion, jumps), about)
+        return Parts(variables, _labels(eqs, motion, profiles), attributes)
+
+    saved = {"time": motion.time, "q": motion.q, "v": motion.v, "a": motion.a, "multiplier": motion.multipliers}
+    return Result(status, message, Labelled(saved, parts), timing, method)
+
+
+def _variables(motion: SavedStates, derived: DerivedQuantities) -> dict[str, Variable]:
+    """States, energies and frames of a motion, by name."""
+    found: dict[str, Variable] = {
+        "q": (("time", "coordinate"), motion.q, {"long_name": "positions", "units": "SI"}),
+        "v": (("time", "rate"), motion.v, {"long_name": "rates", "units": "SI"}),
+        "a": (("time", "rate"), motion.a, {"long_name": "accelerations", "units": "SI"}),
+        "multiplier": (
+            ("time", "constraint"),
+            motion.multipliers,
+            {"long_name": "constraint forces", "units": "N or N m"},
+        ),
+        "u": (("time", "input"), lambda: derived.inputs, {"long_name": "inputs", "units": "SI"}),
+        "constraint_error": (
+            ("time",),
+            lambda: derived.constraint_error,
+            {"long_name": "largest constraint error", "units": "m or rad"},
+        ),
+    }
+    for k, name in enumerate(ENERGIES):
+        about = {"long_name": f"{name} energy", "units": "J"}
+        found[name] = ("time",), partial(_column, derived, k), about
+    for name, dimension in FRAME_PARTS.items():
+        found[f"frame_{name}"] = ("time", "frame", dimension), partial(_frames, derived, name), {}
+    return found
+
+
+def _column(derived: DerivedQuantities, k: int) -> np.ndarray:
+    return derived.energies[:, k]
+
+
+def _frames(derived: DerivedQuantities, name: str) -> np.ndarray:
+    return derived.frames[name]
+
+
+def _outputs(derived: DerivedQuantities, name: str) -> np.ndarray:
+    return derived.outputs[name]
+
+
+def _output_variables(
+    eqs: Equations, derived: DerivedQuantities, profiles: Mapping[str, np.ndarray]
+) -> dict[str, Variable]:
+    """Outputs of a motion, by name; `profiles`: arc lengths [m] of those along a rod."""
+    found: dict[str, Variable] = {}
+    for name, unit in output_units(eqs.model).items():
+        axis = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
+        dimensions = ("time",) if output_size(eqs.model, name) == 1 else ("time", axis)
+        found[f"output.{name}"] = dimensions, partial(_outputs, derived, name), {"units": unit}
+    return found
+
+
+def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarray]) -> dict[str, Variable]:
+    """Times, and names along the other dimensions; `profiles`: arc lengths [m] of outputs along a rod."""
     names = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
         "frame": eqs.frame_names,
         "constraint": eqs.constraint_names,
         "input": eqs.inputs,
+        "axis": ("x", "y", "z"),
+        "quaternion_part": ("w", "x", "y", "z"),
     }
-    attributes = _attributes(eqs, status, message, method, notes, timing)
-    recorded = record(
-        time=motion.time, q=motion.q, v=motion.v, a=motion.a, multipliers=motion.multipliers,
-        energies=derived.energies, constraint_error=derived.constraint_error, frames=derived.frames,
-        outputs=derived.outputs, inputs=derived.inputs, names=names, units=output_units(eqs.model),
-        profiles=output_axes(eqs.model, history[0].bound), attributes=attributes, added=added if jumps else None,
-    )  # fmt: skip
-    return Result(status, message, recorded, timing, method, notes)
+    return {
+        "time": (("time",), motion.time, {"units": "s"}),
+        **named_axes(names),
+        **profile_axes(profiles),
+    }
 
 
 def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndarray:
@@ -59,7 +137,7 @@ def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndar
 
 def _attributes(
     eqs: Equations, status: Status, message: str, method: str, notes: tuple[str, ...], timing: Timing
-) -> Mapping[str, str]:
+) -> dict[str, str]:
     """What is needed to understand and repeat a run, as text."""
     return {
         "model": eqs.model.spec.name or "robot",

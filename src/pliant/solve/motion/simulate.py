@@ -207,6 +207,7 @@ class Job:
         self.parameters: dict[str, float] = self.eqs.given_parameters
         self._as_given: dict[str, Any] = {}
         self._contradictions: list[str] = []
+        self._start: tuple[Any, ...] = ()
 
     @property
     def method(self) -> Method:
@@ -224,7 +225,7 @@ class Job:
         stopped = failed = ""
         loop.act(self, run)
         status = run.start()
-        self.notes += start_remarks(self.bound, self.begin, run.q, run.v, run.a)
+        self._start = (self.bound, self.begin, run.q.copy(), run.v.copy(), run.a.copy())
         watcher.begin(run)
         saver = _Saver(self, run)
         thoughts = SecondThoughts(self.choice, self.end)
@@ -277,8 +278,9 @@ class Job:
         return result
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
-        jumps = np.asarray(self.eqs.model.switches(self.bound.parameters)).ravel()
-        jumps = np.concatenate([jumps, *(series.breaks for series in self.bound.series)])
+        jumps = np.concatenate(
+            [self.eqs.model.switch_times(self.bound.parameters), *(series.breaks for series in self.bound.series)]
+        )
         inside = jumps[(jumps > self.begin) & (jumps < self.end)]
         stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
         stops = stops[stops > self.begin]
@@ -369,7 +371,11 @@ class Job:
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.choice.why})"
         cure = "a smaller step" if self.method.fixed else "a smaller rtol"
-        notes = (*self.notes, *self._contradictions, *found)
+        before, after, start = tuple(self.notes), (*self._contradictions, *found), self._start
+
+        def notes() -> tuple[str, ...]:
+            return (*before, *start_remarks(*start), *after)
+
         return build_result(
             self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps
         )  # fmt: skip

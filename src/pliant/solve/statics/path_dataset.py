@@ -143,4 +143,4 @@ def _recorded(
         "axis": "xyz",
         "quaternion_part": "wxyz",
     }
-    return Labelled(variables, {**named_axes(labels), **profile_axes(profiles)}, attributes)
+    return Labelled.of_arrays(variables, {**named_axes(labels), **profile_axes(profiles)}, attributes)

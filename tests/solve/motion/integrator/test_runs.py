@@ -329,3 +329,23 @@ def test_a_drive_beyond_the_reach_of_the_mechanism_ends_the_run(method):
     assert 0 < run.t < 5
     assert np.abs(system.binding.constraints(run.t, run.q, run.v)[0]).max() < 1e-10
     assert len(status.meaning) > 20
+
+
+@pytest.mark.parametrize("name", ["ball", "driven", "four_bar", "driven_four_bar"])
+def test_what_is_sampled_within_steps_does_not_change_implicit_steps(name):
+    """A step begins with the evaluation that the one before has ended with, unless something else was evaluated since."""
+    system, ends = setup(name), []
+    for samples in (np.zeros(0), np.linspace(0, 0.2, 57)):
+        run = complete(system, Rosenbrock(rtol=1e-4), 0.2, samples=samples)
+        ends.append((run.steps, run.q.copy(), run.v.copy(), run.work.copy()))
+    (steps, *alone), (others, *sampled) = ends
+    assert steps == others > 5
+    for x, y in zip(alone, sampled, strict=True):
+        assert np.array_equal(x, y)
+
+
+def test_an_implicit_step_evaluates_seven_times():
+    """Five stages, the middle for its work, and the end, which is the first stage of the next step."""
+    run = complete(setup("ball"), Rosenbrock(step=0.01), 0.1)
+    assert run.steps == 10
+    assert run.evaluations == 7 * run.steps + 2  # and the start twice: for its acceleration, and as a first stage

@@ -1,0 +1,71 @@
+"""Calls of evaluations by ctypes, where there is no extension module: the interface of `extension.c`, some ten times slower."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.equations.layout import ArgumentsStruct
+
+_Evaluation = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Handle:
+    """A workspace by its address, and the binding that it evaluates with."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.bound: Any = None
+
+
+class Caller:
+    """What calls of one program have in common: `enter(binding)` gives the handle to evaluate in, `read(name, value, size)` an
+    array, `fail(status)` raises."""
+
+    def __init__(
+        self,
+        enter: Callable[[Any], Any],
+        read: Callable[[str, Any, int], np.ndarray],
+        fail: Callable[[int], None],
+        finite: bool,
+        large: bool,
+    ) -> None:
+        self.enter, self.read, self.fail = enter, read, fail
+        self.settled = False
+
+
+def call(
+    caller: Caller, address: int, takes: tuple[tuple[str, int], ...], gives: tuple[tuple[int, ...], ...]
+) -> Callable[..., Any]:
+    """The function of a runtime's evaluation. takes: pairs of a name in `pl_arguments` and a size; gives: shapes, in which -1 is
+    the number of frames."""
+    function = _Evaluation(address)
+
+    def evaluate(binding: Any, *values: Any) -> Any:
+        arguments, kept = ArgumentsStruct(), []
+        for (name, size), value in zip(takes, values, strict=True):
+            if name in ("t", "tolerance"):
+                setattr(arguments, name, value)
+                continue
+            if name == "frames":
+                arguments.count = len(value)
+            else:
+                value = caller.read(name, value, size)
+            kept.append(value)
+            setattr(arguments, name, value.ctypes.data)
+        results = [np.empty([arguments.count if n == -1 else n for n in shape]) for shape in gives]
+        out = (ctypes.c_void_p * len(results))(*(result.ctypes.data for result in results))
+        status = function(caller.enter(binding).address, ctypes.byref(arguments), out)
+        if status:
+            caller.fail(status)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return evaluate
+
+
+def address(array: np.ndarray) -> int:
+    """Where the numbers of an array are."""
+    return int(array.ctypes.data)

@@ -1,0 +1,104 @@
+/* Several instances of one kind side by side: `pl_lanes` holds one number of each, and every operation acts on all of them.
+ *
+ * Kernels that are evaluated so see their arguments interleaved, number by number. Each lane is rounded as it would be alone.
+ * Compilers without vector types have one lane.
+ */
+#ifndef PLIANT_LANES_H
+#define PLIANT_LANES_H
+
+#include <math.h>
+
+#ifdef __GNUC__
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi" /* nothing of this type is passed between files by value */
+#endif
+enum { PL_WIDTH = 4 };
+typedef double pl_lanes __attribute__((vector_size(32), aligned(8), may_alias));
+typedef long long pl_mask __attribute__((vector_size(32)));
+
+static inline pl_lanes pl_lanes_of(double x) { return (pl_lanes){x, x, x, x}; }
+
+#define PL_LANE(x, l) ((x)[l])
+/* 1 where a condition holds, else 0 */
+#define PL_TRUTH(condition) __builtin_convertvector(-(pl_mask)(condition), pl_lanes)
+/* x where c is not 0, else y */
+static inline pl_lanes pl_choose(pl_mask c, pl_lanes x, pl_lanes y) {
+  return (pl_lanes)((c & (pl_mask)x) | (~c & (pl_mask)y));
+}
+#define PL_IS_TRUE(x) ((x) != pl_lanes_of(0))
+#else
+enum { PL_WIDTH = 1 };
+typedef double pl_lanes;
+
+static inline pl_lanes pl_lanes_of(double x) { return x; }
+
+#define PL_LANE(x, l) (x)
+#define PL_TRUTH(condition) ((double)(condition))
+#define pl_choose(c, x, y) ((c) ? (x) : (y))
+#define PL_IS_TRUE(x) ((x) != 0)
+#endif
+
+#define PL_EACH(name, function)                                                        \
+  static inline pl_lanes name(pl_lanes x) {                                            \
+    for (int l = 0; l < PL_WIDTH; ++l) PL_LANE(x, l) = function(PL_LANE(x, l));        \
+    return x;                                                                          \
+  }
+#define PL_EACH_TWO(name, function)                                                              \
+  static inline pl_lanes name(pl_lanes x, pl_lanes y) {                                          \
+    for (int l = 0; l < PL_WIDTH; ++l) PL_LANE(x, l) = function(PL_LANE(x, l), PL_LANE(y, l));   \
+    return x;                                                                                    \
+  }
+
+/* What C code from CasADi is written in. */
+PL_EACH(lanes_sin, sin)
+PL_EACH(lanes_cos, cos)
+PL_EACH(lanes_tan, tan)
+PL_EACH(lanes_asin, asin)
+PL_EACH(lanes_acos, acos)
+PL_EACH(lanes_atan, atan)
+PL_EACH(lanes_sinh, sinh)
+PL_EACH(lanes_cosh, cosh)
+PL_EACH(lanes_tanh, tanh)
+PL_EACH(lanes_asinh, asinh)
+PL_EACH(lanes_acosh, acosh)
+PL_EACH(lanes_atanh, atanh)
+PL_EACH(lanes_exp, exp)
+PL_EACH(lanes_log, log)
+PL_EACH(lanes_log1p, log1p)
+PL_EACH(lanes_expm1, expm1)
+PL_EACH(lanes_sqrt, sqrt)
+PL_EACH(lanes_fabs, fabs)
+PL_EACH(lanes_floor, floor)
+PL_EACH(lanes_ceil, ceil)
+PL_EACH(lanes_erf, erf)
+PL_EACH_TWO(lanes_atan2, atan2)
+PL_EACH_TWO(lanes_fmod, fmod)
+PL_EACH_TWO(lanes_copysign, copysign)
+PL_EACH_TWO(lanes_hypot, hypot)
+
+PL_EACH_TWO(pl_each_pow, pow)
+/* exponents of zero, as of laws that are linear, are common and need no logarithm */
+static inline pl_lanes lanes_pow(pl_lanes x, pl_lanes y) {
+  int nonzero = 0;
+  for (int l = 0; l < PL_WIDTH; ++l) nonzero |= PL_LANE(y, l) != 0;
+  return nonzero ? pl_each_pow(x, y) : pl_lanes_of(1);
+}
+
+static inline pl_lanes lanes_sq(pl_lanes x) { return x * x; }
+static inline pl_lanes lanes_lt(pl_lanes x, pl_lanes y) { return PL_TRUTH(x < y); }
+static inline pl_lanes lanes_le(pl_lanes x, pl_lanes y) { return PL_TRUTH(x <= y); }
+static inline pl_lanes lanes_eq(pl_lanes x, pl_lanes y) { return PL_TRUTH(x == y); }
+static inline pl_lanes lanes_ne(pl_lanes x, pl_lanes y) { return PL_TRUTH(x != y); }
+static inline pl_lanes lanes_not(pl_lanes x) { return PL_TRUTH(x == pl_lanes_of(0)); }
+static inline pl_lanes lanes_and(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) & PL_IS_TRUE(y)); }
+static inline pl_lanes lanes_or(pl_lanes x, pl_lanes y) { return PL_TRUTH(PL_IS_TRUE(x) | PL_IS_TRUE(y)); }
+static inline pl_lanes lanes_pick(pl_lanes c, pl_lanes x) { return pl_choose(PL_IS_TRUE(c), x, pl_lanes_of(0)); }
+/* the first of two equal numbers, as CasADi's virtual machine takes it */
+static inline pl_lanes lanes_fmax(pl_lanes x, pl_lanes y) { return pl_choose((y > x) | (x != x), y, x); }
+static inline pl_lanes lanes_fmin(pl_lanes x, pl_lanes y) { return pl_choose((y < x) | (x != x), y, x); }
+static inline pl_lanes lanes_sign(pl_lanes x) {
+  const pl_lanes zero = pl_lanes_of(0);
+  return pl_choose(x < zero, pl_lanes_of(-1), pl_choose(x > zero, pl_lanes_of(1), x));
+}
+
+#endif

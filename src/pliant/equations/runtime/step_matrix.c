@@ -1,0 +1,63 @@
+/* The matrix of an implicit step, and what a step needs beside it: the one place that knows in which form it is kept.
+ *
+ * Assembled, on the system's pattern; or, for long chains, as recursions over the tree (tree_matrix.c), in which case the
+ * assembled form serves where the recursions come to a pivot that is not sound. */
+#include <string.h>
+
+#include "integrate.h"
+#include "tree_matrix.h"
+
+void pl_step_linearize(pl_work *w, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_evaluate(w, t, q, v);
+  pl_step_linearize_here(w, q, v, a, lambda);
+}
+
+void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_unbalanced_here(w, q, v, a, lambda);
+  if (w->tree) pl_tree_linearize(w, q, v, a, lambda);
+  else pl_tangents(w, q, v, a, lambda);
+}
+
+int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows) {
+  const pl_tables *T = w->T;
+  if (w->tree) {
+    w->factorizations++;
+    w->by_tree = pl_tree_factor(w, cM, cC, cK, blocks, rows) == PL_OK;
+    if (w->by_tree) return PL_OK;
+    pl_tangents(w, w->tree->q, w->tree->v, w->tree->a, w->tree->lambda);
+  }
+  pl_assemble(w, cM, cC, cK);
+  pl_turn_columns(w, cM, cC, blocks);
+  for (int n = 0; rows && n < T->nnz_j; ++n)
+    if (w->row_active[T->j_row[n]]) w->kkt[T->kkt_of_j[n]] = rows[n];
+  return pl_factor(w);
+}
+
+int pl_step_mass_matrix(pl_work *w) {
+  if (w->tree) {
+    w->factorizations++;
+    pl_inertias(w);
+    pl_tree_masses(w);
+    w->by_tree = pl_tree_factor(w, 1, 0, 0, NULL, NULL) == PL_OK;
+    if (w->by_tree) return PL_OK;
+  }
+  pl_mass_matrix(w);
+  pl_assemble(w, 1, 0, 0);
+  return pl_factor_mass(w);
+}
+
+void pl_step_solve(pl_work *w, double *x) {
+  if (w->by_tree) pl_tree_solve(w, x);
+  else pl_linear_solve(w->linear, x);
+}
+
+void pl_step_product(pl_work *w, const double *a, const double *v, double *y) {
+  const pl_tables *T = w->T;
+  if (w->by_tree) {
+    pl_tree_product(w, a, v, y);
+    return;
+  }
+  memset(y, 0, T->nv * sizeof(double));
+  for (int j = 0; j < T->nv; ++j)
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) y[T->row[k]] += w->M[k] * a[j] + (v ? w->C[k] * v[j] : 0);
+}
