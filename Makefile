@@ -16,6 +16,7 @@ install: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/python tools/prebuild_kernels.py --bundled
 	touch $@
 
 ROBOT ?= four_bar

@@ -1,19 +1,22 @@
-"""Compile the kernels of the kinds that ship, for release wheels: `make wheel` runs it before the build.
+"""Compile the kernels of the kinds that ship, into `src/pliant/equations/binary/kernels`.
 
-Kernels of all bundled robots, and of their rods in every rod model with its defaults, go to `src/pliant/equations/binary/kernels`,
-for every level of the instruction set that kernels are compiled for. Their file names carry the hash of their source, so one
-that no longer fits is never loaded; this program removes it.
+For release wheels (`make wheel`) those of all bundled robots, and of their rods in every rod model with its defaults, for every
+level of the instruction set that kernels are compiled for. With `--bundled` (`make install`) those of the bundled robots as they
+are, for this processor alone, which takes seconds. File names carry the hash of the source, so a kernel that no longer fits is
+never loaded; this program removes it.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from pliant.equations import compiling
 from pliant.equations.kernel import Kernels
-from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source
+from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source, processor_level
 from pliant.equations.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
@@ -46,9 +49,9 @@ def robots() -> Iterator[RobotSpec]:
             yield changed
 
 
-def kernels() -> Iterator[Kernels]:
-    """Kernels of all these robots."""
-    for spec in robots():
+def kernels(specs: Iterable[RobotSpec]) -> Iterator[Kernels]:
+    """Kernels of robots."""
+    for spec in specs:
         try:
             model = derive(spec).model
         except (ArgumentError, SpecError, ValueError):
@@ -58,13 +61,17 @@ def kernels() -> Iterator[Kernels]:
 
 def main() -> None:
     """Bring the folder up to date and say what it holds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundled", action="store_true", help="the bundled robots as they are, for this processor")
+    bundled = parser.parse_args().bundled
     start = time.perf_counter()
     compiler = compiling.find_compiler()
     if compiler is None:
         raise SystemExit("prebuilding kernels needs a C compiler")
     wanted = {}
-    for kind in kernels():
-        for level in compiling.levels():
+    specs = (load(robot.name) for robot in bundled_robots()) if bundled else robots()
+    for kind in kernels(specs):
+        for level in (processor_level(),) if bundled else compiling.levels():
             source = kernel_library_source(kind, level)
             wanted[source.file_name()] = source
     PREBUILT_KERNELS.mkdir(parents=True, exist_ok=True)
@@ -72,8 +79,10 @@ def main() -> None:
     for file in PREBUILT_KERNELS.iterdir():
         if file.is_file() and file.stem not in kept:
             file.unlink()
-    with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
-        list(pool.map(lambda item: compiling.build(compiler, item[1], PREBUILT_KERNELS / item[0]), wanted.items()))
+    # the longest first, so that none of them is left over at the end
+    order = sorted(wanted.items(), key=lambda item: -sum(map(len, item[1].files.values())))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda item: compiling.build(compiler, item[1], PREBUILT_KERNELS / item[0]), order))
     size = sum((PREBUILT_KERNELS / name).stat().st_size for name in wanted)
     print(f"{len(wanted)} libraries of kernels, {size / 1e6:.1f} MB, in {time.perf_counter() - start:.0f} s")
 

@@ -359,6 +359,19 @@ def test_two_kernels_of_one_name_and_other_content(folder: Path, no_compiler: No
     assert len(libraries._registry) == 2
 
 
+def test_quick_takes_optimized_code_that_is_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for mode, others in (("quick", 0), ("wait", 1), ("quick", 1)):
+        monkeypatch.setenv("PLIANT_COMPILE", mode)
+        monkeypatch.setattr(libraries, "_registry", {})
+        code = load_kernels((small_kernels(),))
+        assert code.is_native
+        optimized = kernel_library_source(small_kernels(), libraries.processor_level()).file_name()
+        assert (optimized in libraries._registry) == (others == 1)
+        assert (folder / optimized).exists() == (others == 1)
+    assert code.compile_seconds == 0
+    assert len(list(folder.glob("small-*.sum"))) == 2
+
+
 @pytest.mark.parametrize("mode", ["wait", "quick"])
 def test_waiting_for_the_compiler_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     monkeypatch.setenv("PLIANT_COMPILE", mode)

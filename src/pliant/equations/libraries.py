@@ -25,6 +25,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -235,22 +236,19 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
     return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
 
 
-def kernel_library_source(kernels: Kernels, level: str, *, quick: bool = False) -> Source:
-    """What the library of one kind's kernels is compiled from, for a level of the instruction set.
-
-    `quick`: without optimizing.
-    """
+def kernel_library_source(kernels: Kernels, level: str) -> Source:
+    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
     if kernels.lanes:
-        return _lanes_library_source(kernels, level, quick=quick)
+        return _lanes_library_source(kernels, level)
     text = kernel_source(kernels.functions, "kernels")
     instructions = sum(function.n_instructions() for function in kernels.functions)
-    flags = QUICK_FLAGS if quick else KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
+    flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
     return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
 
 
-def _lanes_library_source(kernels: Kernels, level: str, *, quick: bool) -> Source:
+def _lanes_library_source(kernels: Kernels, level: str) -> Source:
     files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
-    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], QUICK_FLAGS if quick else KERNEL_FLAGS, level)
+    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], KERNEL_FLAGS, level)
 
 
 class _VirtualMachine:
@@ -459,8 +457,13 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
 
 
 def _library(kernels: Kernels, level: str, *, quick: bool) -> _Library:
-    source = kernel_library_source(kernels, level, quick=quick)
-    return _registry.setdefault(source.file_name(), _Library(kernels, source))
+    """The library of one kind's kernels; `quick`: one to be compiled without optimizing, unless an optimized one is there."""
+    source = kernel_library_source(kernels, level)
+    library = _registry.get(source.file_name()) or _Library(kernels, source)
+    if quick and library.native is None and not library.look(_folders()):
+        source = replace(source, flags=QUICK_FLAGS)
+        library = _registry.get(source.file_name()) or _Library(kernels, source)
+    return _registry.setdefault(library.file_name, library)
 
 
 def _start(compiler: list[str], missing: Sequence[_Library]) -> None:

@@ -161,9 +161,7 @@ def _axial_force(stiffness: StateFormula | None, damping: StateFormula | None, w
         return Effect(-k_at(length) * counted - friction - pull, energy, friction * rate, supply)
 
     name = ("axial_driven" if with_input else "axial") + words([stiffness, damping])
-    return force_between_points(
-        name, constants=fields.size, signals=int(with_input), law=law
-    )
+    return force_between_points(name, constants=fields.size, signals=int(with_input), law=law)
 
 
 @cache
