@@ -56,6 +56,7 @@ def inertia_kernels(kind: Inertia) -> Kernels:
             dense_function(f"{name}_value", [x, q, W, theta], [into.T @ M @ into, into.T @ h]),
             dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
         ),
+        lanes=True,
     )
 
 
