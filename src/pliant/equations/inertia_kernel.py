@@ -56,6 +56,7 @@ def inertia_kernels(kind: Inertia) -> Kernels:
             dense_function(f"{name}_value", [x, q, W, theta], [into.T @ M @ into, into.T @ h]),
             dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
         ),
+        lanes=True,
     )
 
 
@@ -98,13 +99,14 @@ def _forces(kind: Inertia) -> ca.Function:
 
 @dataclass(frozen=True)
 class _Setting:
-    """Symbols and maps of a kind: y are functions of the coordinates, `rate(W)` the increments' rates, `pull(g)` is B' g,
-    `turn(W, p)` is k(W) p."""
+    """Symbols and maps of a kind: y are functions of the coordinates, by which `through_y` differentiates; `rate(W)` are the
+    increments' rates, `pull(g)` is B' g, `turn(W, p)` is k(W) p."""
 
     x: Any
     pose: Pose | None
     q: Any
     y: Any
+    through_y: Callable[[Any], Any] | None
     carrier: Motion
     increments: Any
     rate: Callable[[Any], Any]
@@ -117,8 +119,9 @@ class _Setting:
         return (self.y,) if self.y.numel() else ()
 
     def by_increments(self, expression: Any) -> Any:
-        """D: relative pose first, then coordinates."""
-        return ca.jacobian(expression, ca.vertcat(self.x, self.q, self.y)) @ self.increments
+        """D of a column: relative pose first, then coordinates."""
+        found = ca.jacobian(expression, ca.vertcat(self.x, self.q)) @ self.increments
+        return found if self.through_y is None else found + self.through_y(expression)
 
 
 def _setting(kind: Inertia, own: int, theta: Any) -> _Setting:
@@ -128,20 +131,27 @@ def _setting(kind: Inertia, own: int, theta: Any) -> _Setting:
     x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", carrier.q_size)
     y = ca.SX.sym("y", 0 if kind.functions is None else kind.functions.size)
     N = carrier.rate_matrix(q)
+    through_y = None
     if kind.functions is not None:
-        N = ca.vertcat(N, kind.functions.slope(q, theta, y))
+        relative, functions = ca.SX(1, 6 * (kind.frames - 1)), kind.functions
+
+        def through_y(expression: Any) -> Any:
+            by_q = functions.derivative(expression, q, theta, y) @ N
+            return ca.horzcat(ca.repmat(relative, by_q.shape[0], 1), by_q)
 
     def turn(W: Any, p: Any) -> Any:
         frames = [se3.cross_wrench(W[i : i + 6], p[i : i + 6, :]) for i in range(0, f, 6)]
         return ca.vertcat(*frames, -carrier.bracket(W[f:]).T @ p[f:, :])
 
     if kind.frames == 1:
-        return _Setting(x, None, q, y, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn)
+        return _Setting(
+            x, None, q, y, through_y, carrier, N, lambda W: W[f:], lambda g: ca.vertcat(ca.SX(f, g.shape[1]), g), turn
+        )
     R, p = pose = ca.reshape(x[0:9], 3, 3), x[9:12]
     Ad = ca.blockcat([[R, so3.hat(p) @ R], [ca.SX(3, 3), R]])
     B = ca.diagcat(ca.horzcat(-ca.SX.eye(6), Ad), ca.SX.eye(k))
     increments = ca.diagcat(se3.pose_rates(pose), N)
-    return _Setting(x, pose, q, y, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
+    return _Setting(x, pose, q, y, through_y, carrier, increments, lambda W: B @ W, lambda g: B.T @ g, turn)
 
 
 def _inner_kernels(kind: Inertia, own: int) -> tuple[ca.Function, ca.Function]:

@@ -92,16 +92,21 @@ def _differentiated_motion(motion: Motion, size: int) -> tuple[ca.Function, ca.F
         s = ca.SX(motion.subspace(q, theta, *(() if motion.functions is None else (y,))))
     carrier = motion if motion.through is None else coordinate_carrier((Vector(size),))
     N, gamma, gamma_a = carrier.rate_matrix(q), carrier.bracket(v), carrier.bracket(a)
-    all_q = ca.vertcat(q, y)
-    by_q = N if motion.functions is None else ca.vertcat(N, motion.functions.slope(q, theta, y))
-    s_dot = _time_derivative(s, all_q, by_q @ v)
-    s_ddot = _time_derivative(s_dot, all_q, by_q @ v) + _time_derivative(s_dot, v, a)
+    moving, rate = ca.vertcat(q, y), N @ v
+    own = ca.jacobian(s.T @ wrench, q) @ N
+    if motion.functions is not None:
+        by_s, s_by_q = motion.functions.slopes(q, theta, y)
+        rate = ca.vertcat(rate, by_s @ (s_by_q @ v))
+        own += motion.functions.derivative(s.T @ wrench, q, theta, y)
+    if motion.own is not None:
+        own = motion.own(q, theta, wrench)
+    s_dot = _time_derivative(s, moving, rate)
+    s_ddot = _time_derivative(s_dot, moving, rate) + _time_derivative(s_dot, v, a)
     vq = s_dot - s @ gamma
     av = 2 * s_dot - s @ gamma
     aq = s_ddot - 2 * s_dot @ gamma - s @ gamma_a + s @ gamma @ gamma
-    own = ca.jacobian(s.T @ wrench, all_q) @ by_q if motion.own is None else motion.own(q, theta, wrench)
     return (
-        ca.Function("subspace", [q, y, v, theta], [s, _time_derivative(s @ v, all_q, by_q @ v)]),
+        ca.Function("subspace", [q, y, v, theta], [s, _time_derivative(s @ v, moving, rate)]),
         ca.Function("tangent", [q, y, v, a, theta], [vq, av, aq]),
         ca.Function("own", [q, y, theta, wrench], [own]),
     )

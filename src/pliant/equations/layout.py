@@ -24,10 +24,10 @@ ELEMENT_FORMS = "general single rotation translation free".split()
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
-    "n_inertia n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
+    "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
-    # numbers that a kernel of several instances takes of each (constants and signals)
+    # numbers that a kernel of several instances takes of each (constants, signals, coordinates)
     "max_k max_frames max_rows max_signals max_inertia max_points max_friction max_lane_numbers"
 ).split()
 """Integers in `pl_tables`."""
@@ -51,7 +51,7 @@ INTEGERS = (
     "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
-    "inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_owned "
+    "inertia_run inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_constants inertia_owned "
     "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()
 """Arrays of integers in `pl_tables`."""

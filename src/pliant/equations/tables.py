@@ -172,6 +172,7 @@ def _counts(
         "kernel_w": max((f.sz_w() for f in functions), default=0),
         "kernel_iw": max((f.sz_iw() for f in functions), default=0),
         "n_inertia": len(integers["inertia_kind"]),
+        "n_inertia_run": len(integers["inertia_run"]) - 1,
         "n_shared_kind": len(integers["shared_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
         "inertia_columns": max((_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0),
@@ -194,7 +195,7 @@ def _largest(system: System) -> dict[str, int]:
         "max_points": [len(r.nodes) for r in system.routes],
         "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
         "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
-        + [inert.kind.constants for inert in system.inertias],
+        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 

@@ -72,19 +72,25 @@ class OfParts:
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions y of plain coordinates z whose derivatives are known.
+    """Functions y of one number s that plain coordinates z give, whose derivatives are known.
 
     Formulas that are stated in y are differentiated by y and never through it, which is shorter where y is long to write down.
 
     Attributes:
         size: how many.
         values: `(z, constants) -> y`.
-        slope: `(z, constants, y) -> dy/dz`, size x len(z). Rows of functions that nobody differentiates may be not-a-number.
+        slopes: `(z, constants, y) -> (dy/ds, ds/dz)`, a column and a row. Those of functions that nobody differentiates may be
+            not-a-number.
     """
 
     size: int
     values: Callable[[Any, Any], Any]
-    slope: Callable[[Any, Any, Any], Any]
+    slopes: Callable[[Any, Any, Any], tuple[Any, Any]]
+
+    def derivative(self, expression: Any, z: Any, constants: Any, y: Any) -> Any:
+        """Derivative of a column of formulas in y by z, z itself held."""
+        by_s, s_by_z = self.slopes(z, constants, y)
+        return ca.jtimes(expression, y, by_s) @ s_by_z
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ with Stumpff's functions `c_n` (`rod.stumpff`): every integral along the arc is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -76,8 +75,8 @@ def arc_motion(coordinates: ArcCoordinates) -> Motion:
     def functions(z: Any, c: Any) -> Any:
         return ca.vertcat(*stumpff(c[0] ** 2 * ca.dot(z[0:2], z[0:2]), ORDERS))
 
-    def slope(z: Any, c: Any, y: Any) -> Any:
-        return stumpff_slope(y, c[0] ** 2 * z[0:2])
+    def function_slopes(z: Any, c: Any, y: Any) -> tuple[Any, Any]:
+        return stumpff_slopes(y, c[0] ** 2 * z[0:2])
 
     def pose(q: Any, c: Any) -> Pose:
         z = coordinates.matrix(c[1:]) @ q
@@ -108,14 +107,14 @@ def arc_motion(coordinates: ArcCoordinates) -> Motion:
 
     return Motion(
         f"arc_{coordinates.name}", (Vector(coordinates.size),), 1 + ARC.size, pose, subspace,
-        through=lambda c: coordinates.matrix(c[1:]), functions=Functions(ORDERS + 1, functions, slope),
+        through=lambda c: coordinates.matrix(c[1:]), functions=Functions(ORDERS + 1, functions, function_slopes),
     )  # fmt: skip
 
 
-def stumpff_slope(y: Any, w: Any) -> Any:
-    """Derivatives by `(w_x, w_y, L)` of Stumpff's functions y of `s = |w|^2`; those of the two highest orders are not known."""
-    by_s = ca.vertcat(*slopes(ca.vertsplit(y)), ca.SX([math.nan, math.nan]))
-    return ca.horzcat(by_s @ (2 * w.T), ca.SX(y.numel(), 1))
+def stumpff_slopes(y: Any, w: Any) -> tuple[Any, Any]:
+    """Derivatives of Stumpff's functions y by `s = |w|^2`, of which those of the two highest orders are not known, and of s by
+    `(w_x, w_y, L)`."""
+    return ca.vertcat(*slopes(ca.vertsplit(y)), ca.SX.nan(2)), ca.horzcat(2 * w.T, 0)
 
 
 PLANE = ca.DM([[1, 0], [0, 1], [0, 0]])

@@ -22,7 +22,7 @@ from pliant.motion.arc_coordinates import FREE, ArcCoordinates, Option
 from pliant.motion.base import Functions, Vector
 from pliant.motion.fields import Fields
 from pliant.rod.actuation import actuation, signal_word
-from pliant.rod.arc import arc_motion, stumpff_slope
+from pliant.rod.arc import arc_motion, stumpff_slopes
 from pliant.rod.arc_energy import ORDERS, Arc, Energy
 from pliant.rod.base import RodModelBase
 from pliant.rod.muscle_limits import MuscleLimits
@@ -196,7 +196,7 @@ def energy_inertia(name: str, coordinates: ArcCoordinates, energy: Energy) -> In
     functions = Functions(
         ORDERS + 1,
         lambda z, c: ca.vertcat(*stumpff(ca.dot(z[0:2], z[0:2]), ORDERS)),
-        lambda z, c, y: stumpff_slope(y, z[0:2]),
+        lambda z, c, y: stumpff_slopes(y, z[0:2]),
     )
     return Inertia(
         name, 1, (Vector(coordinates.size),), ARC_MASS.size,

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "pliant.h"
+#include "lane_pairs.h"
 #include "spatial.h"
 
 typedef struct inertia {
@@ -75,50 +75,94 @@ static void add_own(const pl_tables *T, int i, const double *x, double *r) {
   }
 }
 
-/* The kernels' first two arguments: pose of the second frame in the first one, positions of the own coordinates. */
-static void arguments(const pl_work *w, const inertia *x, const double *q, double *relative, double *own) {
+/* Several of one kind side by side: poses, W, M and h on lanes. */
+typedef struct inertias {
+  pl_batch of;
+  int frames, k, n;
+  pl_lanes *pose, *W, *M, *h;
+} inertias;
+
+static inertias side_by_side(const pl_work *w, const pl_batch *b, int slot) {
   const pl_tables *T = w->T;
-  if (x->frames == 2) {
-    const double *a = x->pose, *b = x->pose + 12;
-    double d[3];
-    for (int i = 0; i < 3; ++i) d[i] = b[9 + i] - a[9 + i];
-    for (int i = 0; i < 3; ++i) {
-      relative[9 + i] = a[3 * i] * d[0] + a[3 * i + 1] * d[1] + a[3 * i + 2] * d[2];
-      for (int j = 0; j < 3; ++j)
-        relative[3 * j + i] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
-    }
-  }
-  int at = 0;
-  for (int n = T->inertia_begin[x->i]; n < T->inertia_begin[x->i] + T->inertia_owned[x->i]; ++n) {
-    const int e = T->mover_elem[n], size = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
-    memcpy(own + at, q + T->elem_q[e], size * sizeof(double)), at += size;
-  }
+  inertias x = {.of = *b, .frames = T->inertia_frames[b->first], .k = T->inertia_k[b->first]};
+  const size_t n = T->max_inertia;
+  x.n = 6 * x.frames + x.k;
+  x.pose = (pl_lanes *)w->inertia_lanes + (24 + n * (n + 2)) * slot;
+  x.W = x.pose + 24, x.M = x.W + n, x.h = x.M + n * n;
+  return x;
 }
 
-static const double *own_constants(const pl_work *w, const inertia *x) {
-  return w->theta + w->T->inertia_theta[x->i] + 12 * x->frames;
+/* Calls the kernel of a batch. `W_rate` is for tangents alone. */
+static void call(const pl_work *w, const inertias *x, const double *q, const pl_lanes *W_rate, int results, const int *out,
+                 pl_lanes *const *res) {
+  const pl_tables *T = w->T;
+  const int first = x->of.first, kind = T->inertia_kind[first], constants = T->inertia_constants[first];
+  pl_lanes relative[12], *numbers = (pl_lanes *)w->temporary.lanes_numbers, *own = numbers + constants;
+  int size = 0;
+  if (x->frames == 2) lanes_relative(x->pose, x->pose + 12, relative);
+  pl_lanes_numbers(&x->of, w->theta, T->inertia_theta, 12 * x->frames, constants, numbers);
+  for (int l = 0; l < PL_WIDTH; ++l) {
+    const int i = pl_instance(&x->of, l);
+    size = 0;
+    for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
+      const int e = T->mover_elem[n], count = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
+      lanes_put(q + T->elem_q[e], count, l, own + size), size += count;
+    }
+  }
+  const int in[5] = {x->frames == 2 ? 12 : 0, size, x->n, W_rate ? x->n : constants, constants};
+  const pl_lanes *arg[5] = {relative, own, x->W, W_rate ? W_rate : numbers, numbers};
+  pl_call_lanes(w, (W_rate ? T->inertia_tangent : T->inertia_value) + kind, W_rate ? 5 : 4, in, arg, results, out, res);
 }
 
 /* Poses of the frames, W, M and h in the state: everything else here uses them. */
 void pl_inertia_values(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
-  for (int i = 0; i < T->n_inertia; ++i) {
-    const inertia x = get(w, i);
-    double relative[12], *own = w->temporary.inertia_q;
+  int slot = 0;
+  w->inertia_singled = 0;
+  PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
+    const inertias x = side_by_side(w, &b, slot++);
     for (int f = 0; f < x.frames; ++f) {
-      const double *placement = w->theta + T->inertia_theta[i] + 12 * f, *R = w->R + 9 * x.node[f];
-      double *pose = x.pose + 12 * f;
-      matmul3(R, placement, pose);
-      rotate3(R, placement + 9, pose + 9);
-      for (int j = 0; j < 3; ++j) pose[9 + j] += w->p[3 * x.node[f] + j];
-      twist_to_local(pose, w->V + 6 * x.node[f], x.W + 6 * f);
+      const int *nodes = f ? T->inertia_second : T->inertia_node;
+      pl_lanes V[6], placement[12];
+      for (int l = 0; l < PL_WIDTH; ++l) {
+        const int g = nodes[pl_instance(&b, l)];
+        lanes_put(w->R + 9 * g, 9, l, x.pose + 12 * f), lanes_put(w->p + 3 * g, 3, l, x.pose + 12 * f + 9);
+        lanes_put(w->V + 6 * g, 6, l, V);
+      }
+      pl_lanes_numbers(&b, w->theta, T->inertia_theta, 12 * f, 12, placement);
+      lanes_place(x.pose + 12 * f, placement);
+      lanes_see(x.pose + 12 * f, V, x.W + 6 * f);
     }
-    gather_own(T, i, v, x.W + 6 * x.frames);
-    arguments(w, &x, q, relative, own);
-    const double *arg[4] = {relative, own, x.W, own_constants(w, &x)};
-    double *res[2] = {x.M, x.h};
-    pl_call(T->inertia_value + T->inertia_kind[i], arg, res, w);
+    for (int l = 0; l < PL_WIDTH; ++l) {
+      const int i = pl_instance(&b, l);
+      for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
+        const int e = T->mover_elem[n];
+        lanes_put(v + T->elem_v[e], T->elem_k[e], l, x.W + 6 * x.frames + T->mover_own[n]);
+      }
+    }
+    pl_lanes *res[2] = {x.M, x.h};
+    const int out[2] = {x.n * x.n, x.n};
+    call(w, &x, q, 0, 2, out, res);
   }
+}
+
+static void take_lane(const pl_lanes *from, int lane, int count, double *out) {
+  for (int i = 0; i < count; ++i) out[i] = PL_LANE(from[i], lane);
+}
+
+/* What each has of a batch, for those who treat them one by one. */
+static void single_out(pl_work *w) {
+  int slot = 0;
+  if (w->inertia_singled) return;
+  PL_EACH_BATCH(b, w->T->n_inertia_run, w->T->inertia_run) {
+    const inertias x = side_by_side(w, &b, slot++);
+    for (int l = 0; l < b.count; ++l) {
+      const inertia one = get(w, b.first + l);
+      take_lane(x.pose, l, 12 * x.frames, one.pose), take_lane(x.W, l, x.n, one.W);
+      take_lane(x.M, l, x.n * x.n, one.M), take_lane(x.h, l, x.n, one.h);
+    }
+  }
+  w->inertia_singled = 1;
 }
 
 /* dW/dt from the nodes' accelerations and a */
@@ -131,6 +175,7 @@ static void body_accelerations(const pl_work *w, const inertia *x, const double 
 void pl_inertia_wrenches(pl_work *w, const double *a) {
   const pl_tables *T = w->T;
   if (!T->n_inertia) return;
+  single_out(w);
   memset(w->own, 0, T->nv * sizeof(double));
   for (int i = 0; i < T->n_inertia; ++i) {
     const inertia x = get(w, i);
@@ -147,41 +192,49 @@ void pl_inertia_wrenches(pl_work *w, const double *a) {
   }
 }
 
-/* Mass and first moment of one frame's block of M, which is that of a rigid body. */
-static void rigid_part(const inertia *x, double *c) {
-  const double *M = x->M;
+/* The block of M of its one frame, which is that of a rigid body, in the world: as world_inertia in spatial.h. */
+static void rigid_part(const inertias *x, pl_lanes *I) {
+  const pl_lanes *M = x->M, *R = x->pose, *p = x->pose + 9, m = M[0];
   const int n = x->n;
-  c[0] = M[0], c[1] = M[n + 5], c[2] = M[2 * n + 3], c[3] = M[4];
-  c[4] = M[3 * n + 3], c[5] = M[4 * n + 4], c[6] = M[5 * n + 5];
-  c[7] = M[4 * n + 3], c[8] = M[5 * n + 3], c[9] = M[5 * n + 4];
+  const pl_lanes local[3] = {M[n + 5], M[2 * n + 3], M[4]};
+  pl_lanes h[3], T[9];
+  lanes_rotate(R, local, h);
+  for (int j = 0; j < 3; ++j) lanes_rotate(R, M + n * (3 + j) + 3, T + 3 * j);
+  const pl_lanes trace = 2 * (p[0] * h[0] + p[1] * h[1] + p[2] * h[2]) + m * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+#define SECOND(i, j) \
+  (T[i] * R[j] + T[3 + i] * R[3 + j] + T[6 + i] * R[6 + j] - p[i] * h[j] - h[i] * p[j] - m * p[i] * p[j])
+  I[4] = SECOND(0, 0) + trace, I[5] = SECOND(1, 1) + trace, I[6] = SECOND(2, 2) + trace;
+  I[7] = SECOND(0, 1), I[8] = SECOND(0, 2), I[9] = SECOND(1, 2);
+#undef SECOND
+  I[0] = m;
+  for (int i = 0; i < 3; ++i) I[1 + i] = h[i] + m * p[i];
+}
+
+static void add_lane(const pl_lanes *from, int lane, int count, double *out) {
+  for (int i = 0; i < count; ++i) out[i] += PL_LANE(from[i], lane);
 }
 
 /* For articulated bodies: what one frame moves as a rigid body goes to its node, the rest to its element. */
 void pl_inertia_articulated(pl_work *w) {
   const pl_tables *T = w->T;
+  int slot = 0;
   if (!T->n_inertia) return;
   memset(w->own, 0, T->nv * sizeof(double));
   memset(w->own_H, 0, 6 * T->nv * sizeof(double));
   memset(w->own_m, 0, T->n_d * sizeof(double));
-  for (int i = 0; i < T->n_inertia; ++i) {
-    const inertia x = get(w, i);
-    double local[RIGID], I[RIGID], F[6];
-    if (x.node[0]) {
-      rigid_part(&x, local);
-      world_inertia(local, x.pose, x.pose + 9, I);
-      wrench_to_world(x.pose, x.h, F);
-      for (int j = 0; j < RIGID; ++j) w->inertia[RIGID * x.node[0] + j] += I[j];
-      for (int j = 0; j < 6; ++j) w->bias[6 * x.node[0] + j] += F[j];
-    }
-    add_own(T, i, x.h + 6, w->own);
-    if (!x.k) continue;
-    const int e = T->mover_elem[T->inertia_begin[i]];
-    double *H = w->own_H + 6 * T->elem_v[e], *m = w->own_m + T->elem_d[e];
-    for (int j = 0; j < x.k; ++j) {
-      const double *column = x.M + x.n * (6 + j);
-      wrench_to_world(x.pose, column, F);
-      for (int l = 0; l < 6; ++l) H[6 * j + l] += F[l];
-      for (int l = 0; l < x.k; ++l) m[x.k * j + l] += column[6 + l];
+  PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
+    const inertias x = side_by_side(w, &b, slot++);
+    pl_lanes I[RIGID], F[6], *H = (pl_lanes *)w->temporary.inertia_lanes;
+    rigid_part(&x, I);
+    lanes_to_world(x.pose, x.h, F);
+    for (int j = 0; j < x.k; ++j) lanes_to_world(x.pose, x.M + x.n * (6 + j), H + 6 * j);
+    for (int l = 0; l < b.count; ++l) {
+      const int i = b.first + l, g = T->inertia_node[i];
+      if (g) add_lane(I, l, RIGID, w->inertia + RIGID * g), add_lane(F, l, 6, w->bias + 6 * g);
+      if (!x.k) continue;
+      const int e = T->mover_elem[T->inertia_begin[i]];
+      add_lane(x.h + 6, l, x.k, w->own + T->elem_v[e]), add_lane(H, l, 6 * x.k, w->own_H + 6 * T->elem_v[e]);
+      for (int j = 0; j < x.k; ++j) add_lane(x.M + x.n * (6 + j) + 6, l, x.k, w->own_m + T->elem_d[e] + x.k * j);
     }
   }
 }
@@ -228,6 +281,7 @@ static void scatter(const pl_work *w, const inertia *x, const double *J, const d
 
 /* Adds J' M J to the mass matrix. */
 void pl_inertia_mass(pl_work *w) {
+  single_out(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
     double *J = w->inertia_J, *MJ = w->inertia_MJ;
@@ -266,36 +320,67 @@ static void add_acceleration(const pl_work *w, const inertia *x, int mover, int 
   add_product(x->n, 6 * x->frames, x->M, change, out);
 }
 
+/* X, Y and Z of a batch in w->temporary.inertia_lanes. */
+static void tangents(pl_work *w, const inertias *x, const double *q, const double *a, pl_lanes **res) {
+  pl_lanes *rate = (pl_lanes *)w->temporary.inertia_lanes;
+  const size_t n = w->T->max_inertia;
+  const int out[3] = {6 * (x->frames - 1) * x->n, x->n * x->n, x->n * x->k};
+  res[0] = rate + n, res[1] = res[0] + 6 * n, res[2] = res[1] + n * n;
+  for (int l = 0; l < PL_WIDTH; ++l) {
+    const inertia one = get(w, pl_instance(&x->of, l));
+    body_accelerations(w, &one, a, w->temporary.rate);
+    lanes_put(w->temporary.rate, x->n, l, rate);
+  }
+  call(w, x, q, rate, 3, out, res);
+}
+
+/* The same of a single one, in all lanes of the last slot. */
+static void tangents_of_one(pl_work *w, const inertia *one, const double *q, const double *a, pl_lanes **res) {
+  const pl_batch alone = {.kind = 0, .first = one->i, .count = 1};
+  const inertias x = side_by_side(w, &alone, w->T->n_inertia / PL_WIDTH + w->T->n_inertia_run);
+  for (int i = 0; i < 12 * x.frames; ++i) x.pose[i] = pl_lanes_of(one->pose[i]);
+  for (int i = 0; i < x.n; ++i) x.W[i] = pl_lanes_of(one->W[i]);
+  tangents(w, &x, q, a, res);
+}
+
+/* Adds what one inertia has by X, Y and Z. */
+static void add_tangent(pl_work *w, const inertia *x, const double *X, const double *Y, const double *Z) {
+  const pl_tables *T = w->T;
+  double *column = w->temporary.column, *J = w->inertia_J, *MJ = w->inertia_MJ, *K = w->inertia_K, *C = w->inertia_C;
+  const size_t bytes = (size_t)x->n * jacobian(w, x, J) * sizeof(double);
+  memset(MJ, 0, bytes), memset(K, 0, bytes), memset(C, 0, bytes);
+  for (int n = T->inertia_begin[x->i], c = 0; n < T->inertia_begin[x->i + 1]; ++n)
+    for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++c) {
+      const double *Jc = J + x->n * c;
+      double *Kc = K + x->n * c, *Cc = C + x->n * c;
+      add_product(x->n, x->n, x->M, Jc, MJ + x->n * c);
+      add_product(x->n, x->n, Y, Jc, Cc);
+      add_acceleration(w, x, n, j, w->Av, w->S, Cc);
+      local_column(w, x, n, j, w->Vq, column);
+      add_product(x->n, 6 * x->frames, Y, column, Kc);
+      add_acceleration(w, x, n, j, w->Aq, w->Vq, Kc);
+      add_relative(w, x, n, j, X, Kc);
+      if (T->mover_own[n] >= 0)
+        for (int r = 0; r < x->n; ++r) Kc[r] += Z[x->n * (T->mover_own[n] + j) + r];
+    }
+  scatter(w, x, J, MJ, w->M), scatter(w, x, J, K, w->K), scatter(w, x, J, C, w->C);
+}
+
 /* Adds to K, C and M (after pl_tangent, which leaves S, Vq, Av, Aq and A). */
 void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
-  const pl_tables *T = w->T;
-  double *X = w->temporary.X, *Y = w->temporary.Y_W, *Z = w->temporary.Z, *rate = w->temporary.rate;
-  double *column = w->temporary.column, *own = w->temporary.inertia_q, relative[12];
-  double *J = w->inertia_J, *MJ = w->inertia_MJ, *K = w->inertia_K, *C = w->inertia_C;
-  for (int i = 0; i < T->n_inertia; ++i) {
-    const inertia x = get(w, i);
-    body_accelerations(w, &x, a, rate);
-    arguments(w, &x, q, relative, own);
-    const double *arg[5] = {relative, own, x.W, rate, own_constants(w, &x)};
-    double *res[3] = {X, Y, Z};
-    pl_call(T->inertia_tangent + T->inertia_kind[i], arg, res, w);
-    const size_t bytes = (size_t)x.n * jacobian(w, &x, J) * sizeof(double);
-    memset(MJ, 0, bytes), memset(K, 0, bytes), memset(C, 0, bytes);
-    for (int n = T->inertia_begin[i], c = 0; n < T->inertia_begin[i + 1]; ++n)
-      for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++c) {
-        const double *Jc = J + x.n * c;
-        double *Kc = K + x.n * c, *Cc = C + x.n * c;
-        add_product(x.n, x.n, x.M, Jc, MJ + x.n * c);
-        add_product(x.n, x.n, Y, Jc, Cc);
-        add_acceleration(w, &x, n, j, w->Av, w->S, Cc);
-        local_column(w, &x, n, j, w->Vq, column);
-        add_product(x.n, 6 * x.frames, Y, column, Kc);
-        add_acceleration(w, &x, n, j, w->Aq, w->Vq, Kc);
-        add_relative(w, &x, n, j, X, Kc);
-        if (T->mover_own[n] >= 0)
-          for (int r = 0; r < x.n; ++r) Kc[r] += Z[x.n * (T->mover_own[n] + j) + r];
-      }
-    scatter(w, &x, J, MJ, w->M), scatter(w, &x, J, K, w->K), scatter(w, &x, J, C, w->C);
+  double *X = w->temporary.X, *Y = w->temporary.Y_W, *Z = w->temporary.Z;
+  int slot = 0;
+  single_out(w);
+  PL_EACH_BATCH(b, w->T->n_inertia_run, w->T->inertia_run) {
+    const inertias x = side_by_side(w, &b, slot++);
+    pl_lanes *res[3];
+    tangents(w, &x, q, a, res);
+    for (int l = 0; l < b.count; ++l) {
+      const inertia one = get(w, b.first + l);
+      take_lane(res[0], l, 6 * (x.frames - 1) * x.n, X), take_lane(res[1], l, x.n * x.n, Y);
+      take_lane(res[2], l, x.n * x.k, Z);
+      add_tangent(w, &one, X, Y, Z);
+    }
   }
 }
 
@@ -322,18 +407,15 @@ static void rows_to_world(const inertia *x, int columns, double *X) {
  *   change of its forces = M (eta_ddot, da) + Y (eta_dot, dv) + Z dq,
  * Z with a column for each of its own rates. Without Y, M alone. */
 void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, double *M, double *Y, double *Z) {
-  const pl_tables *T = w->T;
+  single_out(w);
   const inertia x = get(w, i);
   const int n = x.n;
   memcpy(M, x.M, (size_t)n * n * sizeof(double));
   columns_from_world(&x, M);
   if (Y) {
-    double *X = w->temporary.X, *rate = w->temporary.rate, *own = w->temporary.inertia_q, relative[12];
-    body_accelerations(w, &x, a, rate);
-    arguments(w, &x, q, relative, own);
-    const double *arg[5] = {relative, own, x.W, rate, own_constants(w, &x)};
-    double *res[3] = {X, Y, Z};
-    pl_call(T->inertia_tangent + T->inertia_kind[i], arg, res, w);
+    pl_lanes *res[3];
+    tangents_of_one(w, &x, q, a, res);
+    take_lane(res[1], 0, n * n, Y), take_lane(res[2], 0, n * x.k, Z);
     columns_from_world(&x, Y);
     for (int j = 0; j < 6; ++j) { /* eta_dot x V is an acceleration too */
       double unit[6] = {0}, y[6];
@@ -348,6 +430,7 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
 
 /* Adds kinetic energy, and gravity's from what a common translation of the frames moves. */
 void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
+  single_out(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
     double *momentum = w->temporary.column, moment[9] = {0};

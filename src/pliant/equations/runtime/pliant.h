@@ -61,7 +61,8 @@ typedef struct pl_temporary {
   double *span;                               /* columns of a route's span: 3 x (6 x k) */
   double *tension_by_signal, *tension_by_signal_rate; /* s */
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
-  double *inertia_q, *rate, *column, *X, *Y_W, *Z; /* inertia.c: 2 n, n, n, 6 x n, n x n, n x n */
+  double *rate, *column, *X, *Y_W, *Z; /* inertia.c: n, n, 6 x n, n x n, n x n */
+  double *inertia_lanes; /* the same on lanes: n, 6 x n, n x n, n x n */
 } pl_temporary;
 
 typedef struct pl_work {
@@ -106,6 +107,8 @@ typedef struct pl_work {
   long beginnings;                   /* how often pl_begin was called */
   /* inertia that is not rigid, each in the axes of its frames: poses, M, W and h; see inertia.c */
   double *inertia_pose, *inertia_M, *inertia_W, *inertia_h;
+  double *inertia_lanes;    /* the same, several side by side; the others are filled from it when they are asked for */
+  int inertia_singled;      /* whether they are */
   double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
   double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */

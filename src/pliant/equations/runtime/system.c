@@ -40,9 +40,11 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
   x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
   x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
-  x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals); /* 36 arguments and 360 results at most beside */
+  /* beside numbers: 36 arguments and 360 results at most, and those of an inertia's tangent */
+  x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
-  x->inertia_q = pl_doubles(m, 2 * n), x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
+  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (7 * n + 2 * n * n));
+  x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
   x->X = pl_doubles(m, 6 * n), x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
 }
 
@@ -82,6 +84,7 @@ static void place(pl_work *w, pl_memory *m) {
   if (!inertias) return;
   w->inertia_pose = pl_doubles(m, 24 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
+  w->inertia_lanes = pl_doubles(m, PL_WIDTH * (24 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
   w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
   w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
