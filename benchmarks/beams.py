@@ -46,7 +46,7 @@ UNTIL, SAMPLE = 1.0, 0.02
 TIMES = np.arange(1, round(UNTIL / SAMPLE) + 1) * SAMPLE
 ACCURACIES = (1e-2, 1e-3)
 ROUNDS = 15
-FINALISTS = 4
+FINALISTS = 6
 """Settings of each program that are timed in turns, the quickest of the search."""
 
 GROWTH = (20, 100, 300, 1000)
@@ -425,14 +425,14 @@ def quickest(trials: Sequence[Trial], accuracy: float) -> list[Trial]:
     return sorted((x for x in trials if x.error <= accuracy), key=lambda x: x.seconds)[:FINALISTS]
 
 
-def timed(groups: Sequence[Sequence[Trial]], rounds: int) -> list[tuple[float, Trial]]:
-    """Of each group the trial with the least time [s] in rounds that all take in turns."""
+def timed(groups: Sequence[Sequence[Trial]], rounds: int) -> list[tuple[float, Trial] | None]:
+    """Of each group the trial with the least time [s] in rounds that all take in turns; None of empty ones."""
     best = {id(x): np.inf for group in groups for x in group}
     for _ in range(rounds):
         for group in groups:
             for x in group:
                 best[id(x)] = min(best[id(x)], x.again()[1])
-    return [min(((best[id(x)], x) for x in group), key=lambda pair: pair[0]) for group in groups]
+    return [min(((best[id(x)], x) for x in group), key=lambda pair: pair[0], default=None) for group in groups]
 
 
 def compare(rounds: int) -> dict[str, Any]:
@@ -446,13 +446,12 @@ def compare(rounds: int) -> dict[str, Any]:
         mine = list(our_trials(beam, references[strains]))
         theirs = list(exudyn_trials(beam, strains)) if has_exudyn() else []
         for accuracy in ACCURACIES:
-            groups = [group for group in (quickest(mine, accuracy), quickest(theirs, accuracy)) if group]
-            (seconds, ours_), *other = timed(groups, rounds)
-            row = {"case": beam, "accuracy": accuracy, "ours_s": seconds, "setting": ours_.setting}
-            row |= {"error": ours_.error, "exudyn_s": None, "exudyn_setting": None}
-            if other:
-                row |= {"exudyn_s": other[0][0], "exudyn_setting": other[0][1].setting}
-                row |= {"exudyn_error": other[0][1].error, "times_faster": other[0][0] / seconds}
+            ours_, other = timed((quickest(mine, accuracy), quickest(theirs, accuracy)), rounds)
+            row: dict[str, Any] = {"case": beam, "accuracy": accuracy}
+            for name, setting, found in (("ours", "setting", ours_), ("exudyn", "exudyn_setting", other)):
+                seconds, trial = found or (None, None)
+                row |= {f"{name}_s": seconds, setting: trial and trial.setting, f"{name}_error": trial and trial.error}
+            row["times_faster"] = other[0] / ours_[0] if ours_ and other else None
             rows.append(row)
     default = default_row()
     default["error"] = error(default.pop("path"), references[PLANAR])
@@ -483,13 +482,13 @@ def print_tables(result: dict[str, Any]) -> None:
             print(
                 f"converged, strains {strains}: Exudyn's finest is {'not there' if gap is None else f'{gap:.2f} mm off'}"
             )
-        print("\nbeam     within     ours   Exudyn  faster   settings")
+        print("\nbeam     within       ours      Exudyn  faster   settings: ours, Exudyn's")
         for row in result["rows"]:
-            other = "       -       -" if row["exudyn_s"] is None else (
-                f"{1e3 * row['exudyn_s']:>6.1f} ms{row['times_faster']:>8.1f}"
-            )  # fmt: skip
-            print(f"{row['case']:<8}{row['accuracy']:>6.1%}{1e3 * row['ours_s']:>8.1f} ms{other}   {row['setting']}")
-            print(f"{'':<43}{row['exudyn_setting'] or ''}")
+            times = [row["ours_s"], row["exudyn_s"]]
+            words = ["-" if x is None else f"{1e3 * x:.1f} ms" for x in times]
+            faster = "-" if row["times_faster"] is None else f"{row['times_faster']:.1f}"
+            print(f"{row['case']:<8}{row['accuracy']:>7.1%}{words[0]:>11}{words[1]:>12}{faster:>8}   {row['setting']}")
+            print(f"{'':<49}{row['exudyn_setting'] or ''}")
         default = result["default"]
         print(f"\ndefault  {default['error']:>6.2%} off, {1e3 * default['ours_s']:.1f} ms: {default['setting']}")
     print("\nelements   us/step   us/step and element")
