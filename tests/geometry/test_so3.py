@@ -190,6 +190,30 @@ def test_series_and_closed_forms_match_to_the_second_derivative(name: str) -> No
                 assert float(got) == pytest.approx(float(want), rel=tolerance), (name, angle)
 
 
+def test_functions_of_an_angle_at_once() -> None:
+    """Values and derivatives by the square of the angle, from its series and beyond it."""
+    y = ca.SX.sym("y")
+    values, slopes = so3.angle_functions(y)
+    evaluate = ca.Function("f", [y], [ca.vertcat(*values), ca.vertcat(*slopes)])
+    exact = {
+        **{name: function for name, (_, function) in REFERENCE.items()},
+        "cosc4": lambda x: (x**2 / 2 - 1 + mp.cos(x)) / x**4,
+        "sinc5": lambda x: (2 * x - 3 * mp.sin(x) + x * mp.cos(x)) / (2 * x**5),
+    }
+    assert tuple(exact) == so3.AngleFunctions._fields
+    with mp.workdps(80):
+        for angle in [*ANGLES, 0.999999, 1.000001, 6.0]:
+            x2 = mp.mpf(angle) ** 2
+            found = [np.array(x).ravel() for x in evaluate(float(x2))]
+            for k, function in enumerate(exact.values()):
+                want = function(mp.mpf(angle)), mp.diff(lambda z: function(mp.sqrt(z)), x2, h=x2 * mp.mpf("1e-15"))  # noqa: B023
+                for got, value in zip(found, want, strict=True):
+                    assert got[k] == pytest.approx(float(value), rel=0, abs=2e-15), (
+                        so3.AngleFunctions._fields[k],
+                        angle,
+                    )
+
+
 @pytest.mark.parametrize("name", REFERENCE)
 def test_limits_at_zero(name: str) -> None:
     y = ca.SX.sym("y")

@@ -26,19 +26,19 @@ def inverse(a: Pose) -> Pose:
     return a[0].T, -a[0].T @ a[1]
 
 
-def exp(twist: Any) -> Pose:
-    """Pose reached by the constant body twist `(linear, angular)` in unit time."""
+def exp(twist: Any, at: so3.AngleFunctions | None = None) -> Pose:
+    """Pose reached by the constant body twist `(linear, angular)` in unit time; `at`: the functions of its angle."""
     linear, angular = twist[0:3], twist[3:6]
-    return so3.exp(angular), so3.left_jacobian(angular) @ linear
+    return so3.exp(angular, at), so3.left_jacobian(angular, at) @ linear
 
 
-def left_jacobian(twist: Any) -> Any:
+def left_jacobian(twist: Any, at: so3.AngleFunctions | None = None) -> Any:
     """J, 6x6: twist in base axes at the base's origin of the pose `exp(twist)`, per unit of each entry (Barfoot 2017, 7.85)."""
-    R, W, x2 = so3.hat(twist[0:3]), so3.hat(twist[3:6]), ca.dot(twist[3:6], twist[3:6])
-    V, WR, RW = so3.left_jacobian(twist[3:6]), W @ R, R @ W
+    R, W, at = so3.hat(twist[0:3]), so3.hat(twist[3:6]), at or so3.functions_of(twist[3:6])
+    V, WR, RW = so3.left_jacobian(twist[3:6], at), W @ R, R @ W
     WRW = W @ RW
-    Q = R / 2 + so3.sinc3(x2) * (WR + RW + WRW) + so3.cosc4(x2) * (W @ WR + RW @ W - 3 * WRW)
-    Q += so3.sinc5(x2) * (WRW @ W + W @ WRW)
+    Q = R / 2 + at.sinc3 * (WR + RW + WRW) + at.cosc4 * (W @ WR + RW @ W - 3 * WRW)
+    Q += at.sinc5 * (WRW @ W + W @ WRW)
     return ca.blockcat([[V, Q], [ca.SX(3, 3), V]])
 
 

@@ -19,6 +19,7 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion
 from pliant.rod.absolute import ANEW, ROUND_OFF
 from pliant.rod.base import RodModelBase
+from pliant.rod.constant_strain import exponential, twist_slope
 from pliant.rod.pieces import Piece, add_pieces
 from pliant.rod.properties import RodProperties, add_piece_of_mass
 from pliant.rod.segments import held_values, name_strains, segment_motion, segment_piece
@@ -101,12 +102,21 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
 
 
 def _segment_pose(strain: Any, s: Any) -> Pose:
-    # s: arc length from the segment's base [m]; the straight, unstretched segment has the tangent e3
-    return se3.exp(s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6]))
+    R, p, _ = exponential()(_segment_way(strain, s))
+    return R, p
 
 
 def _segment_twists(strain: Any, s: Any) -> Any:
-    return s * se3.left_jacobian(s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6]))
+    return s * exponential()(_segment_way(strain, s))[2]
+
+
+def _segment_acceleration(strain: Any, s: Any, rate: Any) -> Any:
+    return twist_slope()(_segment_way(strain, s), s * rate)
+
+
+def _segment_way(strain: Any, s: Any) -> Any:
+    # s: arc length from the segment's base [m]; the straight, unstretched segment has the tangent e3
+    return s * ca.vertcat(strain[0], strain[1], strain[2] + 1, strain[3:6])
 
 
 def _published_pose(strain: Any, s: Any) -> Pose:
@@ -122,5 +132,5 @@ def _published_strains(relative: Pose, length: Any) -> Sequence[Any]:
 def strain_segment(map: Map, free: Free = ALL, held: int = 0) -> Motion:
     """A section of a segment. Constants: its arc length from the segment's base [m], `held` strains that are not free."""
     if map == "exponential":
-        return segment_motion("strain_segment", _segment_pose, free, held, _segment_twists)
+        return segment_motion("strain_segment", _segment_pose, free, held, _segment_twists, _segment_acceleration)
     return segment_motion("published_segment", _published_pose, free, held)

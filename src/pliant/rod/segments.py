@@ -58,11 +58,17 @@ def segment_piece(
 
 
 def segment_motion(
-    name: str, pose: PoseOfStrains, free: Free, held: int, twists: Callable[[Any, Any], Any] | None = None
+    name: str,
+    pose: PoseOfStrains,
+    free: Free,
+    held: int,
+    twists: Callable[[Any, Any], Any] | None = None,
+    acceleration: Callable[[Any, Any, Any], Any] | None = None,
 ) -> Motion:
     """A motion by the free strains. Constants: a length [m], then `held` values of the strains that are not free.
 
-    `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains.
+    `twists` of the same arguments as `pose`: twist of the end in base axes per unit rate of each of the six strains;
+    `acceleration` of these and the six rates: rate of the end's twist at constant rates.
     """
 
     def of_free(q: Any, c: Any) -> Pose:
@@ -72,5 +78,12 @@ def segment_motion(
         assert twists is not None
         return twists(all_six(free, q, c[1:]), c[0])[:, list(free)]
 
+    def of_rates(q: Any, c: Any, v: Any) -> Any:
+        assert acceleration is not None
+        return acceleration(all_six(free, q, c[1:]), c[0], all_six(free, v, c[0:0]))
+
     word = f"{name}{spelled(free)}" + ("_held" if held else "")
-    return Motion(word, (Vector(len(free)),), 1 + held, of_free, subspace if twists else None)
+    return Motion(
+        word, (Vector(len(free)),), 1 + held, of_free, subspace if twists else None,
+        acceleration=of_rates if acceleration else None,
+    )  # fmt: skip

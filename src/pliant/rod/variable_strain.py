@@ -26,6 +26,7 @@ from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Vector
 from pliant.motion.fields import Fields
+from pliant.rod.constant_strain import exponential, load_slope, twist_slope
 from pliant.rod.pieces import PieceKind, PieceState
 from pliant.rod.polynomial import gauss, lagrange
 from pliant.rod.strains import Free, all_six, held_strains, spelled
@@ -110,7 +111,7 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
     def pose(q: Any, c: Any) -> Pose:
         at, reached = points(q, c), se3.identity()
         for (a, _), (b, _) in zip(at[::2], at[1::2], strict=True):
-            R, p, _ = _exponential()(_mean(a, b))
+            R, p, _ = exponential()(_mean(a, b))
             reached = se3.compose(reached, (R, p))
         return reached
 
@@ -118,7 +119,7 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
         at, reached = points(q, c), se3.identity()
         for (a, at_a), (b, at_b) in zip(at[::2], at[1::2], strict=True):
             by_a, by_b = _mean_slopes(a, b)
-            R, p, twist = _exponential()(_mean(a, b))
+            R, p, twist = exponential()(_mean(a, b))
             moved = c[0] * (basis.spread(by_a, at_a) + basis.spread(by_b, at_b))
             yield _StepMotion(reached, _mean(a, b), moved, se3.transform_twist(reached, twist), at_a, at_b)
             reached = se3.compose(reached, (R, p))
@@ -133,7 +134,9 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
             rate, rates = step.moved @ v, [c[0] * basis.strain(v, at, rate=True) for at in (step.first, step.second)]
             along = step.twist @ rate
             # both strains change steadily, so the rate of the mean changes with the product of their rates
-            turned = _twist_slope()(step.mean, rate) + _exponential()(step.mean)[2] @ (2 * BRACKET * se3.cross_twist(*rates))
+            turned = twist_slope()(step.mean, rate) + exponential()(step.mean)[2] @ (
+                2 * BRACKET * se3.cross_twist(*rates)
+            )
             total += se3.cross_twist(twist, along) + se3.transform_twist(step.reached, turned)
             twist += along
         return total
@@ -147,7 +150,7 @@ def variable_strain_motion(basis: StrainBasis, steps: int) -> Motion:
             before += columns
             # they change with its mean, and its mean with products of the two strains
             load = se3.transform_twist(step.reached, ca.SX.eye(6)).T @ wrench
-            total += step.moved.T @ _load_slope()(step.mean, load) @ step.moved
+            total += step.moved.T @ load_slope()(step.mean, load) @ step.moved
             by_both = _bracket_form(step.twist.T @ wrench) * BRACKET * c[0] ** 2
             mixed = basis.spread(basis.spread(by_both, step.first).T, step.second).T
             total += mixed + mixed.T
@@ -196,29 +199,6 @@ def _bracket_form(load: Any) -> Any:
     f, n = so3.hat(load[0:3]), so3.hat(load[3:6])
     # f.(w_a x v_b + v_a x w_b) + n.(w_a x w_b)
     return ca.blockcat([[ca.SX(3, 3), f], [f, n]])
-
-
-@cache
-def _exponential() -> ca.Function:
-    """Of a twist (6): rotation matrix, position, and the twist of its end in base axes per unit of each entry (6 x 6)."""
-    x = ca.SX.sym("x", 6)
-    return ca.Function("exponential", [x], [*se3.exp(x), se3.left_jacobian(x)], {"cse": True})
-
-
-@cache
-def _load_slope() -> ca.Function:
-    """Of a twist x and a wrench (6 each): derivative by x of the wrench's work per unit of each entry of x (6 x 6)."""
-    x, wrench = ca.SX.sym("x", 6), ca.SX.sym("f", 6)
-    slope = ca.jacobian(se3.left_jacobian(x).T @ wrench, x)
-    return ca.Function("load_slope", [x, wrench], [ca.densify(slope)], {"cse": True})
-
-
-@cache
-def _twist_slope() -> ca.Function:
-    """Of a twist x and its rate y (6 each): derivative of the end's twist `left_jacobian(x) y` along y, at constant y (6)."""
-    x, y = ca.SX.sym("x", 6), ca.SX.sym("y", 6)
-    slope = ca.jtimes(se3.left_jacobian(x) @ y, x, y)
-    return ca.Function("twist_slope", [x, y], [ca.densify(slope)], {"cse": True})
 
 
 def step_points(steps: int) -> np.ndarray:

@@ -121,11 +121,7 @@ def _labels(eqs: Equations, motion: SavedStates, profiles: Mapping[str, np.ndarr
         "axis": ("x", "y", "z"),
         "quaternion_part": ("w", "x", "y", "z"),
     }
-    return {
-        "time": (("time",), motion.time, {"units": "s"}),
-        **named_axes(names),
-        **profile_axes(profiles),
-    }
+    return {"time": (("time",), motion.time, {"units": "s"}), **named_axes(names), **profile_axes(profiles)}
 
 
 def _added(motion: SavedStates, jumps: Sequence[tuple[float, float]]) -> np.ndarray:
