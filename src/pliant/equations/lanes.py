@@ -58,7 +58,7 @@ _ENTRY = """\
 
 def _on_lanes(body: str, name: str) -> str:
     """One function with lanes in place of numbers."""
-    head, text = body.split("{\n", 1)
+    text = body.split("{\n", 1)[1]
     text = _ARGUMENT.sub(r"\2;", text).replace("casadi_real ", "pl_lanes ")
     text = text.replace("casadi_nan", "NAN").replace("casadi_inf", "INFINITY")
     text = _CONSTANT.sub(r"\1=pl_lanes_of(\2);", text)

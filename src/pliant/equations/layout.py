@@ -58,7 +58,8 @@ INTEGERS = (
 
 KERNELS = (
     "motion_kinematics motion_tangent motion_own cforce_value cforce_tangent fforce_value fforce_tangent "
-    "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel inertia_value inertia_tangent route_value route_tangent"
+    "rel_value rel_tangent shared_value shared_tangent shared_mass con_value con_tangent input_kernel signal_kernel "
+    "inertia_value inertia_tangent route_value route_tangent"
 ).split()
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
@@ -215,8 +216,8 @@ def header() -> str:
         *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
         "};",
         "",
-        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. Kinds whose instances are evaluated side by",
-        " * side (lanes.h) have `lanes` once it is compiled, and `call` until then. */",
+        "/* A kernel: compiled ones ignore the number; see virtual_machine.c for others. Kinds whose instances are evaluated",
+        " * side by side (lanes.h) have `lanes` once it is compiled, and `call` until then. */",
         "typedef int (*pl_function)(const double **arg, double **res, long long *iw, double *w, int number);",
         "typedef struct pl_kernel {",
         "  pl_function call;",

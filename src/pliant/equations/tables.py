@@ -41,7 +41,6 @@ from pliant.formula.relative import ENDS, RelativeForce
 from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
 
-
 PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tangent", "mass")}
 """Functions of each kind, in order, where there are not a `value` and a `tangent`."""
 
@@ -175,7 +174,9 @@ def _counts(
         "n_inertia_run": len(integers["inertia_run"]) - 1,
         "n_shared_kind": len(integers["shared_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
-        "inertia_columns": max((_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0),
+        "inertia_columns": max(
+            (_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0
+        ),
         **_largest(system),
     }
 
@@ -278,9 +279,7 @@ def _frame_forces(system: System, positions: BlockPositions, integers: dict[str,
     integers["fpair_begin"].append(len(integers["fpair_a"]))
 
 
-def _relative_forces(
-    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
-) -> None:
+def _relative_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
     """Forces by relative motion, kind by kind: instances of one kind are evaluated side by side."""
     members: dict[RelativeForce, list[int]] = {}
     for index, force in enumerate(system.frame_forces):
@@ -305,9 +304,7 @@ def _relative_forces(
     integers["relpair_begin"].append(len(integers["relpair_a"]))
 
 
-def _shared_inertias(
-    system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds
-) -> None:
+def _shared_inertias(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
     """Inertia between two frames, kind by kind: instances of one kind are evaluated side by side."""
     members: dict[Inertia, list[InertiaInstance]] = {}
     for inert in system.inertias:

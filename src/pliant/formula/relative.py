@@ -113,9 +113,7 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
     return _in_world(name, constants, signals, False, answer, slopes)
 
 
-def _in_world(
-    name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local
-) -> RelativeForce:
+def _in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
     """The kind, with its effect on both frames as other forces between frames state it."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
@@ -131,9 +129,7 @@ def _in_world(
         first, pose, relative, of_second = seen(poses, twists, c)
         return _world_tangent(first, of_second, *slopes(pose, relative, c[ENDS.size * placed :], signal))
 
-    return RelativeForce(
-        name, 2, constants, signals, effect, tangent, placed=placed, answer=answer, slopes=slopes
-    )
+    return RelativeForce(name, 2, constants, signals, effect, tangent, placed=placed, answer=answer, slopes=slopes)
 
 
 def relative_deformation(

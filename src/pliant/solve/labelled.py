@@ -96,7 +96,7 @@ class Labelled:
         return iter(self.variables)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The values of a variable, or the labels of an axis; they cannot be written to: other things may still follow from them."""
+        """The values of a variable, or the labels of an axis. They cannot be written to: others may still follow."""
         if name not in self._views:
             self._views[name] = _unwritable(_made((self.variables.get(name) or self.labels[name])[1]))
         return self._views[name]
