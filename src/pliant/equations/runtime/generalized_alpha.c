@@ -230,7 +230,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
       factorizations++;
       const int status = pl_step_matrix(w, 1, s * to_v, s, blocks, NULL);
       if (status) return status;
-      if (r->secant) pl_secant_restart(r->secant, T, w->M);
+      if (r->secant) pl_secant_restart(r->secant, w);
     }
     for (int i = 0; i < nv; ++i) w->rhs[i] *= -s;
     for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;

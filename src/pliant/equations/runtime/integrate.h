@@ -82,8 +82,8 @@ int pl_step_semi_implicit(pl_run *, double h, double *error);
 /* secant.c */
 pl_secant *pl_secant_new(int n);
 void pl_secant_free(pl_secant *);
-/* Forget all steps; M on the system's pattern gives the inertias that lengths are measured by. */
-void pl_secant_restart(pl_secant *, const pl_tables *, const double *M);
+/* Forget all steps; M of the last pl_step_linearize gives the inertias that lengths are measured by. */
+void pl_secant_restart(pl_secant *, pl_work *);
 void pl_secant_add(pl_secant *, const double *step);
 /* A step found with the old factors, made better by the steps taken with them so far. */
 void pl_secant_improve(const pl_secant *, double *step);

@@ -38,11 +38,9 @@ static double product(const pl_secant *s, const double *a, const double *b) {
   return y;
 }
 
-void pl_secant_restart(pl_secant *s, const pl_tables *T, const double *M) {
+void pl_secant_restart(pl_secant *s, pl_work *w) {
   s->count = 0;
-  for (int j = 0; j < s->n; ++j)
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k)
-      if (T->row[k] == j) s->weight[j] = M[k];
+  pl_step_inertias(w, s->weight);
 }
 
 void pl_secant_add(pl_secant *s, const double *step) {
