@@ -36,6 +36,7 @@ class Step:
         self.library.pl_step_mass_matrix.argtypes = [p]
         self.library.pl_step_solve.argtypes = [p, p]
         self.library.pl_step_product.argtypes = [p, p, p, p]
+        self.library.pl_step_inertias.argtypes = [p, p]
 
     @property
     def jacobian(self) -> np.ndarray:
@@ -74,6 +75,11 @@ class Step:
             self.work.address, a.ctypes.data, None if v is None else v.ctypes.data, y.ctypes.data
         )
         return y
+
+    def inertias(self) -> np.ndarray:
+        out = np.zeros(self.sample.system.v_size)
+        self.library.pl_step_inertias(self.work.address, out.ctypes.data)
+        return out
 
 
 def assembled(sample: Sample, weights: tuple[float, float, float], blocks: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -139,6 +145,7 @@ def test_both_forms_give_the_same_steps(random_system: Callable[[int], RandomSys
         step.evaluate(2 * sample.v)
         np.testing.assert_allclose(step.product(a, v), M @ a + C @ v, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(step.product(a, None), M @ a, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(step.inertias(), M.diagonal(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -254,6 +254,8 @@ int pl_step_mass_matrix(pl_work *);
 void pl_step_solve(pl_work *, double *x);
 /* y = M a + C v, v may be null, with M and C of the last pl_step_linearize (of M alone: or pl_step_mass_matrix). */
 void pl_step_product(pl_work *, const double *a, const double *v, double *y);
+/* The diagonal of that M, nv. */
+void pl_step_inertias(pl_work *, double *out);
 
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);

@@ -8,7 +8,6 @@
 
 #include "blocks.h"
 #include "integrate.h"
-#include "tree_matrix.h"
 
 static void place(pl_secant *s, pl_memory *m) {
   s->steps = pl_doubles(m, (size_t)PL_SECANT_DEPTH * s->size), s->weight = pl_doubles(m, s->n);
@@ -41,16 +40,9 @@ static double product(const pl_secant *s, const double *a, const double *b) {
   return y;
 }
 
-void pl_secant_restart(pl_secant *s, const pl_work *w, double scale) {
-  const pl_tables *T = w->T;
+void pl_secant_restart(pl_secant *s, pl_work *w, double scale) {
   s->count = 0, s->excess = 0, s->factorization = w->factorizations, s->scale = scale;
-  if (w->by_tree) { /* no matrix of inertias there: the factors' own scales serve as well */
-    for (int j = 0; j < s->n; ++j) s->weight[j] = 1 / (w->tree->scale[j] * w->tree->scale[j]);
-    return;
-  }
-  for (int j = 0; j < s->n; ++j)
-    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k)
-      if (T->row[k] == j) s->weight[j] = w->M[k];
+  pl_step_inertias(w, s->weight);
 }
 
 void pl_secant_forget(pl_secant *s) { s->factorization = -1; }

@@ -61,3 +61,13 @@ void pl_step_product(pl_work *w, const double *a, const double *v, double *y) {
   for (int j = 0; j < T->nv; ++j)
     for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) y[T->row[k]] += w->M[k] * a[j] + (v ? w->C[k] * v[j] : 0);
 }
+
+void pl_step_inertias(pl_work *w, double *out) {
+  const pl_tables *T = w->T;
+  if (w->by_tree) {
+    pl_tree_inertias(w, out);
+    return;
+  }
+  for (int e = 0; e < T->n_elem; ++e)
+    for (int j = 0; j < T->elem_k[e]; ++j) out[T->elem_v[e] + j] = w->M[T->elem_pos[e] + (T->elem_stride[e] + 1) * j];
+}

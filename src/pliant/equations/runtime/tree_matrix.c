@@ -451,3 +451,22 @@ void pl_tree_product(pl_work *w, const double *a, const double *v, double *y) {
       for (int j = 0; j < k; ++j) base[12 + r] += base_M[n * r + j] * a[at + j] + (v ? base_C[n * r + j] * v[at + j] : 0);
   }
 }
+
+/* The diagonal of M by composite inertias, in P, which holds nothing that a solution needs. */
+void pl_tree_inertias(pl_work *w, double *out) {
+  pl_tree *t = w->tree;
+  const pl_tables *T = w->T;
+  for (int g = 1; g < T->n_node; ++g) start_node(w, g, 0, t->P + 6 * WIDE * (size_t)g);
+  for (int e = T->n_elem - 1; e >= 0; --e) {
+    const int k = T->elem_k[e], b = T->elem_base[e], n = t->stride[e], at = T->elem_v[e];
+    double *Pb = t->P + 6 * WIDE * (size_t)b;
+    for (int j = 0; j < k; ++j) out[at + j] = t->own_M[t->at_own[e] + (size_t)(n + 1) * j];
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
+      const double *P = t->P + 6 * WIDE * (size_t)g, *S = t->S + T->node_s[g];
+      for (int j = 0; j < k; ++j)
+        for (int r = 0; r < 6; ++r) out[at + j] += S[6 * j + r] * dot6(P + WIDE * r, S + 6 * j);
+      for (int r = 0; b && r < 6; ++r)
+        for (int i = 0; i < 6; ++i) Pb[WIDE * r + i] += P[WIDE * r + i];
+    }
+  }
+}

@@ -63,5 +63,6 @@ void pl_tree_masses(pl_work *);
 int pl_tree_factor(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
 void pl_tree_solve(pl_work *, double *x);
 void pl_tree_product(pl_work *, const double *a, const double *v, double *y);
+void pl_tree_inertias(pl_work *, double *out);
 
 #endif
