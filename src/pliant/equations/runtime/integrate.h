@@ -88,7 +88,7 @@ int pl_step_semi_implicit(pl_run *, double h, double *error);
 pl_secant *pl_secant_new(int n, int rows);
 void pl_secant_free(pl_secant *);
 /* The matrix of w was factorized anew, for a step of this scale. */
-void pl_secant_restart(pl_secant *, const pl_work *w, double scale);
+void pl_secant_restart(pl_secant *, pl_work *w, double scale);
 /* The factors are not to serve another step. */
 void pl_secant_forget(pl_secant *);
 /* At the beginning of a step: whether its factors are still there and nearly those of this scale. */
