@@ -64,6 +64,30 @@ def test_steps_take_no_memory(text: str, method: str, tmp_path: Path) -> None:
     assert bad == 0
 
 
+# long enough for recursions over the tree
+LONG = """
+pliant: 1
+name: long
+parameters: {mass: 300 kg}
+bodies:
+  link: {count: 40, mass: =mass, center_of_mass: [0.05, 0, 0], inertia: {principal: [1, 2, 3]},
+         frames: {tip: {position: [0.1, 0, 0]}}}
+joints: {hinge: {type: revolute, axis: y, parent: "link[i-1].tip", first_parent: world, child: link, angle: {damper: 5}}}
+"""
+
+
+@needs_gcc
+def test_steps_of_long_chains_take_no_memory(tmp_path: Path) -> None:
+    """Not even where the assembled matrices have to serve: those are there from the start."""
+    export = exported(LONG, tmp_path / "c", "generalized_alpha")
+    assert build_tables(export.equations.model.system, export.equations.model.plan).counts["by_tree"]
+    wrap = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc")]
+    creation, later, bad = numbers(export.build(export.write(COUNT_MEMORY), *wrap))[0]
+    assert creation > 5
+    assert later == 0
+    assert bad == 0
+
+
 RUN_OUT = """
 #include <stdio.h>
 #include <stdlib.h>
