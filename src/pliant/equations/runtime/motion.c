@@ -49,12 +49,13 @@ static inline void turn_about(moved *x, const double *axis, double angle) {
   turn(x, relative);
 }
 
+/* Of any length: the stages of explicit steps leave the unit sphere a little, and the sweeps rely on rotations. */
 static inline void turn_by_quaternion(moved *m, const double *Q) {
-  const double w = Q[0], x = Q[1], y = Q[2], z = Q[3];
+  const double w = Q[0], x = Q[1], y = Q[2], z = Q[3], s = 2 / (w * w + x * x + y * y + z * z);
   const double relative[9] = {
-      1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
-      2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
-      2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y),
+      1 - s * (y * y + z * z), s * (x * y + w * z),     s * (x * z - w * y),
+      s * (x * y - w * z),     1 - s * (x * x + z * z), s * (y * z + w * x),
+      s * (x * z + w * y),     s * (y * z - w * x),     1 - s * (x * x + y * y),
   };
   turn(m, relative);
 }
