@@ -83,7 +83,7 @@ class Tree:
             inertia = ca.DM(A @ A.T + 0.1 * np.eye(3))
             builder.mass(node, rng.uniform(1, 2), ca.DM(0.3 * rng.normal(size=3)), inertia, se3.identity())
         if self.forces and motion.v_size:
-            builder.coordinate_force(drag(motion), q_at, v_at, rng.normal(size=motion.v_size), 0, "drag")
+            builder.coordinate_force(drag(motion), q_at, v_at, [*rng.normal(size=motion.v_size)], 0, "drag")
         if self.forces:
             spring = [*rng.normal(size=6), 4.0, 0.5, 0.3, 1.5, 0.0, 0.1]
             builder.frame_force(axial_force(with_input=False), [0, last], spring, 0, "spring")

@@ -123,9 +123,9 @@ static inline void times_cross(const part *X, const double *p, part *out) {
   out[2] = PART_DIFFERENCE(PART_SCALED(X[0], p[1]), PART_SCALED(X[1], p[0]));
 }
 
-/* Adds the force f at a point, given as cross_part takes it, to a column. */
-static inline void add_force_at(part f, part yzx, part zxy, double *to) {
-  const part force = PART_SUM(load_part(to), f), moment = PART_SUM(load_part(to + ANGULAR), cross_part(yzx, zxy, f));
+/* Adds the force f at the point p to a column. */
+static inline void add_force_at(const part *f, const lever *p, double *to) {
+  const part force = PART_SUM(load_part(to), *f), moment = PART_SUM(load_part(to + ANGULAR), cross_lever(p, f));
   store_part(to, &force), store_part(to + ANGULAR, &moment);
 }
 
@@ -135,7 +135,8 @@ static inline int in_rotation(pl_work *w, int e, int g, int b) {
   const double *p = w->p + 3 * g, *pA = w->pA + COLUMN * g, *IA = w->IA + FULL * g;
   double inverse[SYMMETRIC], tau[3], n[3], *z = w->u + at, h[3 * ANGULAR];
   part M[3], Ht[3], H[3], J[3], K[3];
-  const part yzx = PART(p[1], p[2], p[0], 0), zxy = PART(p[2], p[0], p[1], 0);
+  const part point = part_at(p);
+  const lever arm = lever_of(&point);
   for (int j = 0; j < 3; ++j) {
     M[j] = load_part(IA + COLUMN * j), Ht[j] = load_part(IA + COLUMN * j + ANGULAR);
     H[j] = load_part(IA + COLUMN * (3 + j)), J[j] = load_part(IA + COLUMN * (3 + j) + ANGULAR);
@@ -144,7 +145,7 @@ static inline int in_rotation(pl_work *w, int e, int g, int b) {
   times_cross(M, p, X), times_cross(Ht, p, Y);
   for (int j = 0; j < 3; ++j) { /* seen from p */
     H[j] = PART_SUM(H[j], X[j]);
-    J[j] = PART_DIFFERENCE(PART_SUM(J[j], Y[j]), cross_part(yzx, zxy, H[j]));
+    J[j] = PART_DIFFERENCE(PART_SUM(J[j], Y[j]), cross_lever(&arm, H + j));
   }
   const double D[SYMMETRIC] = {ENTRY(J[0], 0), ENTRY(J[1], 1), ENTRY(J[2], 2),
                                ENTRY(J[1], 0), ENTRY(J[2], 0), ENTRY(J[2], 1)};
@@ -154,21 +155,24 @@ static inline int in_rotation(pl_work *w, int e, int g, int b) {
   moment_at(pA, p, n);
   for (int i = 0; i < 3; ++i) n[i] = tau[i] - n[i];
   symmetric_times(inverse, n, z);
-  K[0] = combine(H[0], H[1], H[2], inverse[0], inverse[3], inverse[4]);
-  K[1] = combine(H[0], H[1], H[2], inverse[3], inverse[1], inverse[5]);
-  K[2] = combine(H[0], H[1], H[2], inverse[4], inverse[5], inverse[2]);
+  K[0] = combine(H, inverse[0], inverse[3], inverse[4]);
+  K[1] = combine(H, inverse[3], inverse[1], inverse[5]);
+  K[2] = combine(H, inverse[4], inverse[5], inverse[2]);
   for (int j = 0; j < 3; ++j) store_part(w->U + COLUMN * at + 3 * j, K + j), store_part(h + ANGULAR * j, H + j);
   if (!b) return PL_OK;
   double c[3], *IAb = w->IA + FULL * b, *pb = w->pA + COLUMN * b;
   for (int j = 0; j < 3; ++j)
-    M[j] = PART_SUM(M[j], combine(K[0], K[1], K[2], -h[j], -h[ANGULAR + j], -h[2 * ANGULAR + j]));
+    M[j] = PART_SUM(M[j], combine(K, -h[j], -h[ANGULAR + j], -h[2 * ANGULAR + j]));
   linear_at(w->c + 6 * g, p, c);
-  const part f = PART_SUM(combine(M[0], M[1], M[2], c[0], c[1], c[2]), combine(H[0], H[1], H[2], z[0], z[1], z[2]));
-  add_force_at(PART_SUM(load_part(pA), f), yzx, zxy, pb);
+  const part f = PART_SUM(load_part(pA), PART_SUM(turned(M, c), turned(H, z)));
+  add_force_at(&f, &arm, pb);
   for (int i = 0; i < 3; ++i) pb[ANGULAR + i] += tau[i];
-  for (int j = 0; j < 3; ++j) add_force_at(M[j], yzx, zxy, IAb + COLUMN * j);
-  times_cross(M, p, H);
-  for (int j = 0; j < 3; ++j) add_force_at(PART_SCALED(H[j], -1), yzx, zxy, IAb + COLUMN * (3 + j));
+  for (int j = 0; j < 3; ++j) add_force_at(M + j, &arm, IAb + COLUMN * j);
+  times_cross(M, p, X);
+  for (int j = 0; j < 3; ++j) {
+    X[j] = PART_SCALED(X[j], -1);
+    add_force_at(X + j, &arm, IAb + COLUMN * (3 + j));
+  }
   return PL_OK;
 }
 

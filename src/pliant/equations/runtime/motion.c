@@ -31,14 +31,12 @@ static inline void seat(const pl_work *w, moved *x) {
   x->p0 = x->b ? PART_SUM(part_at(w->p + 3 * x->b), turned(base, placement + 9)) : part_at(placement + 9);
 }
 
-static inline part cross_parts(part a, part b) {
-  const part yzx = PART(ENTRY(a, 1), ENTRY(a, 2), ENTRY(a, 0), 0), zxy = PART(ENTRY(a, 2), ENTRY(a, 0), ENTRY(a, 1), 0);
-  return cross_part(yzx, zxy, b);
-}
-
 /* The node's rotation matrix, from the one relative to R0; both are rotations, so that errors of long chains only add up. */
 static inline void turn(moved *x, const double *relative) {
-  for (int j = 0; j < 3; ++j) put_part(x->R + 3 * j, turned(x->R0, relative + 3 * j));
+  for (int j = 0; j < 3; ++j) {
+    const part column = turned(x->R0, relative + 3 * j);
+    put_part(x->R + 3 * j, &column);
+  }
 }
 
 static inline void turn_about(moved *x, const double *axis, double angle) {
@@ -51,66 +49,76 @@ static inline void turn_about(moved *x, const double *axis, double angle) {
   turn(x, relative);
 }
 
+/* Of any length: the stages of explicit steps leave the unit sphere a little, and the sweeps rely on rotations. */
 static inline void turn_by_quaternion(moved *m, const double *Q) {
-  const double w = Q[0], x = Q[1], y = Q[2], z = Q[3];
+  const double w = Q[0], x = Q[1], y = Q[2], z = Q[3], s = 2 / (w * w + x * x + y * y + z * z);
   const double relative[9] = {
-      1 - 2 * (y * y + z * z), 2 * (x * y + w * z),     2 * (x * z - w * y),
-      2 * (x * y - w * z),     1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
-      2 * (x * z + w * y),     2 * (y * z - w * x),     1 - 2 * (x * x + y * y),
+      1 - s * (y * y + z * z), s * (x * y + w * z),     s * (x * z - w * y),
+      s * (x * y - w * z),     1 - s * (x * x + z * z), s * (y * z + w * x),
+      s * (x * z + w * y),     s * (y * z - w * x),     1 - s * (x * x + y * y),
   };
   turn(m, relative);
 }
 
 static inline void stay(moved *x) {
-  for (int j = 0; j < 3; ++j) put_part(x->R + 3 * j, x->R0[j]);
+  for (int j = 0; j < 3; ++j) put_part(x->R + 3 * j, x->R0 + j);
 }
 
 static inline void fixed(moved *x) {
   stay(x);
-  put_part(x->p, x->p0);
+  put_part(x->p, &x->p0);
   memset(x->twist, 0, sizeof x->twist);
 }
 
 /* One coordinate along a screw: direction of translation, unit axis of rotation (zero for a pure translation). */
 static inline void screw(moved *x) {
   const double *axis = x->theta + 3;
-  const part along = turned(x->R0, x->theta);
+  const part along = turned(x->R0, x->theta), p = PART_SUM(x->p0, PART_SCALED(along, x->q[0]));
   double *S = x->S;
-  put_part(x->p, PART_SUM(x->p0, PART_SCALED(along, x->q[0])));
+  put_part(x->p, &p);
   if (axis[0] == 0 && axis[1] == 0 && axis[2] == 0) {
     stay(x);
-    put_part(S, along);
+    put_part(S, &along);
     S[3] = S[4] = S[5] = 0;
   } else {
-    const part turning = turned(x->R0, axis);
+    const part turning = turned(x->R0, axis), linear = PART_SUM(along, cross_part(&x->p0, &turning));
     turn_about(x, axis, x->q[0]);
-    put_part(S, PART_SUM(along, cross_parts(x->p0, turning)));
-    put_part(S + 3, turning);
+    put_part(S, &linear), put_part(S + 3, &turning);
   }
   for (int i = 0; i < 6; ++i) x->twist[i] = S[i] * x->v[0];
 }
 
 /* Columns of a free rotation about p, whose rates are the body's angular velocity; returns that in world axes. */
-static inline part rotation_columns(const double *R, part p, const double *v, double *S) {
+static inline part rotation_columns(const double *R, const part *p, const double *v, double *S) {
   const part columns[3] = {part_at(R), part_at(R + 3), part_at(R + 6)};
-  for (int j = 0; j < 3; ++j) put_part(S + 6 * j, cross_parts(p, columns[j])), put_part(S + 6 * j + 3, columns[j]);
+  const lever arm = lever_of(p);
+  for (int j = 0; j < 3; ++j) {
+    const part linear = cross_lever(&arm, columns + j);
+    put_part(S + 6 * j, &linear), put_part(S + 6 * j + 3, columns + j);
+  }
   return turned(columns, v);
+}
+
+/* The twist of a motion at u that turns about p. */
+static inline void put_twist(const part *u, const part *p, const part *turning, double *twist) {
+  const part linear = PART_SUM(*u, cross_part(p, turning));
+  put_part(twist, &linear), put_part(twist + 3, turning);
 }
 
 /* A free rotation. Its axes turn with the body, and R (v x v) = 0. */
 static inline void rotation(moved *x) {
   turn_by_quaternion(x, x->q);
-  put_part(x->p, x->p0);
-  const part turning = rotation_columns(x->R, x->p0, x->v, x->S);
-  put_part(x->twist, cross_parts(x->p0, turning)), put_part(x->twist + 3, turning);
+  put_part(x->p, &x->p0);
+  const part turning = rotation_columns(x->R, &x->p0, x->v, x->S), linear = cross_part(&x->p0, &turning);
+  put_part(x->twist, &linear), put_part(x->twist + 3, &turning);
 }
 
 /* Displacement along the axes of R0, to p; returns its rate. */
 static inline part displace(moved *x, part *p) {
   *p = PART_SUM(x->p0, turned(x->R0, x->q));
-  put_part(x->p, *p);
+  put_part(x->p, p);
   for (int j = 0; j < 3; ++j) {
-    put_part(x->S + 6 * j, x->R0[j]);
+    put_part(x->S + 6 * j, x->R0 + j);
     for (int i = 3; i < 6; ++i) x->S[6 * j + i] = 0;
   }
   return turned(x->R0, x->v);
@@ -119,7 +127,8 @@ static inline part displace(moved *x, part *p) {
 static inline void translation(moved *x) {
   part p;
   stay(x);
-  put_part(x->twist, displace(x, &p));
+  const part u = displace(x, &p);
+  put_part(x->twist, &u);
   for (int i = 3; i < 6; ++i) x->twist[i] = 0;
 }
 
@@ -128,9 +137,9 @@ static inline void free_frame(moved *x) {
   part p;
   const part u = displace(x, &p);
   turn_by_quaternion(x, x->q + 3);
-  const part turning = rotation_columns(x->R, p, x->v + 3, x->S + 18);
-  put_part(x->twist, PART_SUM(u, cross_parts(p, turning))), put_part(x->twist + 3, turning);
-  put_part(x->convective, cross_parts(u, turning));
+  const part turning = rotation_columns(x->R, &p, x->v + 3, x->S + 18), convective = cross_part(&u, &turning);
+  put_twist(&u, &p, &turning, x->twist);
+  put_part(x->convective, &convective);
 }
 
 /* Displacements along the axes `first` and z of R0, then a turn about its axis `normal`. */
@@ -139,21 +148,22 @@ static inline void planar(moved *x, int first, int normal) {
   const part n = x->R0[normal], a = x->R0[first], z = x->R0[2];
   const part p = PART_SUM(x->p0, PART_SUM(PART_SCALED(a, x->q[0]), PART_SCALED(z, x->q[1])));
   const part u = PART_SUM(PART_SCALED(a, x->v[0]), PART_SCALED(z, x->v[1])), turning = PART_SCALED(n, x->v[2]);
+  const part linear = cross_part(&p, &n), convective = cross_part(&u, &turning);
   double *S = x->S;
   turn_about(x, axis, x->q[2]);
-  put_part(x->p, p);
-  put_part(S, a), put_part(S + 6, z), put_part(S + 12, cross_parts(p, n)), put_part(S + 15, n);
+  put_part(x->p, &p);
+  put_part(S, &a), put_part(S + 6, &z), put_part(S + 12, &linear), put_part(S + 15, &n);
   for (int i = 3; i < 6; ++i) S[i] = S[6 + i] = 0;
-  put_part(x->twist, PART_SUM(u, cross_parts(p, turning))), put_part(x->twist + 3, turning);
-  put_part(x->convective, cross_parts(u, turning));
+  put_twist(&u, &p, &turning, x->twist);
+  put_part(x->convective, &convective);
 }
 
 /* Keeps where the motion starts from: its tangents ask for it. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;
-  for (int j = 0; j < 3; ++j) put_part(R0 + 3 * j, x->R0[j]);
-  put_part(p0, x->p0);
+  for (int j = 0; j < 3; ++j) put_part(R0 + 3 * j, x->R0 + j);
+  put_part(p0, &x->p0);
   const int k = T->elem_k[x->e], constant = T->node_constant[x->g];
   double Rr[9], pr[3], local[6], *s = w->temporary.s;
   const double *arg[3] = {x->q, x->v, x->theta};

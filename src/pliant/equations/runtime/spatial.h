@@ -94,9 +94,10 @@ static inline void rigid_times(const double *I, const double *x, double *y) {
   y[5] = J[4] * z[0] + J[5] * z[1] + J[2] * z[2] + h[0] * x[1] - h[1] * x[0];
 }
 
-/* A column and one of its parts as values, where the compiler knows vectors. */
+/* A column and one of its parts as values, where the compiler knows vectors. Functions take them by address: how they are
+ * passed depends on the machine. */
 #ifdef __GNUC__
-#pragma GCC diagnostic ignored "-Wpsabi" /* how vectors are returned depends on the machine, but these functions are inlined */
+#pragma GCC diagnostic ignored "-Wpsabi" /* so does how they are returned, but those functions are inlined */
 typedef double column __attribute__((vector_size(COLUMN * sizeof(double))));
 typedef double part __attribute__((vector_size(ANGULAR * sizeof(double))));
 #define SUM(a, b) ((a) + (b))
@@ -159,25 +160,39 @@ static inline part load_part(const double *x) {
 
 static inline void store_part(double *x, const part *y) { memcpy(x, y, sizeof *y); }
 
-/* x a + y b + z c */
-static inline part combine(part a, part b, part c, double x, double y, double z) {
-  return PART_SUM(PART_SUM(PART_SCALED(a, x), PART_SCALED(b, y)), PART_SCALED(c, z));
+/* x X_0 + y X_1 + z X_2 */
+static inline part combine(const part *X, double x, double y, double z) {
+  return PART_SUM(PART_SUM(PART_SCALED(X[0], x), PART_SCALED(X[1], y)), PART_SCALED(X[2], z));
 }
 
-/* p x b, for a vector given by the next two of its components after each: (y, z, x) and (z, x, y) */
-static inline part cross_part(part yzx, part zxy, part b) {
-  const part b_zxy = PART(ENTRY(b, 2), ENTRY(b, 0), ENTRY(b, 1), ENTRY(b, 3));
-  const part b_yzx = PART(ENTRY(b, 1), ENTRY(b, 2), ENTRY(b, 0), ENTRY(b, 3));
-  return PART_DIFFERENCE(PART_PRODUCT(yzx, b_zxy), PART_PRODUCT(zxy, b_yzx));
+/* A vector by its next components, (y, z, x) and (z, x, y): what it is crossed with needs the same. */
+typedef struct lever {
+  part yzx, zxy;
+} lever;
+
+static inline lever lever_of(const part *p) {
+  return (lever){PART(ENTRY(*p, 1), ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 3)),
+                 PART(ENTRY(*p, 2), ENTRY(*p, 0), ENTRY(*p, 1), ENTRY(*p, 3))};
+}
+
+/* p x b */
+static inline part cross_lever(const lever *p, const part *b) {
+  const lever other = lever_of(b);
+  return PART_DIFFERENCE(PART_PRODUCT(p->yzx, other.zxy), PART_PRODUCT(p->zxy, other.yzx));
+}
+
+static inline part cross_part(const part *a, const part *b) {
+  const lever p = lever_of(a);
+  return cross_lever(&p, b);
 }
 
 /* Three numbers as a part, and back. */
 static inline part part_at(const double *x) { return PART(x[0], x[1], x[2], 0); }
 
-static inline void put_part(double *x, part y) { x[0] = ENTRY(y, 0), x[1] = ENTRY(y, 1), x[2] = ENTRY(y, 2); }
+static inline void put_part(double *x, const part *y) { x[0] = ENTRY(*y, 0), x[1] = ENTRY(*y, 1), x[2] = ENTRY(*y, 2); }
 
 /* R x for a matrix of three columns */
-static inline part turned(const part *R, const double *x) { return combine(R[0], R[1], R[2], x[0], x[1], x[2]); }
+static inline part turned(const part *R, const double *x) { return combine(R, x[0], x[1], x[2]); }
 
 /* Rigid inertia about the world's origin in world axes, from one about the origin of a frame (R, p) in its axes. */
 static inline void world_inertia(const double *c, const double *R, const double *p, double *I) {
@@ -186,13 +201,13 @@ static inline void world_inertia(const double *c, const double *R, const double 
   const part T[3] = {turned(columns, L), turned(columns, L + 3), turned(columns, L + 6)}; /* R L */
   const part h = turned(columns, c + 1), moment = PART_SUM(h, PART_SCALED(P, m));
   double first[3], total[3];
-  put_part(first, h), put_part(total, moment);
+  put_part(first, &h), put_part(total, &moment);
   /* parallel axis: -(p^ h^ + h^ p^ + m p^ p^) = 2 (p.h) 1 - p h' - h p' + m (p.p 1 - p p') */
   const double trace = p[0] * (first[0] + total[0]) + p[1] * (first[1] + total[1]) + p[2] * (first[2] + total[2]);
   part J[3];
   for (int j = 0; j < 3; ++j) {
     const part away = PART_SUM(PART_SCALED(P, first[j]), PART_SCALED(moment, p[j]));
-    J[j] = PART_DIFFERENCE(combine(T[0], T[1], T[2], R[j], R[3 + j], R[6 + j]), away);
+    J[j] = PART_DIFFERENCE(combine(T, R[j], R[3 + j], R[6 + j]), away);
   }
   I[0] = m, I[1] = total[0], I[2] = total[1], I[3] = total[2];
   I[4] = ENTRY(J[0], 0) + trace, I[5] = ENTRY(J[1], 1) + trace, I[6] = ENTRY(J[2], 2) + trace;
