@@ -85,7 +85,7 @@ class Arc:
 
     def mass_matrix(self) -> Any:
         """9 x 9, by the twist of its base and the rates of `(w_x, w_y, L)`."""
-        mass, slices, (alpha, beta, e), _, _, (alpha_s, beta_s, e_s), _ = self._functions()
+        mass, slices, (alpha, beta, e), _, _, (alpha_s, beta_s, e_s), _ = self.functions()
         w, length, m = self.w, self.length, self.mass
         b, n = LEAN @ w, across(w)
         at = FORM.read(m * length**2 * mass + slices)
@@ -103,59 +103,82 @@ class Arc:
 
     def velocity_forces(self, W: Any) -> Any:
         """Forces (9) at the twist of the base and the rates W (9), without accelerations."""
-        mass, slices, means, mass_s, slices_s, means_s, means_ss = self._functions()
-        w, length, m = self.w, self.length, self.mass
-        omega, u, pull = W[3:6], W[6:8], W[8]
-        flat, z = omega[0:2], omega[2]
-        b, n, lean, turned = LEAN @ w, across(w).T, LEAN @ u, across(flat).T
-        B, B_dot, sigma, nu, u_u = ca.dot(b, omega), ca.dot(lean, omega), ca.dot(w, u), ca.dot(n, u), ca.dot(u, u)
-        w_omega, u_omega = ca.dot(w, flat), ca.dot(u, flat)
-        basis = ca.vertcat(
-            ca.dot(omega, omega) / 2, B * B / 2, B * z, z * z / 2,
-            nu * z, u_omega, sigma * w_omega, -nu * B, u_u / 2, sigma * sigma / 2,
-        )  # fmt: skip
-        square = m * length**2
-        by_s, by_length = square * mass_s + slices_s, 2 * m * length * mass
-        at, rate = FORM.read(square * mass + slices), FORM.read(2 * sigma * by_s + pull * by_length)
-
-        # angular momentum of turning and bending: t0 omega + on_b b + k2 u + on_w w + on_z e3
-        on_b, on_w, on_z = at.t1 * B + at.t2 * z - at.k4 * nu, at.k3 * sigma, at.t2 * B + at.t3 * z + at.k1 * nu
-        b_rate = rate.t1 * B + rate.t2 * z - rate.k4 * nu + at.t1 * B_dot
-        w_rate = rate.k3 * sigma + at.k3 * u_u
-        z_rate = rate.t2 * B + rate.t3 * z + rate.k1 * nu + at.t2 * B_dot
-        momentum = at.t0 * omega + on_b * b + in_plane(at.k2 * u + on_w * w) + on_z * UP
-        turning = rate.t0 * omega + b_rate * b + on_b * lean + z_rate * UP + ca.cross(omega, momentum)
-        turning += in_plane((rate.k2 + on_w) * u + w_rate * w)
-
-        # momentum of bending: on_n n + k2 omega + f1 u + along w
-        e_s, e_ss = means_s[2], means_ss[2]
-        on_n = at.k1 * z - at.k4 * B
-        n_rate = rate.k1 * z - rate.k4 * B - at.k4 * B_dot
-        along_rate = rate.k3 * w_omega + at.k3 * u_omega + rate.f2 * sigma + at.f2 * u_u
-        along_rate += m * pull * (2 * sigma * length * e_ss + pull * e_s)
-        slope = ca.dot(basis, by_s) + m * pull * (length * e_ss * sigma + e_s * pull / 2)
-        bending = n_rate * n - 2 * on_n * lean[0:2] + (rate.k2 - on_w) * flat + rate.f1 * u
-        bending += (along_rate - 2 * slope) * w - on_b * turned
-        pulling = m * (length * (2 * sigma * sigma * e_ss + u_u * e_s) + 2 * e_s * sigma * pull) - ca.dot(
-            basis, by_length
-        )
-
-        # the centre: position, velocity and what its acceleration has without the rates' own
-        straight, leaning = means[0] * b + means[1] * UP, means_s[0] * b + means_s[1] * UP
-        changing = means[0] * lean + 2 * sigma * leaning
-        centre, velocity = length * straight, pull * straight + length * changing
-        bent = 4 * sigma * means_s[0] * lean + 2 * u_u * leaning
-        bent += 4 * sigma**2 * (means_ss[0] * b + means_ss[1] * UP)
-        carried = ca.cross(omega, W[0:3])
-        acceleration = ca.cross(omega, ca.cross(omega, centre) + 2 * velocity) + 2 * pull * changing + length * bent
-        moved = length * (means[0] * LEAN.T @ carried + 2 * ca.dot(leaning, carried) * w)
+        at = _Moving(self, W)
+        carried = ca.cross(at.omega, W[0:3])
+        centre, by_bend, by_length, acceleration = at.centre()
+        bending, pulling = at.bending_forces()
         return ca.vertcat(
-            m * (carried + acceleration),
-            turning + m * ca.cross(centre, carried),
-            bending + m * moved,
-            pulling + m * ca.dot(straight, carried),
+            self.mass * (carried + acceleration),
+            at.turning_forces() + self.mass * ca.cross(centre, carried),
+            bending + self.mass * by_bend(carried),
+            pulling + self.mass * ca.dot(by_length, carried),
         )
 
-    def _functions(self) -> list[Any]:
+    def functions(self) -> list[Any]:
+        """What `_functions` gives, the triples as lists."""
         values = _functions(self.energy).call([ca.dot(self.w, self.w), self.c, ca.vertcat(*self.inertia)])
         return [ca.vertsplit(x) if x.numel() == 3 else x for x in values]
+
+
+class _Moving:
+    """An arc and its velocities: products of the vectors, the form, and its derivatives by s, by the length and by time."""
+
+    def __init__(self, arc: Arc, W: Any) -> None:
+        self.arc, self.omega, self.u, self.pull = arc, W[3:6], W[6:8], W[8]
+        mass, slices, self.means, mass_s, slices_s, self.means_s, self.means_ss = arc.functions()
+        w, u, omega, z, square = arc.w, self.u, self.omega, W[5], arc.mass * arc.length**2
+        self.b, self.n, self.lean = LEAN @ w, across(w).T, LEAN @ u
+        self.B, self.B_dot = ca.dot(self.b, omega), ca.dot(self.lean, omega)
+        self.sigma, self.nu, self.u_u = ca.dot(w, u), ca.dot(self.n, u), ca.dot(u, u)
+        self.w_omega, self.u_omega = ca.dot(w, omega[0:2]), ca.dot(u, omega[0:2])
+        self.products = ca.vertcat(
+            ca.dot(omega, omega) / 2, self.B**2 / 2, self.B * z, z**2 / 2, self.nu * z, self.u_omega,
+            self.sigma * self.w_omega, -self.nu * self.B, self.u_u / 2, self.sigma**2 / 2,
+        )  # fmt: skip
+        self.by_s, self.by_length = square * mass_s + slices_s, 2 * arc.mass * arc.length * mass
+        self.form = FORM.read(square * mass + slices)
+        self.rate = FORM.read(2 * self.sigma * self.by_s + self.pull * self.by_length)
+        self.on_b = self.form.t1 * self.B + self.form.t2 * z - self.form.k4 * self.nu
+        self.on_w = self.form.k3 * self.sigma
+
+    def turning_forces(self) -> Any:
+        """Of the angular momentum `t0 omega + on_b b + k2 u + on_w w + on_z e3` about the base."""
+        at, rate, w, u, z = self.form, self.rate, self.arc.w, self.u, self.omega[2]
+        on_z = at.t2 * self.B + at.t3 * z + at.k1 * self.nu
+        b_rate = rate.t1 * self.B + rate.t2 * z - rate.k4 * self.nu + at.t1 * self.B_dot
+        z_rate = rate.t2 * self.B + rate.t3 * z + rate.k1 * self.nu + at.t2 * self.B_dot
+        w_rate = rate.k3 * self.sigma + at.k3 * self.u_u
+        momentum = at.t0 * self.omega + self.on_b * self.b + in_plane(at.k2 * u + self.on_w * w) + on_z * UP
+        along_axes = rate.t0 * self.omega + b_rate * self.b + self.on_b * self.lean + z_rate * UP
+        return along_axes + in_plane((rate.k2 + self.on_w) * u + w_rate * w) + ca.cross(self.omega, momentum)
+
+    def bending_forces(self) -> tuple[Any, Any]:
+        """Of the momentum `on_n n + k2 omega + f1 u + along w` on the bend, and on the length, without those of the centre."""
+        at, rate, w, flat, z = self.form, self.rate, self.arc.w, self.omega[0:2], self.omega[2]
+        m, length, pull, e_s, e_ss = self.arc.mass, self.arc.length, self.pull, self.means_s[2], self.means_ss[2]
+        on_n = at.k1 * z - at.k4 * self.B
+        n_rate = rate.k1 * z - rate.k4 * self.B - at.k4 * self.B_dot
+        along_rate = rate.k3 * self.w_omega + at.k3 * self.u_omega + rate.f2 * self.sigma + at.f2 * self.u_u
+        along_rate += m * pull * (2 * self.sigma * length * e_ss + pull * e_s)
+        slope = ca.dot(self.products, self.by_s) + m * pull * (length * e_ss * self.sigma + e_s * pull / 2)
+        bending = n_rate * self.n - 2 * on_n * self.lean[0:2] + (rate.k2 - self.on_w) * flat + rate.f1 * self.u
+        bending += (along_rate - 2 * slope) * w - self.on_b * across(flat).T
+        pulling = m * (length * (2 * self.sigma**2 * e_ss + self.u_u * e_s) + 2 * e_s * self.sigma * pull)
+        return bending, pulling - ca.dot(self.products, self.by_length)
+
+    def centre(self) -> tuple[Any, Callable[[Any], Any], Any, Any]:
+        """Its position; the force on the bend from one on it; its derivative by the length; its acceleration."""
+        w, length, sigma, omega = self.arc.w, self.arc.length, self.sigma, self.omega
+        straight, leaning = (x[0] * self.b + x[1] * UP for x in (self.means, self.means_s))
+        changing = self.means[0] * self.lean + 2 * sigma * leaning
+        position, velocity = length * straight, self.pull * straight + length * changing
+        bent = 4 * sigma * self.means_s[0] * self.lean + 2 * self.u_u * leaning
+        bent += 4 * sigma**2 * (self.means_ss[0] * self.b + self.means_ss[1] * UP)
+        acceleration = (
+            ca.cross(omega, ca.cross(omega, position) + 2 * velocity) + 2 * self.pull * changing + length * bent
+        )
+
+        def by_bend(force: Any) -> Any:
+            return length * (self.means[0] * LEAN.T @ force + 2 * ca.dot(leaning, force) * w)
+
+        return position, by_bend, straight, acceleration

@@ -179,6 +179,27 @@ inputs: {shake: =jerk*t}
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
 
 
+ARM = """
+pliant: 1
+name: arm
+world: {gravity: [0, 0, 9.81 m/s^2]}
+sections: {round: {shape: circle, radius: 12 mm}}
+materials: {rubber: {density: 1000, youngs_modulus: 300 kPa, poissons_ratio: 0.4}}
+rods:
+  arm: {length: 0.4 m, section: round, material: rubber, model: {kind: pcc, sections: 5}, initial: {"b_x[1]": 0.8, "b_y[4]": 0.5}}
+  branch: {parent: arm.tip, length: 0.1 m, section: round, material: rubber, model: {kind: pcc_cog, coordinates: strains}}
+"""
+
+
+@needs_gcc
+@pytest.mark.parametrize("method", ["explicit", "generalized_alpha"])
+def test_sections_that_are_evaluated_side_by_side(tmp_path: Path, method: str) -> None:
+    """Five of one kind, more than there are lanes, and one of another."""
+    export = exported(ARM, tmp_path / "c", method)
+    found = numbers(export.build(), "0.02", "2")
+    np.testing.assert_allclose(found, reference(export, found[:, 0], method), rtol=1e-9, atol=1e-11)
+
+
 MOVED = """
 pliant: 1
 name: moved

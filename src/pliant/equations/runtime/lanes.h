@@ -21,10 +21,8 @@ static inline pl_lanes pl_lanes_of(double x) { return (pl_lanes){x, x, x, x}; }
 #define PL_LANE(x, l) ((x)[l])
 /* 1 where a condition holds, else 0 */
 #define PL_TRUTH(condition) __builtin_convertvector(-(pl_mask)(condition), pl_lanes)
-/* x where c is not 0, else y */
-static inline pl_lanes pl_choose(pl_mask c, pl_lanes x, pl_lanes y) {
-  return (pl_lanes)((c & (pl_mask)x) | (~c & (pl_mask)y));
-}
+/* x where c is not 0, else y: a macro, because GCC has something to say wherever masks are passed to functions */
+#define pl_choose(c, x, y) ((pl_lanes)(((c) & (pl_mask)(x)) | (~(c) & (pl_mask)(y))))
 #define PL_IS_TRUE(x) ((x) != pl_lanes_of(0))
 #else
 enum { PL_WIDTH = 1 };
