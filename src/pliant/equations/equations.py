@@ -70,13 +70,14 @@ class Equations:
     model's own; `at` gives the same equations with others. Compiled on first use.
     """
 
-    __slots__ = ("__weakref__", "_binding", "_calls", "_core", "_derive_seconds", "_inputs", "_parameters")
+    __slots__ = ("__weakref__", "_core", "_derive_seconds", "_evaluations", "_inputs", "_parameters")
 
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
         self._core = Core.of(model)
         self._derive_seconds = derive_seconds
         self._inputs: dict[str, float | TimeSeries] = {}
         self._parameters: dict[str, float] = {}
+        self._evaluations: tuple[Calls, Binding] | None = None
 
     def __repr__(self) -> str:
         name = self.model.spec.name or "robot"
@@ -155,8 +156,7 @@ class Equations:
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
         other._inputs, other._parameters = inputs, parameters
-        if binding is not None:
-            other._binding, other._calls = binding, self._calls
+        other._evaluations = None if binding is None or self._evaluations is None else (self._evaluations[0], binding)
         return other
 
     def _are_held(self, inputs: dict[str, Any]) -> bool:
@@ -181,15 +181,13 @@ class Equations:
     @property
     def binding(self) -> Binding:
         """The compiled equations with the values in force, as analyses use them."""
-        try:
-            return self._binding
-        except AttributeError:
-            self._calls: Calls = self.model.once("given_calls", self._make_calls)
-            self._binding: Binding = self._core.bind(self._inputs, self._parameters)
-            return self._binding
+        return (self._evaluations or self._compiled())[1]
 
-    def _make_calls(self) -> Calls:
-        return self._core.program.calls_with(read_given, finite=True)
+    def _compiled(self) -> tuple[Calls, Binding]:
+        """Evaluations that check their arguments, and the values that they are to use; made by the first that asks."""
+        calls = self.model.once("given_calls", lambda: self._core.program.calls_with(read_given, finite=True))
+        self._evaluations = made = calls, self._core.bind(self._inputs, self._parameters)
+        return made
 
     @property
     def model(self) -> Model:
@@ -338,7 +336,10 @@ class Equations:
         parameters: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Accelerations and constraint multipliers (forces of the constraints on the robot)."""
-        calls, binding = self._ready(inputs, parameters)
+        # as `_ready`, without a call where nothing changes
+        calls, binding = (self._evaluations if inputs is parameters is None else None) or self._ready(
+            inputs, parameters
+        )
         if v is None:
             q, v, t = taken_apart(q, t)
         if binding.m > 1:
@@ -476,13 +477,9 @@ class Equations:
     # -- checks --------------------------------------------------------------------------------------------------------
 
     def _ready(self, inputs: InputValues | None, parameters: Values | None) -> tuple[Calls, Binding]:
-        """Evaluations that check their arguments, and the values that they are to use."""
-        here = self if inputs is None and parameters is None else self.at(inputs=inputs, parameters=parameters)
-        try:
-            return here._calls, here._binding
-        except AttributeError:  # the first evaluation
-            binding = here.binding
-            return here._calls, binding
+        """What evaluations with these values need."""
+        here = self if inputs is parameters is None else self.at(inputs=inputs, parameters=parameters)
+        return here._evaluations or here._compiled()
 
     def _state(self, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
         return read_state(self.model, q, v, t, at_rest=at_rest)
