@@ -124,7 +124,7 @@ def rods_to_try(beam: str) -> Iterator[str]:
         for n in (3, 4):
             yield bends(2, {"bend_x": 2, "twist": 0}, ("kirchhoff",), n, mass_points=3)
         return
-    for n, points in ((3, 3), (4, 2), (4, 3)):
+    for n, points in ((3, 2), (3, 3), (4, 2), (4, 3)):
         yield bends(2, {}, BENDING, n, mass_points=points)
     yield bends(5, {}, BENDING, 1)
     for n, points in ((6, 2), (6, 3), (8, 2)):
