@@ -46,6 +46,17 @@ constraints: {tie: {between: [a, b], components: x}}
     assert fastest_rate(eqs.binding, 0.0, state.q, state.v) == pytest.approx(10.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("robot", ["spring_mass_chain", "leaf_spring"])
+def test_full_and_sparse_matrices_give_the_same_rate(robot, monkeypatch):
+    eqs = pliant.derive(robot)
+    state, rates = eqs.initial_state(), []
+    for dense in (1000, 0):
+        monkeypatch.setattr("pliant.solve.motion.method_choice.DENSE", dense)
+        rates.append(fastest_rate(eqs.binding, 0.0, state.q, state.v))
+    assert rates[0] > 0
+    assert rates[0] == pytest.approx(rates[1], rel=1e-8)
+
+
 def test_rigid_robots_are_integrated_explicitly():
     run = pliant.simulate(pliant.derive("double_pendulum"), 0.5)
     assert run.method.startswith("explicit")

@@ -8,13 +8,15 @@ linearized ones. Which of these it is shows in the first steps of a run.
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Binding
+from pliant.equations.binding import Binding, Linearized
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock, make_run
@@ -38,6 +40,8 @@ LONGER = 1.5
 WITHOUT_END = 3000
 """Steps after which an explicit run is looked at again."""
 POWER_ITERATIONS = 25
+DENSE = 100
+"""Rates and constraints in all up to which full matrices are quicker than sparse ones."""
 
 
 @dataclass(frozen=True)
@@ -159,22 +163,38 @@ def fastest_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> floa
     a, multipliers = bound.forward(t, q, v)
     linear = bound.linearized(t, q, v, a, multipliers)
     try:
-        factors = scipy.sparse.linalg.splu(saddle_matrix(linear.mass, linear.jacobian, bound.row_active))
-    except RuntimeError:
+        per_force = _accelerations_of_forces(linear, bound.row_active)
+    except (RuntimeError, np.linalg.LinAlgError):
         return np.inf
 
     def largest(matrix: scipy.sparse.csc_matrix) -> float:
+        change = per_force(matrix)
         x = np.random.default_rng(0).normal(size=bound.nv)
         size = 0.0
         for _ in range(POWER_ITERATIONS):
-            x = factors.solve(np.concatenate([matrix @ x, np.zeros(bound.m)]))[: bound.nv]
-            size = float(np.linalg.norm(x))
-            if not (size > 0 and np.isfinite(size)):
+            x = change(x)
+            size = math.sqrt(x @ x)
+            if not (size > 0 and math.isfinite(size)):
                 return size
             x = x / size
         return size
 
-    return max(float(np.sqrt(largest(linear.stiffness))), largest(linear.damping))
+    return max(math.sqrt(largest(linear.stiffness)), largest(linear.damping))
+
+
+Change = Callable[[np.ndarray], np.ndarray]
+
+
+def _accelerations_of_forces(linear: Linearized, rows: np.ndarray) -> Callable[[scipy.sparse.csc_matrix], Change]:
+    """Of a matrix (nv x nv) that gives forces: how the accelerations that they cause depend on the same vector."""
+    n = linear.mass.shape[0]
+    if n + len(rows) <= DENSE:
+        whole = saddle_matrix(linear.mass.toarray(), linear.jacobian.toarray(), rows)
+        inverse = np.linalg.inv(whole)[:n, :n]
+        return lambda matrix: (inverse @ matrix.toarray()).__matmul__
+    factors = scipy.sparse.linalg.splu(saddle_matrix(linear.mass, linear.jacobian, rows))
+    none = np.zeros(len(rows))
+    return lambda matrix: lambda x: factors.solve(np.concatenate([matrix @ x, none]))[:n]
 
 
 def _rounded(steps: float) -> str:
