@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -265,6 +268,38 @@ def test_a_grid_of_blocks_in_minimum_degree_order(size: int, make: Make) -> None
         b = rng.normal(size=matrix.shape[0])
         assert backward_error(matrix, factors.solve(b), b) < 1e-14
         matrix.data *= rng.uniform(0.9, 1.1, matrix.nnz)
+
+
+def test_large_products_in_threads_give_the_same_bits(library: ctypes.CDLL) -> None:
+    """One thread, several, and several callers at once of whom the helpers serve one; also in a child process, which has none."""
+    rng = np.random.default_rng(0)
+    matrix = sp.csc_matrix(rng.normal(size=(420, 420)) + 20 * np.eye(420))
+    b = rng.normal(size=420)
+
+    def solution() -> bytes:
+        factors = Factors(library, matrix, dense=True)
+        try:
+            assert factors.factor(matrix.data) == OK
+            return factors.solve(b).tobytes()
+        finally:
+            factors.close()
+
+    library.pl_use_threads(1)
+    try:
+        alone = solution()
+        assert backward_error(matrix, np.frombuffer(alone), b) < 1e-13
+        library.pl_use_threads(4)
+        assert [solution() for _ in range(20)] == [alone] * 20
+        with ThreadPoolExecutor(3) as pool:
+            assert set(pool.map(lambda _: solution(), range(30))) == {alone}
+        if hasattr(os, "fork"):
+            child = os.fork()
+            if not child:
+                signal.alarm(60)
+                os._exit(0 if solution() == alone else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        library.pl_use_threads(0)
 
 
 def test_minimum_degree_leaves_little_fill() -> None:

@@ -38,6 +38,7 @@ SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 """How this system's shared libraries end."""
 
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-w")
+RUNTIME_FLAGS = FLAGS if sys.platform == "win32" else (*FLAGS, "-DPL_WITH_THREADS", "-pthread")
 KERNEL_FLAGS = (*FLAGS[:1], "-O2", *FLAGS[2:])
 """Each operation is rounded for itself and in the order written: interpreted kernels give the same numbers, bit for bit."""
 
@@ -370,7 +371,7 @@ def runtime_files(layout: str) -> Mapping[str, str]:
 def runtime_source(layout: str, level: str) -> Source:
     """The runtime for a level of the instruction set."""
     files = runtime_files(layout)
-    return Source("runtime", files, [name for name in files if name.endswith(".c")], FLAGS, level)
+    return Source("runtime", files, [name for name in files if name.endswith(".c")], RUNTIME_FLAGS, level)
 
 
 def processor_source() -> Source:

@@ -14,11 +14,14 @@
 #include "blocks.h"
 #include "fronts.h"
 #include "pliant.h"
+#include "threads.h"
 
 #define PANEL 8            /* columns that are eliminated one by one */
 #define ROWS 48            /* of a product at a time ... */
 #define DEPTH 64           /* ... and columns of its left factor: together they fill most of the first cache */
 #define PACKED_FROM 32     /* columns from which it pays to copy them there */
+#define SHARED_FROM 1e6    /* multiplications from which a product is done in several threads ... */
+#define PARTS 6            /* ... in about so many parts */
 #define MERGE_UP_TO 12     /* fronts of fewer pivots are merged with their parent in any case ... */
 #define MERGE_ZEROS 0.2    /* ... others if at most this share of the merged front is zero */
 
@@ -376,7 +379,7 @@ static void pack(int rows, int depth, const double *restrict A, int lda, double 
 }
 
 /* C -= A B for m x k and k x n matrices stored by columns: A in blocks that are packed and stay in the cache while B goes by. */
-PL_NOINLINE static void subtract_product(int m, int n, int k, const double *restrict A, int lda, const double *restrict B,
+PL_NOINLINE static void subtract_columns(int m, int n, int k, const double *restrict A, int lda, const double *restrict B,
                                          int ldb, double *restrict C, int ldc) {
   double packed[ROWS * DEPTH];
   const int columns = n - n % 4, rows = m - m % 8, is_packed = n >= PACKED_FROM && k >= PACKED_FROM;
@@ -398,6 +401,24 @@ PL_NOINLINE static void subtract_product(int m, int n, int k, const double *rest
     subtract_some(m - left, columns, depth, a + left, lda, b, ldb, C + left, ldc);
     subtract_some(m, n - columns, depth, a, lda, b + (size_t)ldb * columns, ldb, C + (size_t)ldc * columns, ldc);
   }
+}
+
+typedef struct product {
+  int m, k, lda, ldb, ldc;
+  const double *A, *B;
+  double *C;
+} product;
+
+static void some_columns(const void *loop, int begin, int end) {
+  const product *x = loop;
+  subtract_columns(x->m, end - begin, x->k, x->A, x->lda, x->B + (size_t)x->ldb * begin, x->ldb, x->C + (size_t)x->ldc * begin, x->ldc);
+}
+
+/* The same, large products in several threads. */
+static void subtract_product(int m, int n, int k, const double *A, int lda, const double *B, int ldb, double *C, int ldc) {
+  const product x = {m, k, lda, ldb, ldc, A, B, C};
+  if ((double)m * n * k < SHARED_FROM) some_columns(&x, 0, n);
+  else pl_in_parts(n, (n / PARTS + 7) / 8 * 8, some_columns, &x);
 }
 
 /* Half of k columns, in whole strips of the products. */
