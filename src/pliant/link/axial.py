@@ -123,6 +123,13 @@ def _state(length: Any, rest: Any) -> dict[str, Any]:
     return {"length": length, "stretch": length - rest, "strain": (length - rest) / rest}
 
 
+def axial_length(poses: Any, c: Any) -> Any:
+    """Distance [m] of the two points; the constants begin with `POINTS`."""
+    (R_a, p_a), (R_b, p_b) = poses
+    points = POINTS.read(c)
+    return ca.norm_2(p_a + R_a @ points.first - p_b - R_b @ points.second)
+
+
 def axial_force(
     stiffness: StateFormula | None = None, damping: StateFormula | None = None, *, with_input: bool
 ) -> FrameForce:

@@ -68,7 +68,7 @@ def _default(run: Result) -> list[str]:
     along = profile_names(run)
     if names := [name for name in run.output_names if name not in along]:
         return [names[0]]
-    return run.recorded.names("coordinate")[:1]
+    return list(run.recorded.names("coordinate")[:1])
 
 
 def _values(run: Result, name: str) -> np.ndarray:
