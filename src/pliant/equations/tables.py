@@ -41,7 +41,6 @@ from pliant.formula.relative import ENDS, RelativeForce
 from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
 
-
 PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tangent", "mass")}
 """Functions of each kind, in order, where there are not a `value` and a `tangent`."""
 
