@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -135,6 +136,25 @@ class BlockPositions:
             at = np.flatnonzero(begun >= 0)
             self._cache[column_element] = dict(zip(begun[at].tolist(), (start + at).tolist(), strict=True))
         return self._cache[column_element][row_element], int(end - start)
+
+    @cached_property
+    def _first_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of all blocks, by column element and row element: column * number of elements + row, and the first position."""
+        begins, columns = self._begins[self.pattern.indices], self._begins[self.pattern.columns]
+        at = np.flatnonzero((begins >= 0) & (columns >= 0))
+        return columns[at] * len(self._system.elements) + begins[at], at
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """First positions of many blocks, by the numbers of their elements; of those without entries any."""
+        keys, positions = self._first_entries
+        wanted = columns * len(self._system.elements) + rows
+        size = np.array([element.v_size for element in self._system.elements], dtype=int)
+        filled = (size[rows] > 0) & (size[columns] > 0)
+        place = np.searchsorted(keys, wanted[filled])
+        assert np.array_equal(keys[place], wanted[filled]), "every pair of elements has a block in the pattern"
+        out = np.zeros(len(wanted), dtype=int)
+        out[filled] = positions[place]
+        return out
 
     def entry(self, row: int, column: int) -> int:
         """Position of one entry, by the numbers of two rates."""

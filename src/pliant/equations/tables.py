@@ -5,7 +5,7 @@ What the tables hold is listed in `layout.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,9 +274,9 @@ def _frame_forces(system: System, positions: BlockPositions, integers: dict[str,
             theta=force.constants, signal=force.signals, signals=force.kind.signals,
         )  # fmt: skip
         integers["fforce_nodes"].extend(force.nodes)
-        _pairs(system, positions, force.nodes, integers, "fpair")
     integers["fforce_begin"].append(len(integers["fforce_nodes"]))
-    integers["fpair_begin"].append(len(integers["fpair_a"]))
+    others = [force.nodes for force in system.frame_forces if not isinstance(force.kind, RelativeForce)]
+    _pairs(system, positions, others, integers, "fpair")
 
 
 def _relative_forces(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
@@ -299,9 +299,8 @@ def _relative_forces(system: System, positions: BlockPositions, integers: dict[s
                 plain=int(all(len(path) < 2 for path in paths)),
             )  # fmt: skip
             integers["rel_nodes"] += force.nodes
-            _pairs(system, positions, force.nodes, integers, "relpair")
     integers["rel_begin"].append(len(integers["rel_force"]))
-    integers["relpair_begin"].append(len(integers["relpair_a"]))
+    _pairs(system, positions, [system.frame_forces[k].nodes for k in integers["rel_force"]], integers, "relpair")
 
 
 def _shared_inertias(system: System, positions: BlockPositions, integers: dict[str, list[int]], kinds: _Kinds) -> None:
@@ -317,9 +316,9 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
             plain = all(len(system.path(node)) < 2 for node in inert.nodes)
             add_row(integers, "shared", theta=inert.constants, plain=int(plain))
             integers["shared_nodes"] += inert.nodes
-            _pairs(system, positions, inert.nodes, integers, "sharedpair")
     integers["shared_begin"].append(len(integers["shared_theta"]))
-    integers["sharedpair_begin"].append(len(integers["sharedpair_a"]))
+    ordered = [inert.nodes for instances in members.values() for inert in instances]
+    _pairs(system, positions, ordered, integers, "sharedpair")
 
 
 def _rotations(system: System, integers: dict[str, list[int]]) -> None:
@@ -349,17 +348,21 @@ def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPo
 
 
 def _pairs(
-    system: System, positions: BlockPositions, nodes: tuple[int, ...], integers: dict[str, list[int]], name: str
+    system: System, positions: BlockPositions, groups: Sequence[tuple[int, ...]], integers: dict[str, Any], name: str
 ) -> None:
-    """For every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
-    integers[f"{name}_begin"].append(len(integers[f"{name}_a"]))
-    paths = [system.path(node) for node in nodes]
-    for a, path_a in enumerate(paths):
-        for b, path_b in enumerate(paths):
-            for row in path_a:
-                for column in path_b:
-                    block = positions.block(system.element_of(row), system.element_of(column))
-                    add_row(integers, name, a=a, b=b, row=row, col=column, pos=block[0])
+    """Of groups of frames, for every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
+    pairs: list[tuple[int, int, int, int]] = []
+    begins = []
+    for nodes in groups:
+        begins.append(len(pairs))
+        paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
+        pairs += [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
+    integers[f"{name}_begin"] = [*begins, len(pairs)]
+    found = np.array(pairs, dtype=int).reshape(-1, 4)
+    element = np.array([-1 if node is None else node.element for node in system.nodes])
+    for column, values in zip(("a", "b", "row", "col"), found.T, strict=True):
+        integers[f"{name}_{column}"] = values
+    integers[f"{name}_pos"] = positions.blocks(element[found[:, 2]], element[found[:, 3]])
 
 
 def _constraints(
@@ -386,10 +389,9 @@ def _constraints(
                         rows.extend(range(c.row, c.row + c.kind.size))
                         columns.extend([element.v_at + j] * c.kind.size)
                 add_row(integers, "conj", frame=f, node=above, pos=block_of[element_index])
-        _pairs(system, positions, c.nodes, integers, "cpair")
     integers["con_begin"].append(len(integers["con_nodes"]))
     integers["conj_begin"].append(len(integers["conj_node"]))
-    integers["cpair_begin"].append(len(integers["cpair_a"]))
+    _pairs(system, positions, [c.nodes for c in system.constraints], integers, "cpair")
     for line in system.linear_constraints:
         add_row(integers, "linear", row=line.row, theta=line.offset, begin=len(integers["linear_q"]))
         for (q, v), coefficient in zip(line.coordinates, line.coefficients, strict=True):

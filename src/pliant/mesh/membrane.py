@@ -113,9 +113,14 @@ outputs:
         laws, kinds, signals = self._edge_laws(build, placed)
         points = {i: columns(ca.densify(pose[1]))[0] for i, (_, pose) in placed.held.items()}
         at_origin = [0.0, 0.0, 0.0]
+        shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
         for a, b, k in zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True):
             nodes, number = (frames[a][0], frames[b][0]), int(placed.sets[k])
             if nodes[0] == nodes[1]:
+                continue
+            is_free = a not in points and b not in points
+            if is_free and k in shared:
+                build.system.frame_force(kinds[number], nodes, shared[k], signals[number], name)
                 continue
             stiffness, rest, time, width, damping, power = laws[k]
             values = {
@@ -126,7 +131,10 @@ outputs:
                 constants = ROPE.write(**values)
             else:
                 constants = DRIVEN_ROPE.write(**values, damping=damping, power=power)
-            build.system.frame_force(kinds[number], nodes, constants, signals[number], name)
+            at = build.system.constants(constants)
+            if is_free:
+                shared[k] = at
+            build.system.frame_force(kinds[number], nodes, at, signals[number], name)
 
     def _edge_laws(
         self, build: Build, placed: PlacedMesh

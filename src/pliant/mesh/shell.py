@@ -165,12 +165,21 @@ meshes:
         geometry = placed.kind_columns(ca.vertcat(cosine * x + sine * y, cosine * y - sine * x, z))
         laws, signals = self._edge_laws(build, placed, beam_stiffness(turned(properties, turn), placed.lengths))
         plain, both_ways, origin = placed.kind_columns(ca.vertcat(x, y, z)), [0.0] * 6, [0.0, 0.0, 0.0]
+        forces = {
+            number: beam_force(map="midpoint", with_input=number in signals) for number in set(placed.sets.tolist())
+        }
+        shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
         for edge, (a, b, k) in enumerate(
             zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
         ):
             (node_a, pose_a), (node_b, pose_b) = frames[a], frames[b]
             number = int(placed.sets[k])
             if node_a == node_b:
+                continue
+            force = forces[number]
+            is_free = a not in placed.held and b not in placed.held
+            if is_free and k in shared:
+                build.system.frame_force(force, (node_a, node_b), shared[k], signals.get(number, 0), name)
                 continue
             rod = self._edges_of(number).model is not None
             section = plain[edge] if rod else geometry[edge]
@@ -193,8 +202,10 @@ meshes:
                 power=[1.0, 1.0, values[13], 1.0, 1.0, 1.0],
                 direction=both_ways,
             )
-            kind = beam_force(map="midpoint", with_input=number in signals)
-            build.system.frame_force(kind, (node_a, node_b), constants, signals.get(number, 0), name)
+            at = build.system.constants(constants)
+            if is_free:
+                shared[k] = at
+            build.system.frame_force(force, (node_a, node_b), at, signals.get(number, 0), name)
 
     def _edge_laws(
         self, build: Build, placed: PlacedMesh, stiffness: Any

@@ -342,6 +342,7 @@ class Build:
         q_at, v_at = len(self._initial_q), len(self._initial_v)
         twist = self.initial_twist(carrier)
         spin = [] if rotation is None else self.entries(rotation.T @ twist[3:6])
+        at_rest = twist.is_zero()
         for node, name, place in zip(nodes, names, places, strict=True):
             self._motions[node] = (0, plan, q_at)
             self._rates_at[node] = v_at
@@ -352,7 +353,8 @@ class Build:
                 whole = f"{name}.orientation"
                 self.coordinates[whole] = CoordinateEntry(whole, q_at + 3, v_at + 3, True)
             self._initial_q.extend([*place, *turned])
-            self._initial_v.extend([*self.entries(se3.point_velocity(twist, ca.vertcat(*place))), *spin])
+            velocity = [0.0] * 3 if at_rest else self.entries(se3.point_velocity(twist, ca.vertcat(*place)))
+            self._initial_v.extend([*velocity, *spin])
             q_at, v_at = q_at + motion.q_size, v_at + motion.v_size
         return nodes
 

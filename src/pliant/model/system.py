@@ -383,10 +383,11 @@ class SystemBuilder:
         self.mass(node, mass, c, about_origin - mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T), placement)
 
     def frame_force(
-        self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any], signals: int, source: str
+        self, kind: FrameForce, nodes: Sequence[int], constants: Sequence[Any] | int, signals: int, source: str
     ) -> int:
-        """Add a force between frames; returns its index."""
-        self._applied.append(FrameForceInstance(kind, tuple(nodes), self.constants(constants), signals, source))
+        """Add a force between frames; returns its index. constants: its own, or where those begin that others have too."""
+        at = constants if isinstance(constants, int) else self.constants(constants)
+        self._applied.append(FrameForceInstance(kind, tuple(nodes), at, signals, source))
         self._note("frame_forces", len(self._applied) - 1)
         return len(self._applied) - 1
 
@@ -469,24 +470,20 @@ class SystemBuilder:
         )
 
     def _freeze_constants(self) -> Constants:
-        numbers = np.zeros(len(self._values))
-        where, which, expressions = list[int](), list[int](), list[Any]()
-        known = dict[int, int]()
-        for i, value in enumerate(self._values):
-            if isinstance(value, float):
-                numbers[i] = value
-            elif not isinstance(value, ca.SX | ca.DM):
-                numbers[i] = float(value)
-            else:
-                if id(value) not in known:
-                    known[id(value)] = len(expressions)
-                    expressions.append(value)
-                where.append(i)
-                which.append(known[id(value)])
-        if not expressions:
+        # there may be a million: lists are gone through as a whole
+        matrices = {kind for kind in set(map(type, self._values)) if issubclass(kind, ca.SX | ca.DM)}
+        where = [i for i, value in enumerate(self._values) if type(value) in matrices] if matrices else []
+        plain = list(self._values)
+        for i in where:
+            plain[i] = 0.0
+        numbers = np.array(plain, dtype=float)
+        if not where:
             return Constants(numbers, np.zeros(0, dtype=int), np.zeros(0, dtype=int), None)
+        unique = {id(self._values[i]): self._values[i] for i in where}
+        rank_of = {key: k for k, key in enumerate(unique)}
+        expressions = list(unique.values())
         # those in which no parameter is left are numbers after all
-        places, members = np.array(where), np.array(which)
+        places, members = np.array(where), np.array([rank_of[id(self._values[i])] for i in where])
         column = ca.SX(ca.vertcat(*expressions))
         depends = np.array(ca.which_depends(column, self.parameters, 1, True), dtype=bool)
         values = ca.Function("constants", [self.parameters], [column])(0).full().ravel()

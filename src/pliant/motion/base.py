@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -59,12 +60,12 @@ class OfParts:
 
     parts: tuple[Part, ...]
 
-    @property
+    @cached_property
     def q_size(self) -> int:
         """Numbers in q."""
         return sum(part.q_size for part in self.parts)
 
-    @property
+    @cached_property
     def v_size(self) -> int:
         """Numbers in v."""
         return sum(part.v_size for part in self.parts)
