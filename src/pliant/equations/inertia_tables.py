@@ -32,8 +32,8 @@ def fill_inertias(
     system: System, positions: BlockPositions, integers: dict[str, list[int]], number: Callable[[Inertia], int]
 ) -> None:
     """For every inertia its kind, frames, constants and storage; for every element that moves it the nodes by which
-    it does (0 for none, one per frame) and the first of its own rates (-1 for none); for every pair of those the block. Those of one
-    kind that follow each other are a run, which is evaluated several at once.
+    it does (0 for none, one per frame) and the first of its own rates (-1 for none); for every pair of those the block. Those
+    of one kind that follow each other are a run, which is evaluated several at once.
     """
     for inert in system.inertias:
         if inert.is_shared:
@@ -43,7 +43,8 @@ def fill_inertias(
         if number(inert.kind) not in integers["inertia_kind"][-1:]:
             integers["inertia_run"].append(len(integers["inertia_kind"]))
         add_row(
-            integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants, frames=inert.kind.frames, node=inert.nodes[0],
+            integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants,
+            frames=inert.kind.frames, node=inert.nodes[0],
             second=inert.nodes[-1], k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
             articulated=int(is_articulated(system, inert)), begin=len(integers["mover_elem"]),
             pair=len(integers["mover_pos"]),
