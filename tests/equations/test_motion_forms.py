@@ -147,3 +147,15 @@ def test_errors_do_not_grow_along_a_chain() -> None:
     binding = Binding.of(Program(tree.builder.build(), InputPlan()))
     R = binding.node_poses(tree.rng.normal(size=300))[0][node]
     assert np.abs(R.T @ R - np.eye(3)).max() < 1e-13
+
+
+def test_the_length_of_a_quaternion_does_not_matter() -> None:
+    """Stages of explicit steps are a little off the unit sphere: the pose is that of the direction."""
+    tree = Tree(forces=False)
+    tree.add(tree.add(0, FREE, ()), ROTATION, ())
+    binding = Binding.of(Program(tree.builder.build(), InputPlan()))
+    q, v = tree.rng.normal(size=11), tree.rng.normal(size=9)
+    unit = q.copy()
+    for at in (3, 7):
+        unit[at : at + 4] /= np.linalg.norm(unit[at : at + 4])
+    near(binding.forward(0.0, q, v)[0], binding.forward(0.0, unit, v)[0])
