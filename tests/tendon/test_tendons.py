@@ -99,7 +99,7 @@ def test_energy_is_conserved_while_a_winch_turns():
     spec = with_rod_model(load_text(MIXED), "arm", "pcs:3").replace(
         inputs={"wound": "=6 mm + 3 mm*sin(9*t)", "pull": "=1.5 N*(1 + 0.5*cos(7*t))"}
     )
-    run = simulate(derive(spec), 0.05, method=Rosenbrock(rtol=1e-7))
+    run = simulate(derive(spec), 0.05, method=Rosenbrock(rtol=1e-8))
     assert run.status == "completed"
     energy = run.energy
     change = energy["total"] - energy["total"][0]

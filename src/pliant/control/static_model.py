@@ -31,6 +31,9 @@ PATIENCE = 6
 PIECES = 1, 5, 25
 """A target that Newton's steps do not reach at once is approached in so many."""
 
+SOFTEST = 1e-6
+"""Stiffness over the size of the forces that act, below which a robot counts as one without."""
+
 HINT = "Choose another target, widen the limits, add inputs, or ask for the nearest (`least_squares`)"
 
 
@@ -118,15 +121,18 @@ class StaticModel:
         linear = bound.linearized(0.0, self.q, zero, zero, self.multipliers)
         on = bound.active_rows
         J, K, drive = linear.jacobian.toarray()[on], linear.stiffness.toarray(), -linear.residual
+        columns = [eqs.inputs.index(name) for name in self.inputs]
+        force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
         if pinned:
-            # stiffer than the robot may be unstable
-            spring = 4.0 * (np.linalg.norm(K) or 1.0) / max(float(np.linalg.norm(T)) ** 2, 1e-300)
+            # stiffer than the robot may be unstable, and never so soft that rounding of the forces moves it
+            forces = max(float(np.linalg.norm(drive)), float(np.linalg.norm(force @ self.u)))
+            stiffness = float(np.linalg.norm(K))
+            stiffness = (stiffness if stiffness > SOFTEST * forces else forces) or 1.0
+            spring = 4.0 * stiffness / max(float(np.linalg.norm(T)) ** 2, 1e-300)
             K, drive = K + spring * T.T @ T, drive + spring * T.T @ ahead
         m = len(J)
         kkt = saddle_matrix(K, J)
         self._moving = kkt, linear.damping, linear.mass
-        columns = [eqs.inputs.index(name) for name in self.inputs]
-        force = -eqs.input_derivative(self.q, zero, inputs=self.values, parameters=self.parameters)[:, columns]
         right = np.column_stack(
             [np.vstack([force, np.zeros((m, len(columns)))]), np.concatenate([drive, -linear.phi[on]])]
         )

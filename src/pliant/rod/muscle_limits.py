@@ -76,7 +76,7 @@ def muscle_stops(*, lower: bool, upper: bool) -> CoordinateForce:
             depths = [(at.minimum - q[k], -1)] * lower + [(q[k] - at.maximum, 1)] * upper
             depth, side = depths[0]
             if len(depths) == 2:  # a muscle is at one end at most, and within the range a stop does nothing
-                side = ca.if_else(depth < depths[1][0], 1, -1)
+                side = ca.if_else(at.minimum + at.maximum < 2 * q[k], 1, -1)
                 depth = ca.fmax(depth, depths[1][0])
             pressing, stored, lost = contact_law(depth - at.smoothing, side * v[k], at)
             forces.append(-side * pressing)
