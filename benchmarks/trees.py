@@ -65,7 +65,7 @@ LIMIT = 1e-9
 """Largest relative difference of accelerations that counts as agreement."""
 
 DERIVATIVES_LIMIT = 1e-5
-"""The same for derivatives: Pinocchio's of chains of spherical joints are some 1e-6 away from finite differences of its own
+"""The same for derivatives: Pinocchio's of chains of spherical joints are some 1e-6 away from finite differences of the
 accelerations, ours as near as these differences can tell."""
 
 

@@ -43,7 +43,7 @@ KERNEL_FLAGS = (*FLAGS[:1], "-O2", *FLAGS[2:])
 """Each operation is rounded for itself and in the order written: interpreted kernels give the same numbers, bit for bit."""
 
 LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", *FLAGS[2:])
-"""Long straight-line code takes -O2 up to twice as long to compile as -O1, and gains nothing by it."""
+"""Long straight-line code takes -O2 up to twice as long to compile as -O1, and gains little by it."""
 
 QUICK_FLAGS = (*FLAGS[:1], "-O0", *FLAGS[2:])
 """A quarter of the time to compile, some four times that to evaluate, the same numbers."""
