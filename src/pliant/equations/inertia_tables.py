@@ -31,27 +31,27 @@ def is_articulated(system: System, inert: InertiaInstance) -> bool:
 def fill_inertias(
     system: System, positions: BlockPositions, integers: dict[str, list[int]], number: Callable[[Inertia], int]
 ) -> None:
-    """For every inertia its kind, frames, constants and storage; for every element that moves it the nodes by which
-    it does (0 for none, one per frame) and the first of its own rates (-1 for none); for every pair of those the block. Those
+    """For every inertia of one frame its kind, constants and storage; for every element that moves it the node by which
+    it does (0 for none) and the first of its own rates (-1 for none); for every pair of those the block. Those
     of one kind that follow each other are a run, which is evaluated several at once.
     """
     for inert in system.inertias:
         if inert.is_shared:
             continue
-        paths = [{system.element_of(n): n for n in system.path(node)} for node in inert.nodes]
+        path = {system.element_of(n): n for n in system.path(inert.nodes[0])}
         elements = inertia_elements(system, inert)
         if number(inert.kind) not in integers["inertia_kind"][-1:]:
             integers["inertia_run"].append(len(integers["inertia_kind"]))
         add_row(
-            integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants, frames=inert.kind.frames,
-            node=inert.nodes[0], second=inert.nodes[-1], k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
+            integers, "inertia", kind=number(inert.kind), constants=inert.kind.constants, node=inert.nodes[0],
+            k=inert.kind.v_size, theta=inert.constants, owned=len(inert.elements),
             articulated=int(is_articulated(system, inert)), begin=len(integers["mover_elem"]),
             pair=len(integers["mover_pos"]),
         )  # fmt: skip
         own = 0
         for index, element in enumerate(elements):
-            add_row(integers, "mover", elem=element, own=own if index < len(inert.elements) else -1)
-            integers["mover_node"] += [path.get(element, 0) for path in (paths[0], paths[-1])]
+            first = own if index < len(inert.elements) else -1
+            add_row(integers, "mover", elem=element, own=first, node=path.get(element, 0))
             integers["mover_pos"] += [positions.block(row, element)[0] for row in elements]
             own += system.elements[element].v_size
     integers["inertia_begin"].append(len(integers["mover_elem"]))

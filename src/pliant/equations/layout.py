@@ -51,7 +51,7 @@ INTEGERS = (
     "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
-    "inertia_run inertia_kind inertia_frames inertia_node inertia_second inertia_k inertia_theta inertia_constants inertia_owned "
+    "inertia_run inertia_kind inertia_node inertia_k inertia_theta inertia_constants inertia_owned "
     "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()
 """Arrays of integers in `pl_tables`."""

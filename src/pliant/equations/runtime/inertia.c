@@ -1,13 +1,14 @@
-/* Inertia that is not rigid: kinetic energy 1/2 W'M W, W the body twists of one or two frames and rates of coordinates.
+/* Inertia that is not rigid: kinetic energy 1/2 W'M W, W the body twist of a frame and rates of coordinates.
+ * (Inertia that two frames share is in shared_inertia.c.)
  *
- * Kernels work in the frames' own axes and give forces = M dW/dt + h. A body twist is the world's seen from its frame
+ * Kernels work in the frame's own axes and give forces = M dW/dt + h. A body twist is the world's seen from its frame
  * (R, p); for a world-side increment eta of the frame it changes by eta_dot and the body acceleration by
  * eta_ddot + eta_dot x V, both seen from there, while the wrench in convected form changes as it does in the frame.
  * So each coordinate has a column J = dW/dv, and
  *
- *   dr/da = J' M J,   dr/dv = J' (Y J + M dA_v),   dr/dq = J' (X delta + Y dW_q + M dA_q + Z)
+ *   dr/da = J' M J,   dr/dv = J' (Y J + M dA_v),   dr/dq = J' (Y dW_q + M dA_q + Z)
  *
- * over the coordinates ("movers") on the paths of the frames and those that the inertia itself counts in. The turning of
+ * over the coordinates ("movers") on the path of the frame and those that the inertia itself counts in. The turning of
  * J is in the wrenches that the tree carries; see tangent.c.
  */
 #include <string.h>
@@ -16,17 +17,16 @@
 #include "spatial.h"
 
 typedef struct inertia {
-  int i, frames, k, n;   /* its number; frames, rates of its own, numbers in W */
-  int node[2];
-  double *pose, *M, *W, *h; /* 12 per frame: R, p; n x n; n; n */
+  int i, k, n, node;        /* its number; rates of its own, numbers in W; node of its frame */
+  double *pose, *M, *W, *h; /* R, p: 12; n x n; n; n */
 } inertia;
 
 static inertia get(const pl_work *w, int i) {
   const pl_tables *T = w->T;
-  inertia x = {.i = i, .frames = T->inertia_frames[i], .k = T->inertia_k[i]};
-  x.n = 6 * x.frames + x.k, x.node[0] = T->inertia_node[i], x.node[1] = T->inertia_second[i];
+  inertia x = {.i = i, .k = T->inertia_k[i], .node = T->inertia_node[i]};
+  x.n = 6 + x.k;
   const size_t at = (size_t)T->max_inertia * i;
-  x.pose = w->inertia_pose + 24 * (size_t)i, x.M = w->inertia_M + at * T->max_inertia;
+  x.pose = w->inertia_pose + 12 * (size_t)i, x.M = w->inertia_M + at * T->max_inertia;
   x.W = w->inertia_W + at, x.h = w->inertia_h + at;
   return x;
 }
@@ -78,17 +78,17 @@ static void add_own(const pl_tables *T, int i, const double *x, double *r) {
 /* Several of one kind side by side: poses, W, M and h on lanes. */
 typedef struct inertias {
   pl_batch of;
-  int frames, k, n;
+  int k, n;
   pl_lanes *pose, *W, *M, *h;
 } inertias;
 
 static inertias side_by_side(const pl_work *w, const pl_batch *b, int slot) {
   const pl_tables *T = w->T;
-  inertias x = {.of = *b, .frames = T->inertia_frames[b->first], .k = T->inertia_k[b->first]};
+  inertias x = {.of = *b, .k = T->inertia_k[b->first]};
   const size_t n = T->max_inertia;
-  x.n = 6 * x.frames + x.k;
-  x.pose = (pl_lanes *)w->inertia_lanes + (24 + n * (n + 2)) * slot;
-  x.W = x.pose + 24, x.M = x.W + n, x.h = x.M + n * n;
+  x.n = 6 + x.k;
+  x.pose = (pl_lanes *)w->inertia_lanes + (12 + n * (n + 2)) * slot;
+  x.W = x.pose + 12, x.M = x.W + n, x.h = x.M + n * n;
   return x;
 }
 
@@ -97,10 +97,9 @@ static void call(const pl_work *w, const inertias *x, const double *q, const pl_
                  pl_lanes *const *res) {
   const pl_tables *T = w->T;
   const int first = x->of.first, kind = T->inertia_kind[first], constants = T->inertia_constants[first];
-  pl_lanes relative[12], *numbers = (pl_lanes *)w->temporary.lanes_numbers, *own = numbers + constants;
+  pl_lanes *numbers = (pl_lanes *)w->temporary.lanes_numbers, *own = numbers + constants;
   int size = 0;
-  if (x->frames == 2) lanes_relative(x->pose, x->pose + 12, relative);
-  pl_lanes_numbers(&x->of, w->theta, T->inertia_theta, 12 * x->frames, constants, numbers);
+  pl_lanes_numbers(&x->of, w->theta, T->inertia_theta, 12, constants, numbers);
   for (int l = 0; l < PL_WIDTH; ++l) {
     const int i = pl_instance(&x->of, l);
     size = 0;
@@ -109,35 +108,32 @@ static void call(const pl_work *w, const inertias *x, const double *q, const pl_
       lanes_put(q + T->elem_q[e], count, l, own + size), size += count;
     }
   }
-  const int in[5] = {x->frames == 2 ? 12 : 0, size, x->n, W_rate ? x->n : constants, constants};
-  const pl_lanes *arg[5] = {relative, own, x->W, W_rate ? W_rate : numbers, numbers};
+  /* the first argument, the pose of a second frame, is empty */
+  const int in[5] = {0, size, x->n, W_rate ? x->n : constants, constants};
+  const pl_lanes *arg[5] = {own, own, x->W, W_rate ? W_rate : numbers, numbers};
   pl_call_lanes(w, (W_rate ? T->inertia_tangent : T->inertia_value) + kind, W_rate ? 5 : 4, in, arg, results, out, res);
 }
 
-/* Poses of the frames, W, M and h in the state: everything else here uses them. */
+/* Pose of the frame, W, M and h in the state: everything else here uses them. */
 void pl_inertia_values(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
   int slot = 0;
   w->inertia_singled = 0;
   PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
-    for (int f = 0; f < x.frames; ++f) {
-      const int *nodes = f ? T->inertia_second : T->inertia_node;
-      pl_lanes V[6], placement[12];
-      for (int l = 0; l < PL_WIDTH; ++l) {
-        const int g = nodes[pl_instance(&b, l)];
-        lanes_put(w->R + 9 * g, 9, l, x.pose + 12 * f), lanes_put(w->p + 3 * g, 3, l, x.pose + 12 * f + 9);
-        lanes_put(w->V + 6 * g, 6, l, V);
-      }
-      pl_lanes_numbers(&b, w->theta, T->inertia_theta, 12 * f, 12, placement);
-      lanes_place(x.pose + 12 * f, placement);
-      lanes_see(x.pose + 12 * f, V, x.W + 6 * f);
+    pl_lanes V[6], placement[12];
+    for (int l = 0; l < PL_WIDTH; ++l) {
+      const int g = T->inertia_node[pl_instance(&b, l)];
+      lanes_put(w->R + 9 * g, 9, l, x.pose), lanes_put(w->p + 3 * g, 3, l, x.pose + 9), lanes_put(w->V + 6 * g, 6, l, V);
     }
+    pl_lanes_numbers(&b, w->theta, T->inertia_theta, 0, 12, placement);
+    lanes_place(x.pose, placement);
+    lanes_see(x.pose, V, x.W);
     for (int l = 0; l < PL_WIDTH; ++l) {
       const int i = pl_instance(&b, l);
       for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
         const int e = T->mover_elem[n];
-        lanes_put(v + T->elem_v[e], T->elem_k[e], l, x.W + 6 * x.frames + T->mover_own[n]);
+        lanes_put(v + T->elem_v[e], T->elem_k[e], l, x.W + 6 + T->mover_own[n]);
       }
     }
     pl_lanes *res[2] = {x.M, x.h};
@@ -158,17 +154,17 @@ static void single_out(pl_work *w) {
     const inertias x = side_by_side(w, &b, slot++);
     for (int l = 0; l < b.count; ++l) {
       const inertia one = get(w, b.first + l);
-      take_lane(x.pose, l, 12 * x.frames, one.pose), take_lane(x.W, l, x.n, one.W);
+      take_lane(x.pose, l, 12, one.pose), take_lane(x.W, l, x.n, one.W);
       take_lane(x.M, l, x.n * x.n, one.M), take_lane(x.h, l, x.n, one.h);
     }
   }
   w->inertia_singled = 1;
 }
 
-/* dW/dt from the nodes' accelerations and a */
+/* dW/dt from the node's acceleration and a */
 static void body_accelerations(const pl_work *w, const inertia *x, const double *a, double *out) {
-  for (int f = 0; f < x->frames; ++f) twist_to_local(x->pose + 12 * f, w->A + 6 * x->node[f], out + 6 * f);
-  gather_own(w->T, x->i, a, out + 6 * x->frames);
+  twist_to_local(x->pose, w->A + 6 * x->node, out);
+  gather_own(w->T, x->i, a, out + 6);
 }
 
 /* M dW/dt + h: wrenches into the nodes' bias, generalized forces into w->own. */
@@ -183,12 +179,9 @@ void pl_inertia_wrenches(pl_work *w, const double *a) {
     body_accelerations(w, &x, a, rate);
     memcpy(f, x.h, x.n * sizeof(double));
     add_product(x.n, x.n, x.M, rate, f);
-    for (int n = 0; n < x.frames; ++n) {
-      if (!x.node[n]) continue;
-      wrench_to_world(x.pose + 12 * n, f + 6 * n, F);
-      for (int j = 0; j < 6; ++j) w->bias[6 * x.node[n] + j] += F[j];
-    }
-    add_own(T, i, f + 6 * x.frames, w->own);
+    wrench_to_world(x.pose, f, F);
+    for (int j = 0; x.node && j < 6; ++j) w->bias[6 * x.node + j] += F[j];
+    add_own(T, i, f + 6, w->own);
   }
 }
 
@@ -239,13 +232,11 @@ void pl_inertia_articulated(pl_work *w) {
   }
 }
 
-/* One coordinate's share of W by way of the frames: `from` holds world twists at the nodes (S, Vq, ...). */
+/* One coordinate's share of W by way of the frame: `from` holds world twists at the nodes (S, Vq, ...). */
 static void local_column(const pl_work *w, const inertia *x, int mover, int j, const double *from, double *out) {
   memset(out, 0, x->n * sizeof(double));
-  for (int f = 0; f < x->frames; ++f) {
-    const int g = w->T->mover_node[2 * mover + f];
-    if (g) twist_to_local(x->pose + 12 * f, from + w->T->node_s[g] + 6 * j, out + 6 * f);
-  }
+  const int g = w->T->mover_node[mover];
+  if (g) twist_to_local(x->pose, from + w->T->node_s[g] + 6 * j, out);
 }
 
 /* J of all movers; returns how many columns. */
@@ -256,7 +247,7 @@ static int jacobian(const pl_work *w, const inertia *x, double *J) {
     for (int j = 0; j < T->elem_k[T->mover_elem[n]]; ++j, ++column) {
       double *out = J + x->n * column;
       local_column(w, x, n, j, w->S, out);
-      if (T->mover_own[n] >= 0) out[6 * x->frames + T->mover_own[n] + j] += 1;
+      if (T->mover_own[n] >= 0) out[6 + T->mover_own[n] + j] += 1;
     }
   return column;
 }
@@ -292,59 +283,45 @@ void pl_inertia_mass(pl_work *w) {
   }
 }
 
-/* X delta of one coordinate: the relative motion of the frames, seen from the first. */
-static void add_relative(const pl_work *w, const inertia *x, int mover, int j, const double *X, double *out) {
-  const pl_tables *T = w->T;
-  const int a = T->mover_node[2 * mover], b = T->mover_node[2 * mover + 1];
-  double eta[6] = {0}, delta[6];
-  if (x->frames < 2) return;
-  for (int i = 0; b && i < 6; ++i) eta[i] += w->S[T->node_s[b] + 6 * j + i];
-  for (int i = 0; a && i < 6; ++i) eta[i] -= w->S[T->node_s[a] + 6 * j + i];
-  twist_to_local(x->pose, eta, delta);
-  add_product(x->n, 6, X, delta, out);
-}
-
 /* M (eta_ddot + eta_dot x V), both given as world twists at the nodes, into `out`. */
 static void add_acceleration(const pl_work *w, const inertia *x, int mover, int j, const double *eta_ddot,
                              const double *eta_dot, double *out) {
   const pl_tables *T = w->T;
-  double change[12] = {0};
-  for (int f = 0; f < x->frames; ++f) {
-    const int g = T->mover_node[2 * mover + f], at = g ? T->node_s[g] + 6 * j : 0;
-    double y[6];
-    if (!g) continue;
-    cross_twist(eta_dot + at, w->V + 6 * x->node[f], y);
-    for (int i = 0; i < 6; ++i) y[i] += eta_ddot[at + i];
-    twist_to_local(x->pose + 12 * f, y, change + 6 * f);
-  }
-  add_product(x->n, 6 * x->frames, x->M, change, out);
+  const int g = T->mover_node[mover], at = g ? T->node_s[g] + 6 * j : 0;
+  double y[6], change[6];
+  if (!g) return;
+  cross_twist(eta_dot + at, w->V + 6 * x->node, y);
+  for (int i = 0; i < 6; ++i) y[i] += eta_ddot[at + i];
+  twist_to_local(x->pose, y, change);
+  add_product(x->n, 6, x->M, change, out);
 }
 
-/* X, Y and Z of a batch in w->temporary.inertia_lanes. */
+/* Y and Z of a batch in w->temporary.inertia_lanes. */
 static void tangents(pl_work *w, const inertias *x, const double *q, const double *a, pl_lanes **res) {
   pl_lanes *rate = (pl_lanes *)w->temporary.inertia_lanes;
   const size_t n = w->T->max_inertia;
-  const int out[3] = {6 * (x->frames - 1) * x->n, x->n * x->n, x->n * x->k};
-  res[0] = rate + n, res[1] = res[0] + 6 * n, res[2] = res[1] + n * n;
+  pl_lanes *const found[3] = {0, rate + n, rate + n + n * n}; /* nothing by the motion of a second frame */
+  const int out[3] = {0, x->n * x->n, x->n * x->k};
+  res[0] = found[1], res[1] = found[2];
   for (int l = 0; l < PL_WIDTH; ++l) {
     const inertia one = get(w, pl_instance(&x->of, l));
     body_accelerations(w, &one, a, w->temporary.rate);
     lanes_put(w->temporary.rate, x->n, l, rate);
   }
-  call(w, x, q, rate, 3, out, res);
+  call(w, x, q, rate, 3, out, found);
 }
 
 /* The same of a single one, in all lanes of the last slot. */
 static void tangents_of_one(pl_work *w, const inertia *one, const double *q, const double *a, pl_lanes **res) {
   const pl_batch alone = {.kind = 0, .first = one->i, .count = 1};
   const inertias x = side_by_side(w, &alone, w->T->n_inertia / PL_WIDTH + w->T->n_inertia_run);
-  for (int i = 0; i < 12 * x.frames; ++i) x.pose[i] = pl_lanes_of(one->pose[i]);
+  for (int i = 0; i < 12; ++i) x.pose[i] = pl_lanes_of(one->pose[i]);
   for (int i = 0; i < x.n; ++i) x.W[i] = pl_lanes_of(one->W[i]);
   tangents(w, &x, q, a, res);
 }
 
-/* Adds what one inertia has by X, Y and Z. */
-static void add_tangent(pl_work *w, const inertia *x, const double *X, const double *Y, const double *Z) {
+/* Adds what one inertia has by Y and Z. */
+static void add_tangent(pl_work *w, const inertia *x, const double *Y, const double *Z) {
   const pl_tables *T = w->T;
   double *column = w->temporary.column, *J = w->inertia_J, *MJ = w->inertia_MJ, *K = w->inertia_K, *C = w->inertia_C;
   const size_t bytes = (size_t)x->n * jacobian(w, x, J) * sizeof(double);
@@ -357,9 +334,8 @@ static void add_tangent(pl_work *w, const inertia *x, const double *X, const dou
       add_product(x->n, x->n, Y, Jc, Cc);
       add_acceleration(w, x, n, j, w->Av, w->S, Cc);
       local_column(w, x, n, j, w->Vq, column);
-      add_product(x->n, 6 * x->frames, Y, column, Kc);
+      add_product(x->n, 6, Y, column, Kc);
       add_acceleration(w, x, n, j, w->Aq, w->Vq, Kc);
-      add_relative(w, x, n, j, X, Kc);
       if (T->mover_own[n] >= 0)
         for (int r = 0; r < x->n; ++r) Kc[r] += Z[x->n * (T->mover_own[n] + j) + r];
     }
@@ -368,23 +344,22 @@ static void add_tangent(pl_work *w, const inertia *x, const double *X, const dou
 
 /* Adds to K, C and M (after pl_tangent, which leaves S, Vq, Av, Aq and A). */
 void pl_inertia_tangent(pl_work *w, const double *q, const double *a) {
-  double *X = w->temporary.X, *Y = w->temporary.Y_W, *Z = w->temporary.Z;
+  double *Y = w->temporary.Y_W, *Z = w->temporary.Z;
   int slot = 0;
   single_out(w);
   PL_EACH_BATCH(b, w->T->n_inertia_run, w->T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
-    pl_lanes *res[3];
+    pl_lanes *res[2];
     tangents(w, &x, q, a, res);
     for (int l = 0; l < b.count; ++l) {
       const inertia one = get(w, b.first + l);
-      take_lane(res[0], l, 6 * (x.frames - 1) * x.n, X), take_lane(res[1], l, x.n * x.n, Y);
-      take_lane(res[2], l, x.n * x.k, Z);
-      add_tangent(w, &one, X, Y, Z);
+      take_lane(res[0], l, x.n * x.n, Y), take_lane(res[1], l, x.n * x.k, Z);
+      add_tangent(w, &one, Y, Z);
     }
   }
 }
 
-/* X T for T = diag(world twists seen from the first frame, 1), columns of n numbers in place. */
+/* X T for T = diag(world twists seen from the frame, 1), columns of n numbers in place. */
 static void columns_from_world(const inertia *x, double *X) {
   for (int i = 0; i < x->n; ++i) {
     double *y = X + i, turned[6], force[6];
@@ -403,7 +378,7 @@ static void rows_to_world(const inertia *x, int columns, double *X) {
   }
 }
 
-/* Tangents of an inertia with one frame, for motions of that frame in world axes and its own coordinates (n x n each):
+/* Tangents of an inertia, for motions of that frame in world axes and its own coordinates (n x n each):
  *   change of its forces = M (eta_ddot, da) + Y (eta_dot, dv) + Z dq,
  * Z with a column for each of its own rates. Without Y, M alone. */
 void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, double *M, double *Y, double *Z) {
@@ -413,14 +388,14 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
   memcpy(M, x.M, (size_t)n * n * sizeof(double));
   columns_from_world(&x, M);
   if (Y) {
-    pl_lanes *res[3];
+    pl_lanes *res[2];
     tangents_of_one(w, &x, q, a, res);
-    take_lane(res[1], 0, n * n, Y), take_lane(res[2], 0, n * x.k, Z);
+    take_lane(res[0], 0, n * n, Y), take_lane(res[1], 0, n * x.k, Z);
     columns_from_world(&x, Y);
     for (int j = 0; j < 6; ++j) { /* eta_dot x V is an acceleration too */
       double unit[6] = {0}, y[6];
       unit[j] = 1;
-      cross_twist(unit, w->V + 6 * x.node[0], y);
+      cross_twist(unit, w->V + 6 * x.node, y);
       add_product(n, 6, M, y, Y + n * j);
     }
     rows_to_world(&x, n, Y), rows_to_world(&x, x.k, Z);
@@ -428,25 +403,22 @@ void pl_inertia_in_world(pl_work *w, int i, const double *q, const double *a, do
   rows_to_world(&x, n, M);
 }
 
-/* Adds kinetic energy, and gravity's from what a common translation of the frames moves. */
+/* Adds kinetic energy, and gravity's from what a translation of the frame moves. */
 void pl_inertia_energy(pl_work *w, double *kinetic, double *gravity) {
   single_out(w);
   for (int i = 0; i < w->T->n_inertia; ++i) {
     const inertia x = get(w, i);
-    double *momentum = w->temporary.column, moment[9] = {0};
+    double *momentum = w->temporary.column, moment[9];
     memset(momentum, 0, x.n * sizeof(double));
     add_product(x.n, x.n, x.M, x.W, momentum);
     *kinetic += 0.5 * dot(x.n, x.W, momentum);
     for (int j = 0; j < 3; ++j) { /* total momentum of a unit velocity along axis j: its moment is h x e_j */
-      double shift[12] = {0}, *p = w->temporary.rate, F[6];
+      const double shift[3] = {x.pose[j], x.pose[3 + j], x.pose[6 + j]};
+      double *p = w->temporary.rate, F[6];
       memset(p, 0, x.n * sizeof(double));
-      for (int f = 0; f < x.frames; ++f)
-        for (int l = 0; l < 3; ++l) shift[6 * f + l] = x.pose[12 * f + 3 * l + j];
-      add_product(x.n, 6 * x.frames, x.M, shift, p);
-      for (int f = 0; f < x.frames; ++f) {
-        wrench_to_world(x.pose + 12 * f, p + 6 * f, F);
-        for (int l = 0; l < 3; ++l) moment[3 * j + l] += F[3 + l];
-      }
+      add_product(x.n, 3, x.M, shift, p);
+      wrench_to_world(x.pose, p, F);
+      memcpy(moment + 3 * j, F + 3, 3 * sizeof(double));
     }
     *gravity -= w->theta[0] * 0.5 * (moment[5] - moment[7]) + w->theta[1] * 0.5 * (moment[6] - moment[2]) +
                 w->theta[2] * 0.5 * (moment[1] - moment[3]);

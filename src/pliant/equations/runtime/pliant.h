@@ -61,7 +61,7 @@ typedef struct pl_temporary {
   double *span;                               /* columns of a route's span: 3 x (6 x k) */
   double *tension_by_signal, *tension_by_signal_rate; /* s */
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
-  double *rate, *column, *X, *Y_W, *Z; /* inertia.c: n, n, 6 x n, n x n, n x n */
+  double *rate, *column, *Y_W, *Z; /* inertia.c: n, n, n x n, n x n */
   double *inertia_lanes; /* the same on lanes: n, 6 x n, n x n, n x n */
 } pl_temporary;
 

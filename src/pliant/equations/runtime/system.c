@@ -43,9 +43,9 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   /* beside numbers: 36 arguments and 360 results at most, and those of an inertia's tangent */
   x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
-  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (7 * n + 2 * n * n));
+  x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n));
   x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
-  x->X = pl_doubles(m, 6 * n), x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
+  x->Y_W = pl_doubles(m, n * n), x->Z = pl_doubles(m, n * n);
 }
 
 static void place(pl_work *w, pl_memory *m) {
@@ -82,9 +82,9 @@ static void place(pl_work *w, pl_memory *m) {
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
   w->kkt = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
   if (!inertias) return;
-  w->inertia_pose = pl_doubles(m, 24 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
+  w->inertia_pose = pl_doubles(m, 12 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
-  w->inertia_lanes = pl_doubles(m, PL_WIDTH * (24 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
+  w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
   w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
   w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
   w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
