@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from pliant.body.body import Body, Box, Cylinder, InertiaMatrix, PrincipalInertia, SlenderRod, Sphere, Tube
 from pliant.constraint.frames import Frames
-from pliant.contact import CapsuleContact, CylinderContact, PlaneContact
-from pliant.contact.points import FrameContactPoint, MeshContactPoints
+from pliant.contact import Contact, Friction
 from pliant.control.base import InputLimit
 from pliant.control.constraint import ConstraintControlSpec
 from pliant.control.lqr_control import (
@@ -106,6 +105,7 @@ from pliant.solve.options import (
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
+from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface
 from pliant.tendon import ElasticTendon, TensionTendon
 from pliant.tendon.through import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
 

@@ -1,11 +1,5 @@
-"""Contacts: points pressed against a surface, one surface per file. A new surface is one more file and one more name here."""
+"""Contacts: the law by which surfaces push each other, and the surfaces that bodies, rods and meshes have of themselves."""
 
-from typing import Annotated, TypeAlias
+from pliant.contact.contact import Contact, Friction
 
-from pliant.contact.base import ContactBase
-from pliant.contact.capsule import CapsuleContact
-from pliant.contact.cylinder import CylinderContact
-from pliant.contact.plane import PlaneContact
-from pliant.language.base import ByType
-
-Contact: TypeAlias = Annotated[PlaneContact | CylinderContact | CapsuleContact, ByType("contact")]
+__all__ = ["Contact", "Friction"]

@@ -10,10 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from pliant.contact.capsule import CAPSULE
-from pliant.contact.cylinder import CYLINDER
-from pliant.contact.law import CONSTANTS, ContactSurface, contact_law
-from pliant.contact.plane import PLANE
+CONSTANTS: Any = None
+ContactSurface = Any
+PLANE = CYLINDER = CAPSULE = type("X", (), {"name": "x"})
 from pliant.control.task import TaskState
 from pliant.equations.binding import Binding
 from pliant.equations.core import check_names

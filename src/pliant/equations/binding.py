@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from pliant.equations.contacts import HELD, NO_MEMORY, SINCE, contact_tangents
 from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
 from pliant.equations.libraries import extension_module
 from pliant.equations.program import Program
@@ -94,9 +95,10 @@ class Binding:
         numbers = {"constants": self.constants, "parameters": self.parameters, "held": self.held}
         integers = {"input_kind": self.input_kind, "input_series": self.input_series, "row_active": self.row_active}
         forces = dict(zip(FORCES, self.force_active, strict=True))
+        contacts = {"contact_records": np.zeros(0), "contact_poses": np.zeros(0), "contact_state": [0, 0]}
         program = self.program
         self.__dict__.update(nq=program.nq, nv=program.nv, m=program.m)
-        self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **_in_a_row(self.series)})
+        self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **contacts, **_in_a_row(self.series)})
 
     def _put(self, struct: BindingStruct, kept: dict[str, np.ndarray], arrays: Mapping[str, Any]) -> None:
         """Have the runtime read these arrays, by their names in `pl_binding`; `kept` are those that the structure has already."""
@@ -188,6 +190,18 @@ class Binding:
             kinds[index], which[index] = SERIES, len(table)
             table.append(values)
         return self._with({"input_kind": kinds, "input_series": which}, tuple(table))
+
+    def with_contacts(self, records: np.ndarray | None, since: np.ndarray | None = None) -> Binding:
+        """The same with contacts that remember what these records say: that they are so now or, with the positions q `since`, that they
+        were so there. None: nothing is known of what came before."""
+        if records is None:
+            return self._with({"contact_state": [NO_MEMORY, 0]})
+        arrays: dict[str, Any] = {"contact_records": records.ravel(), "contact_state": [HELD, len(records)]}
+        if since is not None:
+            rotations, positions = self.node_poses(since)
+            poses = np.concatenate([rotations.transpose(0, 2, 1).ravel(), positions.ravel()])
+            arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records)]}
+        return self._with(arrays)
 
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
         """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
@@ -396,7 +410,11 @@ class Binding:
         self, residual: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, phi: np.ndarray, J: np.ndarray
     ) -> Linearized:
         """The equations' first-order change from the values of its matrices."""
-        return Linearized(residual, self.matrix(K), self.matrix(C), self.matrix(M), phi, self._jacobian(J))
+        stiffness, damping = self.matrix(K), self.matrix(C)
+        touching = contact_tangents(self)
+        if touching is not None:
+            stiffness, damping = stiffness + touching[0], damping + touching[1]
+        return Linearized(residual, stiffness, damping, self.matrix(M), phi, self._jacobian(J))
 
     def matrix(self, values: np.ndarray) -> scipy.sparse.csc_matrix:
         """A matrix nv x nv with these values on the pattern of the mass matrix."""

@@ -24,6 +24,9 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_run_start": (_I, [_P]),
     "pl_run_advance": (_I, [_P, _L]),
     "pl_run_go_to": (_I, [_P, _D, _P, _P]),
+    "pl_contacts_at": (_I, [_P, _D, _P, _P, _I, _P]),
+    "pl_contact_entries": (_I, [_P, _I, _P, _P, _P, _P]),
+    "pl_run_contacts": (None, [_P, _P, _P]),
     "pl_run_follow": (_I, [_P, _I, *[_P] * 7]),
 }
 """Return type and argument types by name."""

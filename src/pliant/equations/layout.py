@@ -21,10 +21,15 @@ MOTION_FORMS = "kernel fixed screw rotation translation free planar_xz planar_yz
 ELEMENT_FORMS = "general single rotation translation free".split()
 """Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
 
+SHAPE_FORMS = "point wire faces plane".split()
+"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, triangles, or a
+half space."""
+
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
     "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
+    "n_vertex n_item n_shape n_group n_law n_excluded "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
     # numbers that a kernel of several instances takes of each (constants, signals, coordinates)
@@ -51,6 +56,8 @@ INTEGERS = (
     "linear_row linear_theta linear_begin linear_q linear_v linear_coefficient linear_pos row_signal "
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
+    "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex shape_item shape_skip "
+    "shape_theta group_law law_theta excluded "
     "inertia_run inertia_kind inertia_node inertia_k inertia_theta inertia_constants inertia_owned "
     "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()
@@ -63,15 +70,17 @@ KERNELS = (
 ).split()
 """Arrays of kernels (`pl_kernel`) in `pl_tables`, one kernel per kind of element."""
 
-BINDING_NUMBERS = "constants parameters held series_time series_poly".split()
+BINDING_NUMBERS = "constants parameters held series_time series_poly contact_records contact_poses".split()
 """Arrays of numbers in `pl_binding`: constants of all elements ([0..2] gravity), parameters, values of held inputs, and times
-and coefficients (six per time, constant term first) of all series."""
+and coefficients (six per time, constant term first) of all series; what contacts remember (records as in
+`runtime/contact.h`), and the poses of all nodes since when."""
 
 BINDING_INTEGERS = (
-    "input_kind input_series series_begin row_active coordinate_force_active frame_force_active route_active"
+    "input_kind input_series series_begin row_active coordinate_force_active frame_force_active route_active "
+    "contact_state"
 ).split()
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
-series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. The others are 0 or 1."""
+series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory contacts have (`pl_memory_kind`), and how many there are in it. The others are 0 or 1."""
 
 ARGUMENTS = (
     ("double", "t tolerance"),
@@ -210,9 +219,10 @@ def header() -> str:
         *(f"  PL_{s.name} = {s.value}," for s in RuntimeStatus),
         "};",
         "",
-        "/* Forms of motions (node_form) and elements (elem_form). */",
+        "/* Forms of motions (node_form), elements (elem_form) and shapes (shape_kind). */",
         "enum {",
         *(f"  PL_MOTION_{name.upper()} = {number}," for number, name in enumerate(MOTION_FORMS)),
+        *(f"  PL_SHAPE_{name.upper()} = {number}," for number, name in enumerate(SHAPE_FORMS)),
         *(f"  PL_ELEMENT_{name.upper()} = {number}," for number, name in enumerate(ELEMENT_FORMS)),
         "};",
         "",

@@ -24,7 +24,7 @@ from pliant.equations.kernel import (
     relative_force_kernels,
     route_kernels,
 )
-from pliant.equations.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS
+from pliant.equations.layout import ELEMENT_FORMS, INTEGERS, MOTION_FORMS, SHAPE_FORMS
 from pliant.equations.pattern import (
     DENSE_FROM_FILL,
     DENSE_UP_TO,
@@ -38,6 +38,7 @@ from pliant.equations.table_rows import add_row
 from pliant.equations.tree_form import is_solved_by_tree
 from pliant.formula.inertia import Inertia
 from pliant.formula.relative import ENDS, RelativeForce
+from pliant.model.contact_shapes import contact_tables
 from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
 
@@ -101,10 +102,12 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     jacobian_rows, jacobian_columns = _constraints(system, positions, integers, kinds["con"])
     kkt = saddle_pattern(system, pattern, (jacobian_rows, jacobian_columns), integers)
     _rotations(system, integers)
+    contact_counts, contact_integers = contact_tables(system.contacts, SHAPE_FORMS)
+    integers.update(contact_integers)
     kernels = _kernels(kinds, plan)
     libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
     return Tables(
-        _counts(system, plan, integers, pattern, kkt, libraries),
+        {**_counts(system, plan, integers, pattern, kkt, libraries), **contact_counts},
         # copies: matrices that are handed out share the pattern's own arrays
         {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
         kernels,

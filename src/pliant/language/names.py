@@ -25,7 +25,7 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions of the expression language."""
 
-RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS})
+RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", "all", *FUNCTIONS}) - {"floor"}
 """Words with a meaning of their own, which cannot be names."""
 
 _NAME = re.compile(WORD)
@@ -99,6 +99,10 @@ LinkName: TypeAlias = Annotated[str, Reference("link", _INSTANCE, "write its nam
 RodName: TypeAlias = Annotated[str, Reference("rod", _INSTANCE, "write its name, such as arm or left/arm")]
 TendonName: TypeAlias = Annotated[str, Reference("tendon", _INSTANCE, "write its name, such as pull or pull[2]")]
 MeshName: TypeAlias = Annotated[str, Reference("mesh", _PLAIN, "write its name, such as fabric or left/fabric")]
+ThingName: TypeAlias = Annotated[
+    str, Reference("body, rod, mesh or surface", _INSTANCE, "write its name, such as finger or floor, or all")
+]
+"""A reference to something that can be touched; `all` for everything."""
 ContactName: TypeAlias = Annotated[str, Reference("contact", _INSTANCE, "write its name, such as ground or ground[2]")]
 ConstraintName: TypeAlias = Annotated[str, Reference("constraint", _INSTANCE, "write its name, such as pin or pin[2]")]
 MaterialName: TypeAlias = Annotated[str, Reference("material", _PLAIN, "write its name, such as silicone")]

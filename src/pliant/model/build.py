@@ -57,7 +57,7 @@ class Build:
         self.coordinates: dict[str, CoordinateEntry] = {}
         self.link_forces: dict[str, int] = {}
         self.routes: dict[str, int] = {}
-        self.contact_forces: dict[str, list[int]] = {}
+        self.surfaces: dict[str, list[int]] = {}
         self.arcs: dict[str, list[ArcEntry]] = {}
         self.point_sets: dict[str, list[tuple[int, Pose]]] = {}
         self.coordinate_forces: dict[str, int] = {}

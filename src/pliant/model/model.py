@@ -57,7 +57,7 @@ class Model:
         switches: `parameters -> times` at which inputs or signals may jump [s].
         link_forces, coordinate_forces: index of the force of each link and coordinate.
         routes: index of the line of each tendon.
-        contact_forces: indices of the forces of each contact, one per point.
+        contact_shapes: numbers of the shapes of everything that can be touched.
         arcs: of rods made of circular arcs, each arc in turn.
         constraint_rows: first row of each constraint.
         followed: positions that prescribed rates and accelerations of constraints lead to.
@@ -86,7 +86,7 @@ class Model:
     switches: ca.Function
     link_forces: Mapping[str, int]
     routes: Mapping[str, int]
-    contact_forces: Mapping[str, Sequence[int]]
+    contact_shapes: Mapping[str, Sequence[int]]
     arcs: Mapping[str, Sequence[ArcEntry]]
     coordinate_forces: Mapping[str, int]
     constraint_rows: Mapping[str, int]
@@ -258,7 +258,7 @@ def compile_model(
     follows from it has been filled in.
     """
     build = build_tree(flat)
-    for collection in ("links", "tendons", "contacts", "loads", "constraints"):
+    for collection in ("links", "tendons", "surfaces", "contacts", "loads", "constraints"):
         for name, part in getattr(flat, collection).items():
             build.system.owner = (collection, name)
             part.apply(build, name)
@@ -281,7 +281,7 @@ def compile_model(
         switches=ca.Function("switches", [build.parameters], [ca.SX(times)]),
         link_forces=build.link_forces,
         routes=build.routes,
-        contact_forces=build.contact_forces,
+        contact_shapes=build.surfaces,
         arcs=build.arcs,
         coordinate_forces=build.coordinate_forces,
         constraint_rows=build.constraint_rows,

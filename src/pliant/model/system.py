@@ -18,6 +18,7 @@ from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
 from pliant.geometry.se3 import Pose
+from pliant.model.contact_shapes import ContactBuilder, ContactSystem
 from pliant.motion.base import Motion, OfParts, Part
 
 PLACEMENT_SIZE = 12
@@ -215,6 +216,7 @@ class System:
     v_size: int
     rows: int
     signal_count: int
+    contacts: ContactSystem = ContactSystem()
 
     def base(self, node: int) -> int:
         """The node that `node` hangs on."""
@@ -275,6 +277,7 @@ class SystemBuilder:
     q_size: int = 0
     v_size: int = 0
     rows: int = 0
+    contacts: ContactBuilder = field(default_factory=ContactBuilder)
     owner: tuple[str, str] = ("", "")
     """Collection and name of the part that is being added."""
     tracked: dict[tuple[str, str], Tracked] = field(default_factory=dict)
@@ -299,6 +302,10 @@ class SystemBuilder:
         at = len(self._values)
         self._values.extend(values)
         return at
+
+    def peek(self, at: int, count: int) -> list[Any]:
+        """Constants stored before."""
+        return self._values[at : at + count]
 
     def signals(self, count: int) -> int:
         """Reserve consecutive signals; returns the first index."""
@@ -467,6 +474,7 @@ class SystemBuilder:
             self.v_size,
             self.rows,
             self._signals,
+            self.contacts.build(),
         )
 
     def _freeze_constants(self) -> Constants:

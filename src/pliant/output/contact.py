@@ -32,10 +32,8 @@ class ContactOutput(OutputBase):
         return tuple("xyz") if self.component is None else ()
 
     def nodes(self, model: Model) -> set[int]:
-        return {n for k in model.contact_forces[self.contact] for n in model.system.frame_forces[k].nodes}
+        return set()
 
     def value(self, at: Symbols) -> Any:
         total = ca.SX.zeros(3)
-        for index in at.model.contact_forces[self.contact]:
-            total += at.wrench(at.model.system.frame_forces[index])[0:3]
         return component(total, self.component)

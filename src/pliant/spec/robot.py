@@ -31,6 +31,7 @@ from pliant.spec.attach import Attach
 from pliant.spec.building import build
 from pliant.spec.rod_switch import with_rod_model
 from pliant.spec.writer import dump
+from pliant.surface import Surface
 from pliant.tendon import Tendon
 
 
@@ -69,8 +70,10 @@ class RobotSpec(Part):
     """Force elements between two frames, by name."""
     tendons: dict[Name, Tendon] = Field(default_factory=dict)
     """Lines routed through points of bodies and along rods, by name, that pull with a tension."""
+    surfaces: dict[Name, Surface] = Field(default_factory=dict)
+    """Surfaces beside those that bodies, rods and meshes have of themselves, by name."""
     contacts: dict[Name, Contact] = Field(default_factory=dict)
-    """Surfaces that push points away while they are pressed in, by name."""
+    """Which things touch, and by which law, by name."""
     constraints: dict[Name, Constraint] = Field(default_factory=dict)
     """Constraints between two frames, by name; they close loops."""
     loads: dict[Name, Load] = Field(default_factory=dict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pliant.contact.points import MeshContactPoints
 from pliant.input.inputs import Series, SeriesInput
 from pliant.input.series import read_series
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
@@ -41,7 +40,6 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _outputs(checked)
     yield from expression_problems(checked)
     yield from _same_ends(checked)
-    yield from _contact_sets(checked)
     yield from control_problems(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
@@ -71,6 +69,7 @@ HOMES = {
     "coordinate": ("joints",),
     "input": ("parameters",),
     "mesh": ("meshes",),
+    "body, rod, mesh or surface": ("bodies", "rods", "meshes", "surfaces"),
     "joint, rod or constraint": ("joints", "rods", "constraints"),
     "body, joint, rod, mesh, link, tendon or contact": (
         "bodies", "joints", "rods", "meshes", "links", "tendons", "contacts"
@@ -103,6 +102,7 @@ def _references(checked: Checked) -> Iterator[Finding]:
     for kind, homes in HOMES.items():
         if kind not in known:
             known[kind] = {name for home in homes for name in getattr(flat, home)}
+    known["body, rod, mesh or surface"].add("all")
     for collection in collections(type(flat)):
         for name, thing in getattr(flat, collection).items():
             for leaf in leaves(thing):
@@ -318,20 +318,6 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
             if first == second:
                 message = f"both ends are the same frame '{first.frame}'"
                 yield collection, name, ("between",), message, "name two different frames"
-
-
-def _contact_sets(checked: Checked) -> Iterator[Finding]:
-    """The sets of nodes that contacts name are there, and have nodes."""
-    for name, contact in checked.flat.contacts.items():
-        for index, item in enumerate(contact.points):
-            if not isinstance(item, MeshContactPoints) or item.mesh not in checked.flat.meshes:
-                continue
-            members = checked.flat.meshes[item.mesh].members
-            if not len(members.get(item.set, ())):
-                empty = f"the set '{item.set}' of the mesh '{item.mesh}' has no nodes"
-                message = empty if item.set in members else f"the mesh '{item.mesh}' has no set '{item.set}'"
-                hint = suggestion(item.set, members, f"it has: {', '.join(members)}")
-                yield "contacts", name, ("points", index, "set"), message, hint
 
 
 def _masses(checked: Checked) -> Iterator[Finding]:

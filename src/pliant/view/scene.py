@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.contact import CapsuleContact, ContactBase, CylinderContact, PlaneContact
+from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface, SurfaceBase
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
@@ -116,7 +116,7 @@ class SceneMaker:
             turns=tuple(a for m in marks.values() for a in _turns(m)),
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
-            surfaces=tuple(self.surface(name, contact) for name, contact in spec.contacts.items()),
+            surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -162,10 +162,10 @@ class SceneMaker:
         point = position + rotation @ np.array([self.value(x) for x in load.position])
         return LoadMark(name, point, axes @ force, axes @ moment)
 
-    def surface(self, name: str, contact: ContactBase) -> SurfaceMark:
-        rotation, place = self.compose(self.pose[contact.parent], contact)
-        moves = contact.parent != "world" and not _is_ground(contact.parent)
-        form, axis, radius, half_length = SURFACES[type(contact)](contact, self.value)
+    def surface(self, name: str, surface: SurfaceBase) -> SurfaceMark:
+        rotation, place = self.compose(self.pose[surface.parent], surface)
+        moves = surface.parent != "world" and not _is_ground(surface.parent)
+        form, axis, radius, half_length = SURFACES[type(surface)](surface, self.value)
         return SurfaceMark(name, form, place, rotation @ self.direction(axis), radius, half_length, moves)
 
     # -- places ------------------------------------------------------------------------------------------------------
@@ -199,8 +199,8 @@ def _attaching(spec: RobotSpec) -> Iterator[tuple[str, ...]]:
     for load in spec.loads.values():
         if isinstance(load, Wrench):
             yield load.frame, load.expressed_in
-    for contact in spec.contacts.values():
-        yield (contact.parent,)
+    for surface in spec.surfaces.values():
+        yield (surface.parent,)
 
 
 def _owner(frame: str) -> str:
@@ -263,10 +263,10 @@ SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] 
 """Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
 
 SURFACES: dict[type, Callable[[Any, Value], tuple[SurfaceForm, Axis, float, float]]] = {
-    PlaneContact: lambda contact, value: ("plane", contact.normal, 0.0, 0.0),
-    CylinderContact: lambda contact, value: ("cylinder", contact.axis, value(contact.radius), 0.0),
-    CapsuleContact: lambda contact, value: (
-        "capsule", contact.axis, value(contact.radius), value(contact.length) / 2,
+    PlaneSurface: lambda surface, value: ("plane", surface.normal, 0.0, 0.0),
+    SphereSurface: lambda surface, value: ("capsule", "z", value(surface.radius), 0.0),
+    CapsuleSurface: lambda surface, value: (
+        "capsule", surface.axis, value(surface.radius), value(surface.length) / 2,
     ),
 }  # fmt: skip
 """Form, axis or normal, radius [m] and half length [m] of a `SurfaceMark`."""

@@ -17,6 +17,7 @@
  */
 #include <string.h>
 
+#include "contact.h"
 #include "pliant.h"
 #include "spatial.h"
 
@@ -253,19 +254,24 @@ static void sweep_out(pl_work *w, const columns *c, double *out) {
 static int assembled_derivatives(pl_work *w, double t, const double *q, const double *v, double *a, double *da_dq,
                                  double *da_dv) {
   const int n = w->T->nv;
+  double *unit = w->lanes_a;
   pl_begin(w);
   int status = pl_next_forward(w, t, q, v, a);
   if (status) return status;
   pl_linearized(w, t, q, v, a, w->lambda);
-  pl_assemble(w, 1, 0, 0);
-  if ((status = pl_factor_mass(w))) return status;
+  if ((status = pl_assemble(w, 1, 0, 0, NULL)) || (status = pl_factor_mass(w))) return status;
   for (int j = 0; j < n; ++j)
     for (int by_q = 0; by_q < 2; ++by_q) {
       const double *X = by_q ? w->K : w->C;
       double *out = by_q ? da_dq : da_dv;
       memset(w->rhs, 0, n * sizeof(double));
       for (int i = w->T->colptr[j]; i < w->T->colptr[j + 1]; ++i) w->rhs[w->T->row[i]] = -X[i];
-      pl_linear_solve(w->linear, w->rhs);
+      if (w->contacts && w->contacts->n) {
+        memset(unit, 0, n * sizeof(double));
+        unit[j] = -1;
+        pl_contact_product(w, !by_q, by_q, unit, w->rhs);
+      }
+      pl_linear_solve(w->saddle->linear, w->rhs);
       for (int i = 0; i < n; ++i) out[(size_t)n * i + j] = w->rhs[i];
     }
   return PL_OK;
@@ -276,7 +282,7 @@ int pl_forward_derivatives(pl_work *w, double t, const double *q, const double *
                            double *da_dv) {
   const pl_tables *T = w->T;
   if (T->m) return PL_SINGULAR;
-  if (T->n_inertia || T->n_shared_kind) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
+  if (T->n_inertia || T->n_shared_kind || T->n_shape) return assembled_derivatives(w, t, q, v, a, da_dq, da_dv);
   pl_evaluate(w, t, q, v);
   int status = pl_articulated(w, v, a);
   if (status) return status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "contact.h"
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
@@ -82,7 +83,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
   r->block = pl_block(&m);
   const int keeps = method == PL_GENERALIZED_ALPHA;
   if (keeps) r->secant = pl_secant_new(w->T->nv, w->T->m);
-  if (!r->block || (keeps && !r->secant)) {
+  if (!r->block || (keeps && !r->secant) || pl_run_contacts_new(r)) {
     pl_run_free(r);
     return NULL;
   }
@@ -94,6 +95,7 @@ void pl_run_free(pl_run *r) {
   if (!r) return;
   pl_run_unfollow(r);
   pl_secant_free(r->secant);
+  pl_run_contacts_free(r);
   free(r->block), free(r);
 }
 
@@ -144,21 +146,6 @@ void pl_increment_rate(const pl_tables *T, const double *x, const double *v, dou
   }
 }
 
-void pl_turn_columns(pl_work *w, double cM, double cC, const double *blocks) {
-  const pl_tables *T = w->T;
-  for (int i = 0; i < T->n_quat; ++i, blocks += 9) {
-    /* the three columns of a rotation have the same pattern */
-    const int c = T->quat_v[i], c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
-    for (int k = 0; k < c1 - c0; ++k) {
-      const double X0 = cM * w->M[c0 + k] + cC * w->C[c0 + k], X1 = cM * w->M[c1 + k] + cC * w->C[c1 + k],
-                   X2 = cM * w->M[c2 + k] + cC * w->C[c2 + k];
-      w->kkt[T->kkt_of[c0 + k]] += X0 * blocks[0] + X1 * blocks[1] + X2 * blocks[2];
-      w->kkt[T->kkt_of[c1 + k]] += X0 * blocks[3] + X1 * blocks[4] + X2 * blocks[5];
-      w->kkt[T->kkt_of[c2 + k]] += X0 * blocks[6] + X1 * blocks[7] + X2 * blocks[8];
-    }
-  }
-}
-
 void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y) {
   memset(y, 0, T->nv * sizeof(double));
   for (int j = 0; j < T->nv; ++j)
@@ -169,6 +156,7 @@ void pl_multiply(const pl_tables *T, const double *X, const double *x, double *y
 
 /* Factorizations build on earlier ones of this run, not of others on the same workspace. */
 static void resume(pl_run *r) {
+  pl_run_use_contacts(r);
   if (r->beginning == r->w->beginnings) return;
   pl_begin(r->w);
   r->evaluated = NAN;
@@ -181,8 +169,8 @@ static int refresh(pl_run *r) {
   r->t_cap = INFINITY;
   r->evaluated = NAN;
   pass_jump(r);
-  const int status = pl_next_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
-  if (status) return status;
+  int status = pl_next_forward(r->w, pl_time(r, r->t), r->q, r->v, r->a);
+  if (status || (status = pl_run_begin_contacts(r))) return status;
   memcpy(r->multipliers, r->w->lambda, T->m * sizeof(double));
   memset(r->lead, 0, T->nv * sizeof(double));
   r->h_before = 0;
@@ -235,6 +223,13 @@ int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
   memcpy(r->q, q, r->w->T->nq * sizeof(double)), memcpy(r->v, v, r->w->T->nv * sizeof(double));
   while (r->next_sample > 0 && r->sample_t[r->next_sample - 1] > t) r->next_sample--;
   while (r->next_stop > 0 && r->stop[r->next_stop - 1] > t) r->next_stop--;
+  if (r->w->contacts) { /* seen from the beginning of the step that led here */
+    if (r->steps) r->w->contacts->memory = r->contact[1];
+    pl_evaluate(r->w, pl_time(r, t), r->q, r->v);
+    const int status = pl_contact_remember(r->w, r->contact[0]);
+    if (status) return status;
+    pl_run_use_contacts(r);
+  }
   return refresh(r);
 }
 
@@ -340,7 +335,7 @@ static int attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
-  const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_signal;
+  const int powered = T->n_cforce || T->n_fforce || T->n_rel || T->n_route || T->n_shape || T->n_signal;
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);
@@ -428,6 +423,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       r->evaluated = NAN;
       if ((status = pl_sensitivity_step(r, h))) return status;
     }
+    if ((status = pl_run_commit_contacts(r, pl_time(r, r->t + h)))) return status;
     accept(r, h, lands ? stop : r->t + h);
     if (!r->fixed) {
       /* proportional-integral control of the step size */

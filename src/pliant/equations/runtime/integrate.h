@@ -8,6 +8,12 @@ enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMP
 
 typedef struct pl_sensitivity pl_sensitivity;
 
+/* Contacts at the samples taken so far, those of sample i from begin[i] to begin[i + 1]. */
+typedef struct pl_contact_log {
+  int capacity, samples, *begin;
+  double *record;
+} pl_contact_log;
+
 /* Newton's iterations since a matrix was factorized, and what else is known of its factors; see secant.c. */
 #define PL_SECANT_DEPTH 12
 typedef struct pl_secant {
@@ -65,6 +71,9 @@ typedef struct pl_run {
   int prediction;           /* of generalized-alpha, where to start the next step */
   pl_secant *secant;        /* null unless the method keeps factors */
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
+  pl_contact_memory *contact[2]; /* contacts at the beginning of this step, and of the one before; null without shapes */
+  int touched;              /* whether the first is filled */
+  pl_contact_log log;
   long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
   pl_run_memory memory;
   void *block;              /* holds all arrays */
@@ -96,6 +105,18 @@ int pl_secant_serves(pl_secant *, const pl_work *w, double scale, double toleran
 /* Stores an iteration; and makes the solution x with the factors that with the matrix as it is now known. */
 void pl_secant_add(pl_secant *, const double *step);
 void pl_secant_improve(const pl_secant *, double *x);
+
+/* run_contacts.c: all do nothing without shapes */
+int pl_run_contacts_new(pl_run *);
+void pl_run_contacts_free(pl_run *);
+/* The run's own memory of contacts is in force. */
+void pl_run_use_contacts(pl_run *);
+/* The state that has been evaluated is where the next step begins; there are none before it. */
+int pl_run_begin_contacts(pl_run *);
+/* The candidate at time t is about to be accepted. */
+int pl_run_commit_contacts(pl_run *, double t);
+/* Contacts at a sample. */
+int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 
 /* motion_error.c */
 /* Weight of errors of rates in implicit methods: what vibrates fast has large rates, and little energy in them. */
@@ -137,8 +158,6 @@ void pl_power_here(const pl_run *, const double *lambda, double *out);
 void pl_power(pl_run *, double t, const double *q, const double *v, const double *lambda, double *out);
 /* y = B(x) v: rate of the increment coordinates x, the inverse of exp's tangent on rotations. */
 void pl_increment_rate(const pl_tables *, const double *x, const double *v, double *y);
-/* kkt += (cM M + cC C) (B - 1) on the columns of rotations; `blocks` holds B - 1, 3x3 column-major each. */
-void pl_turn_columns(pl_work *, double cM, double cC, const double *blocks);
 /* y = X x for values X on the system's pattern. */
 void pl_multiply(const pl_tables *, const double *X, const double *x, double *y);
 

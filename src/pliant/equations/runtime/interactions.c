@@ -43,6 +43,7 @@ void pl_forces(pl_work *w, const double *q, const double *v) {
   }
   pl_relative_forces(w);
   pl_route_forces(w);
+  pl_contact_forces(w);
 }
 
 /* -= S_row' (X S_col or Vq_col) for one pair of nodes; X is the (a, b) block of a 6n x 6n matrix. */
@@ -114,6 +115,7 @@ void pl_force_tangent(pl_work *w, const double *q, const double *v) {
   }
   pl_relative_tangent(w);
   pl_route_tangent(w);
+  pl_contact_tangents(w);
 }
 
 /* dr/dsignal, nv x n_signal, of the forces (signals of constraints do not enter r). */

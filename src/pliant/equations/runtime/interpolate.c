@@ -71,7 +71,7 @@ static int sample(pl_run *r, double h, double x) {
     memcpy(lambda, at_end ? r->multipliers1 : r->multipliers, m * sizeof(double));
     memcpy(work, at_end ? r->work1 : r->work, 2 * sizeof(double));
     r->next_sample++;
-    return PL_OK;
+    return pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
   }
   pl_interpolate(r, h, x, q, v, a);
   /* second derivatives of the polynomial are as good as the ends' fit together: in the low-order methods, no better
@@ -88,7 +88,7 @@ static int sample(pl_run *r, double h, double x) {
   if (status) return status;
   pl_interpolate_work(r->work, r->work1, r->power, r->power1, h, x, work);
   r->next_sample++;
-  return PL_OK;
+  return pl_run_log_contacts(r, n, pl_time(r, r->sample_t[n]), q, v);
 }
 
 int pl_sample_step(pl_run *r, double h, int with_end) {

@@ -46,6 +46,16 @@ enum {
 
 typedef struct pl_linear pl_linear;
 typedef struct pl_tree pl_tree;
+typedef struct pl_contacts pl_contacts;
+typedef struct pl_contact_memory pl_contact_memory;
+
+/* The matrix [cM M + cC C + cK K, -J'; J, 0]: its pattern, where the entries of the parts stand, its values and factors. */
+typedef struct pl_saddle {
+  int nnz;
+  const int *colptr, *row, *of, *of_j, *of_jt, *of_diagonal;
+  double *values;
+  pl_linear *linear;
+} pl_saddle;
 
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
@@ -97,8 +107,10 @@ typedef struct pl_work {
   double *q_new;                     /* nq */
   double *kernel_w;
   long long *kernel_iw;
-  double *kkt, *rhs, *scale;
-  pl_linear *linear;                 /* made when it is first needed where there is a tree form */
+  double *rhs, *scale;
+  pl_saddle own_saddle;              /* factors made when they are first needed where there is a tree form */
+  pl_saddle *saddle;                 /* the matrix assembled last: that, or with contacts between elements beside it */
+  pl_contacts *contacts;             /* null where there are no shapes */
   pl_tree *tree;                     /* the matrix of implicit steps as recursions; null where it is assembled */
   int by_tree;                       /* whether the matrix factorized last is in that form */
   int path_stride;                   /* coordinates on the longest path, rounded up */
@@ -207,6 +219,10 @@ void pl_relative_tangent(pl_work *);
 void pl_relative_force_tangent(pl_work *, int i, double *K, double *C);
 void pl_relative_input_tangent(pl_work *, double *r_signal);
 
+/* contact.c: called by pl_forces and pl_force_tangent */
+void pl_contact_forces(pl_work *);
+void pl_contact_tangents(pl_work *);
+
 /* route.c: called by pl_forces, pl_force_tangent and pl_input_tangent, the last by integrators */
 void pl_route_forces(pl_work *);
 void pl_route_tangent(pl_work *);
@@ -228,7 +244,7 @@ int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* Factors of w->kkt; the second for [M, -J'; J, 0], whose scales need no search. */
+/* Factors of w->saddle; the second for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);
 int pl_factor_mass(pl_work *);
 /* What is evaluated from here on does not depend on earlier factorizations. */
@@ -238,7 +254,9 @@ void pl_rates(const pl_tables *, const double *q, const double *v, double *qdot)
 void pl_rates_of_rates(const pl_tables *, const double *q, const double *v, const double *a, double *qddot);
 void pl_increment(const pl_tables *, const double *q, const double *x, double *q_new);
 void pl_normalize(const pl_tables *, double *q);
-void pl_assemble(pl_work *, double cM, double cC, double cK);
+/* w->saddle = [(cM M + cC C) B + cK K, -J'; J, 0], rows that are switched off replaced by lambda = 0; `turns` as `blocks` in
+ * pl_step_matrix, null for none. With contacts of the state whose tangents were evaluated last. */
+int pl_assemble(pl_work *, double cM, double cC, double cK, const double *turns);
 
 /* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
  *
@@ -256,6 +274,9 @@ void pl_step_solve(pl_work *, double *x);
 void pl_step_product(pl_work *, const double *a, const double *v, double *y);
 /* The diagonal of that M, nv. */
 void pl_step_inertias(pl_work *, double *out);
+
+/* ordering.c: nodes of a graph, whose neighbours are list[begin[i] ... begin[i + 1]], in an order of little fill. */
+int pl_minimum_degree(int n, const int *begin, const int *list, int *order);
 
 /* linear.c: dense or sparse LU of a matrix with a fixed pattern. Null or PL_OUT_OF_MEMORY when there is no memory. */
 pl_linear *pl_linear_new(int n, const int *colptr, const int *row, const int *order, int dense);

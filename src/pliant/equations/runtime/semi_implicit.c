@@ -5,6 +5,7 @@
  * term makes the new velocity fit the new configuration's constraints, and so p / h a multiplier. */
 #include <math.h>
 
+#include "contact.h"
 #include "integrate.h"
 
 int pl_step_semi_implicit(pl_run *r, double h, double *error) {
@@ -13,10 +14,10 @@ int pl_step_semi_implicit(pl_run *r, double h, double *error) {
   const int nv = T->nv, m = T->m;
   double *x = r->memory.semi_implicit.x, *rate = r->memory.semi_implicit.rate;
   pl_linearized(w, pl_time(r, r->t + h), r->q, r->v, w->zero, w->zero);
-  pl_assemble(w, 1, h, h * h);
-  const int status = pl_factor(w);
-  if (status) return status;
+  int status = pl_assemble(w, 1, h, h * h, NULL);
+  if (status || (status = pl_factor(w))) return status;
   pl_multiply(T, w->K, r->v, x);
+  pl_contact_product(w, 0, 1, r->v, x);
   pl_constraint_product(w, r->v, rate);
   for (int i = 0; i < nv; ++i) w->rhs[i] = -h * (w->rhs[i] + h * x[i]);
   for (int i = 0; i < m; ++i) {
@@ -24,7 +25,7 @@ int pl_step_semi_implicit(pl_run *r, double h, double *error) {
     const double turning = w->gamma[i] + (signal >= 0 ? 0.5 * w->signal_acceleration[signal] : 0);
     w->rhs[nv + i] = w->row_active[i] ? -rate[i] - w->phi[i] / h - h * turning : 0;
   }
-  pl_linear_solve(w->linear, w->rhs);
+  pl_linear_solve(w->saddle->linear, w->rhs);
   for (int i = 0; i < nv; ++i) {
     r->a1[i] = w->rhs[i] / h;
     r->v1[i] = r->v[i] + w->rhs[i];

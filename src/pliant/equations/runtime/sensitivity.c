@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "contact.h"
 #include "integrate.h"
 
 #define STAGES 3
@@ -117,16 +118,16 @@ static int start(pl_run *r) {
   double *R = s->R, *x = s->x, *y = s->y;
   by_parameters(r, pl_time(r, r->t), r->q, r->v, r->a, R, x);
   pl_linearized(w, pl_time(r, r->t), r->q, r->v, r->a, r->multipliers);
-  pl_assemble(w, 1, 0, 0);
-  const int status = pl_factor(w);
-  if (status) return status;
+  int status = pl_assemble(w, 1, 0, 0, NULL);
+  if (status || (status = pl_factor(w))) return status;
   for (int k = 0; k < s->n; ++k) {
     double *X = s->X + (size_t)nv * k, *V = s->V + (size_t)nv * k, *FX = s->FX + (size_t)nv * k, *FV = s->FV + (size_t)nv * k;
     turn(T, r->v, X, x);
     for (int i = 0; i < nv; ++i) FX[i] = V[i] - x[i];
     pl_multiply(T, w->C, V, x), pl_multiply(T, w->K, X, y);
+    pl_contact_product(w, 1, 0, V, x), pl_contact_product(w, 0, 1, X, y);
     for (int i = 0; i < nv; ++i) w->rhs[i] = -x[i] - y[i] - R[(size_t)nv * k + i];
-    pl_linear_solve(w->linear, w->rhs);
+    pl_linear_solve(w->saddle->linear, w->rhs);
     memcpy(FV, w->rhs, nv * sizeof(double));
   }
   return PL_OK;
@@ -170,10 +171,8 @@ int pl_sensitivity_step(pl_run *r, double h) {
       pl_interpolate(r, h, NODE[i], q, v, a);
     by_parameters(r, t, q, v, a, R, x);
     pl_linearized(w, t, q, v, a, r->multipliers);
-    pl_assemble(w, c * c, c, 1);
     turn_blocks(T, v, c, s->blocks);
-    pl_turn_columns(w, c * c, c, s->blocks);
-    if ((status = pl_factor(w))) return status;
+    if ((status = pl_assemble(w, c * c, c, 1, s->blocks)) || (status = pl_factor(w))) return status;
     for (int k = 0; k < n; ++k) {
       const size_t at = (size_t)nv * k;
       /* what the stages before contribute: X = Xp + h gamma (V - Gamma X), V = Vp + h gamma dV/dt */
@@ -183,9 +182,9 @@ int pl_sensitivity_step(pl_run *r, double h) {
         for (int j = 0; j < i; ++j) Xp[l] += h * A[i][j] * KX[block * j + at + l], Vp[l] += h * A[i][j] * KV[block * j + at + l];
         x[l] = c * Xp[l] + Vp[l];
       }
-      pl_multiply(T, w->M, x, y), pl_multiply(T, w->C, Xp, z);
+      pl_multiply(T, w->M, x, y), pl_multiply(T, w->C, Xp, z), pl_contact_product(w, 1, 0, Xp, z);
       for (int l = 0; l < nv; ++l) w->rhs[l] = c * (y[l] + z[l]) - R[at + l];
-      pl_linear_solve(w->linear, w->rhs);
+      pl_linear_solve(w->saddle->linear, w->rhs);
       for (int l = 0; l < nv; ++l) kx[l] = c * (w->rhs[l] - Xp[l]);
       memcpy(Xp, w->rhs, nv * sizeof(double));
       turn(T, v, Xp, y);

@@ -4,6 +4,7 @@
  * assembled form serves where the recursions come to a pivot that is not sound. */
 #include <string.h>
 
+#include "contact.h"
 #include "integrate.h"
 #include "tree_matrix.h"
 
@@ -14,22 +15,24 @@ void pl_step_linearize(pl_work *w, double t, const double *q, const double *v, c
 
 void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   pl_unbalanced_here(w, q, v, a, lambda);
-  if (w->tree) pl_tree_linearize(w, q, v, a, lambda);
-  else pl_tangents(w, q, v, a, lambda);
+  if (w->tree && !(w->contacts && w->contacts->n)) {
+    if (w->contacts) w->contacts->in_matrix = 0;
+    pl_tree_linearize(w, q, v, a, lambda);
+  } else pl_tangents(w, q, v, a, lambda);
 }
 
 int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows) {
   const pl_tables *T = w->T;
-  if (w->tree) {
+  if (w->tree && !(w->contacts && w->contacts->in_matrix)) {
     w->factorizations++;
     w->by_tree = pl_tree_factor(w, cM, cC, cK, blocks, rows) == PL_OK;
     if (w->by_tree) return PL_OK;
     pl_tangents(w, w->tree->q, w->tree->v, w->tree->a, w->tree->lambda);
   }
-  pl_assemble(w, cM, cC, cK);
-  pl_turn_columns(w, cM, cC, blocks);
+  const int status = pl_assemble(w, cM, cC, cK, blocks);
+  if (status) return status;
   for (int n = 0; rows && n < T->nnz_j; ++n)
-    if (w->row_active[T->j_row[n]]) w->kkt[T->kkt_of_j[n]] = rows[n];
+    if (w->row_active[T->j_row[n]]) w->saddle->values[w->saddle->of_j[n]] = rows[n];
   return pl_factor(w);
 }
 
@@ -42,13 +45,13 @@ int pl_step_mass_matrix(pl_work *w) {
     if (w->by_tree) return PL_OK;
   }
   pl_mass_matrix(w);
-  pl_assemble(w, 1, 0, 0);
-  return pl_factor_mass(w);
+  const int status = pl_assemble(w, 1, 0, 0, NULL);
+  return status ? status : pl_factor_mass(w);
 }
 
 void pl_step_solve(pl_work *w, double *x) {
   if (w->by_tree) pl_tree_solve(w, x);
-  else pl_linear_solve(w->linear, x);
+  else pl_linear_solve(w->saddle->linear, x);
 }
 
 void pl_step_product(pl_work *w, const double *a, const double *v, double *y) {
@@ -60,6 +63,7 @@ void pl_step_product(pl_work *w, const double *a, const double *v, double *y) {
   memset(y, 0, T->nv * sizeof(double));
   for (int j = 0; j < T->nv; ++j)
     for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) y[T->row[k]] += w->M[k] * a[j] + (v ? w->C[k] * v[j] : 0);
+  if (v) pl_contact_product(w, 1, 0, v, y);
 }
 
 void pl_step_inertias(pl_work *w, double *out) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "contact.h"
 #include "lanes.h"
 #include "pliant.h"
 #include "spatial.h"
@@ -80,7 +81,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
-  w->kkt = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
+  w->own_saddle.values = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
   if (!inertias) return;
   w->inertia_pose = pl_doubles(m, 12 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
   w->inertia_W = pl_doubles(m, n * inertias), w->inertia_h = pl_doubles(m, n * inertias);
@@ -92,7 +93,15 @@ static void place(pl_work *w, pl_memory *m) {
 
 static void make_linear(pl_work *w) {
   const pl_tables *T = w->T;
-  w->linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+  w->own_saddle.linear = pl_linear_new(T->nv + T->m, T->kkt_colptr, T->kkt_row, T->kkt_order, T->kkt_dense);
+}
+
+static void place_saddle(pl_work *w) {
+  const pl_tables *T = w->T;
+  pl_saddle *s = &w->own_saddle;
+  s->nnz = T->nnz_kkt, s->colptr = T->kkt_colptr, s->row = T->kkt_row, s->of = T->kkt_of;
+  s->of_j = T->kkt_of_j, s->of_jt = T->kkt_of_jt, s->of_diagonal = T->kkt_of_diagonal;
+  w->saddle = s;
 }
 
 pl_work *pl_work_new(const pl_tables *T) {
@@ -108,8 +117,10 @@ pl_work *pl_work_new(const pl_tables *T) {
     place(w, &m);
     if (T->by_tree) w->tree = pl_tree_new(T);
     else make_linear(w);
+    place_saddle(w);
+    if (T->n_shape) w->contacts = pl_contacts_new(T);
   }
-  if (!w->linear && !w->tree) {
+  if ((!w->own_saddle.linear && !w->tree) || (T->n_shape && !w->contacts)) {
     pl_work_free(w);
     return NULL;
   }
@@ -119,7 +130,7 @@ pl_work *pl_work_new(const pl_tables *T) {
 
 void pl_work_free(pl_work *w) {
   if (!w) return;
-  pl_linear_free(w->linear), pl_tree_free(w->tree);
+  pl_linear_free(w->own_saddle.linear), pl_tree_free(w->tree), pl_contacts_free(w->contacts);
   free(w->memory), free(w);
 }
 
@@ -128,13 +139,14 @@ void pl_bind(pl_work *w, const pl_binding *b) {
   w->theta = b->constants, w->parameters = b->parameters, w->held = b->held;
   w->row_active = b->row_active, w->cforce_active = b->coordinate_force_active;
   w->fforce_active = b->frame_force_active, w->route_active = b->route_active;
+  if (w->contacts) pl_contact_bind(w);
 }
 
 long pl_evaluations(const pl_work *w) { return w->evaluations; }
 long pl_factorizations(const pl_work *w) { return w->factorizations; }
 
 size_t pl_work_bytes(const pl_work *w) {
-  return sizeof *w + w->bytes + (w->linear ? pl_linear_bytes(w->linear) : 0) + (w->tree ? w->tree->bytes : 0);
+  return sizeof *w + w->bytes + (w->own_saddle.linear ? pl_linear_bytes(w->own_saddle.linear) : 0) + (w->tree ? w->tree->bytes : 0);
 }
 
 size_t pl_layout_size(int which) {
@@ -150,34 +162,59 @@ void pl_evaluate(pl_work *w, double t, const double *q, const double *v) {
   w->evaluations++;
 }
 
-/* kkt = [cM M + cC C + cK K, -J'; J, 0], rows that are switched off replaced by lambda = 0 */
-void pl_assemble(pl_work *w, double cM, double cC, double cK) {
+/* += (cM M + cC C) (B - 1) on the columns of rotations; `blocks` holds B - 1, 3x3 column-major each. */
+static void turn_columns(pl_work *w, double cM, double cC, const double *blocks) {
   const pl_tables *T = w->T;
-  memset(w->kkt, 0, T->nnz_kkt * sizeof(double));
-  for (int n = 0; n < T->nnz; ++n) w->kkt[T->kkt_of[n]] = cM * w->M[n] + (cC ? cC * w->C[n] : 0) + (cK ? cK * w->K[n] : 0);
+  for (int i = 0; i < T->n_quat; ++i, blocks += 9) {
+    /* the three columns of a rotation have the same pattern */
+    const int c = T->quat_v[i], c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
+    for (int k = 0; k < c1 - c0; ++k) {
+      const double X0 = cM * w->M[c0 + k] + cC * w->C[c0 + k], X1 = cM * w->M[c1 + k] + cC * w->C[c1 + k],
+                   X2 = cM * w->M[c2 + k] + cC * w->C[c2 + k];
+      w->saddle->values[w->saddle->of[c0 + k]] += X0 * blocks[0] + X1 * blocks[1] + X2 * blocks[2];
+      w->saddle->values[w->saddle->of[c1 + k]] += X0 * blocks[3] + X1 * blocks[4] + X2 * blocks[5];
+      w->saddle->values[w->saddle->of[c2 + k]] += X0 * blocks[6] + X1 * blocks[7] + X2 * blocks[8];
+    }
+  }
+}
+
+int pl_assemble(pl_work *w, double cM, double cC, double cK, const double *turns) {
+  const pl_tables *T = w->T;
+  const int touching = w->contacts && w->contacts->in_matrix && (cC || cK);
+  pl_saddle *s = w->saddle = touching ? pl_contact_saddle(w) : &w->own_saddle;
+  if (w->contacts && w->contacts->failed) return PL_OUT_OF_MEMORY;
+  memset(s->values, 0, s->nnz * sizeof(double));
+  for (int n = 0; n < T->nnz; ++n) s->values[s->of[n]] = cM * w->M[n] + (cC ? cC * w->C[n] : 0) + (cK ? cK * w->K[n] : 0);
   for (int n = 0; n < T->nnz_j; ++n)
     if (w->row_active[T->j_row[n]]) {
-      w->kkt[T->kkt_of_j[n]] = w->Jval[n];
-      w->kkt[T->kkt_of_jt[n]] = -w->Jval[n];
+      s->values[s->of_j[n]] = w->Jval[n];
+      s->values[s->of_jt[n]] = -w->Jval[n];
     }
-  for (int r = 0; r < T->m; ++r) w->kkt[T->kkt_of_diagonal[r]] = w->row_active[r] ? 0 : 1;
+  for (int r = 0; r < T->m; ++r) s->values[s->of_diagonal[r]] = w->row_active[r] ? 0 : 1;
+  if (turns) turn_columns(w, cM, cC, turns);
+  if (touching) pl_contact_assemble(w, cC, cK, turns);
+  return PL_OK;
 }
 
 void pl_begin(pl_work *w) {
-  if (w->linear) pl_linear_forget(w->linear);
+  if (w->own_saddle.linear) pl_linear_forget(w->own_saddle.linear);
+  if (w->contacts) pl_contact_begin(w);
   w->beginnings++;
+}
+
+static pl_linear *own_linear(pl_work *w) {
+  if (!w->own_saddle.linear) make_linear(w);
+  return w->own_saddle.linear;
 }
 
 int pl_factor(pl_work *w) {
   w->factorizations++, w->by_tree = 0;
-  if (!w->linear) make_linear(w);
-  if (!w->linear) return PL_OUT_OF_MEMORY;
-  return pl_linear_factor(w->linear, w->kkt);
+  if (w->saddle == &w->own_saddle && !own_linear(w)) return PL_OUT_OF_MEMORY;
+  return pl_linear_factor(w->saddle->linear, w->saddle->values);
 }
 
 int pl_work_reserve(pl_work *w, int lower, int upper) {
-  if (!w->linear) make_linear(w);
-  return w->linear ? pl_linear_reserve(w->linear, lower, upper) : PL_OUT_OF_MEMORY;
+  return own_linear(w) ? pl_linear_reserve(w->own_saddle.linear, lower, upper) : PL_OUT_OF_MEMORY;
 }
 
 /* The inertia of each coordinate becomes one, hence no entry of M is larger, and the largest of every constraint row too. */
@@ -198,12 +235,11 @@ static void scale_by_mass(pl_work *w) {
     if (!(largest[r] > 0 && largest[r] < INFINITY)) return;
     largest[r] = 1 / largest[r];
   }
-  pl_linear_scale(w->linear, scale);
+  pl_linear_scale(w->own_saddle.linear, scale);
 }
 
 int pl_factor_mass(pl_work *w) {
-  if (!w->linear) make_linear(w);
-  if (w->linear && !pl_linear_is_scaled(w->linear)) scale_by_mass(w);
+  if (own_linear(w) && !pl_linear_is_scaled(w->own_saddle.linear)) scale_by_mass(w);
   return pl_factor(w);
 }
 

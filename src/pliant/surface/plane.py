@@ -1,4 +1,4 @@
-"""Contact with a plane: a floor, a wall, a table that moves."""
+"""A plane: a floor, a wall, a table that moves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.contact.base import ContactBase
-from pliant.contact.law import ContactSurface
+from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem
 from pliant.language.placement import Axis
 from pliant.language.scalar import Scalar
+from pliant.surface.base import Corner, SurfaceBase, add_shape
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class PlaneContact(ContactBase):
-    """An endless plane through the place of the surface; points are pushed to the side that its normal shows."""
+class PlaneSurface(SurfaceBase):
+    """An endless plane; what is on the side that its normal shows is outside."""
 
     type: Literal["plane"] = "plane"
     normal: Axis = "z"
@@ -30,14 +30,10 @@ bodies:
   ball: {mass: 100 g, shape: {type: sphere, radius: 3 cm}}
 joints:
   flight: {type: free, child: ball, z: {initial: 30 cm}, x: {rate: 1 m/s}}
+surfaces:
+  floor: {type: plane}
 contacts:
-  ground:
-    type: plane
-    points: ball
-    point_radius: 3 cm
-    stiffness: 5 kN/m
-    damper: 5 N*s/m
-    friction: 0.4
+  ground: {between: [ball, floor], friction: 0.4}
 outputs:
   place: {frame: ball, quantity: position}
   push: {contact: ground, component: z}
@@ -45,17 +41,13 @@ outputs:
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """The normal has a length."""
-        yield from super().problems(value)
         if not isinstance(self.normal, str) and all(value(x) == 0 for x in self.normal):
             yield ("normal",), "`normal` is a direction and cannot be zero", "give x, y, z, or three numbers"
 
-    def surface(self, build: Build) -> tuple[ContactSurface, Axis, Any, Any]:
-        """A plane has no sizes."""
-        return PLANE, self.normal, 0.0, 0.0
+    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
+        R, p = pose
+        normal = build.entries(R @ ca.vertcat(*build.direction(self.normal)))
+        return add_shape(build, name, "plane", [Corner(node, build.entries(p))], [], normal=normal)
 
-
-def _distance(x: Any, axis: Any, radius: Any, half_length: Any) -> tuple[Any, Any]:
-    return ca.dot(axis, x), axis
-
-
-PLANE = ContactSurface("plane", _distance)
+    def extent(self, build: Build) -> Any:
+        return None

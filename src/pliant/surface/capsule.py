@@ -1,4 +1,4 @@
-"""Contact with a capsule, a cylinder with half balls at its ends, from outside."""
+"""A capsule: a cylinder with half balls at its ends."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import casadi as ca
 
-from pliant.contact.base import ContactBase
-from pliant.contact.law import ContactSurface, radial
+from pliant.geometry.se3 import Pose
 from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, Scalar
+from pliant.surface.base import Corner, SurfaceBase, add_shape
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 
-class CapsuleContact(ContactBase):
-    """A cylinder with half balls at its ends, centred on the place of the surface; points are pushed out of it."""
+class CapsuleSurface(SurfaceBase):
+    """A cylinder with half balls at its ends, centred on the place of the surface."""
 
     type: Literal["capsule"] = "capsule"
     radius: Length
@@ -32,30 +32,27 @@ class CapsuleContact(ContactBase):
 pliant: 1
 bodies:
   arm: {mass: 1 kg, center_of_mass: [15 cm, 0, 0], shape: {type: cylinder, radius: 2 cm, length: 30 cm, axis: x}}
-  bead: {mass: 10 g}
+  bead: {mass: 10 g, shape: {type: sphere, radius: 5 mm}}
 joints:
   shoulder: {type: revolute, child: arm, axis: y, angle: {spring: 50 N*m, damper: 0.5 N*m*s}}
   flight: {type: free, child: bead, x: {initial: 20 cm}, z: {initial: 10 cm}}
+surfaces:
+  skin: {type: capsule, parent: arm, position: [15 cm, 0, 0], axis: x, radius: 2 cm, length: 26 cm}
 contacts:
-  skin: {type: capsule, points: bead, point_radius: 5 mm, parent: arm, position: [15 cm, 0, 0], axis: x, radius: 2 cm,
-         length: 26 cm, stiffness: 500 N/m, damper: 0.3 N*s/m}
+  touch: {between: [bead, skin]}
 outputs:
-  push: {contact: skin}
+  push: {contact: touch}
 """
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Sizes above zero."""
-        yield from super().problems(value)
         yield from positive(self, value, "radius", "length")
 
-    def surface(self, build: Build) -> tuple[ContactSurface, Axis, Any, Any]:
-        """It has a radius and a length."""
-        return CAPSULE, self.axis, build.value(self.radius), build.value(self.length) / 2
+    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
+        R, p = pose
+        half = R @ ca.vertcat(*build.direction(self.axis)) * (build.value(self.length) / 2)
+        ends = [Corner(node, build.entries(p + side * half), build.value(self.radius)) for side in (-1, 1)]
+        return add_shape(build, name, "wire", ends, [(0, 1)])
 
-
-def _distance(x: Any, axis: Any, radius: Any, half_length: Any) -> tuple[Any, Any]:
-    along = ca.fmax(-half_length, ca.fmin(half_length, ca.dot(axis, x)))
-    return radial(x - axis * along, radius)
-
-
-CAPSULE = ContactSurface("capsule", _distance)
+    def extent(self, build: Build) -> Any:
+        return build.value(self.radius)

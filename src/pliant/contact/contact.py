@@ -1,0 +1,112 @@
+"""A contact in the language: which things touch, and by which law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import Field
+
+from pliant.contact.law import LawNumbers, impact_number
+from pliant.contact.things import default_stiffness, shapes_of
+from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.names import ThingName
+from pliant.language.scalar import Count, Number, Scalar, Slowness, Value
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+Things: TypeAlias = Annotated[tuple[ThingName, ...], OneOrList(), Field(min_length=1)]
+
+
+class Friction(Part):
+    """Coulomb friction: surfaces stick until the force along them reaches the coefficient times the normal force."""
+
+    short_form: ClassVar[str | None] = "along"
+
+    along: Number
+    """Coefficient of friction [-]; where `across` is given, that along the axis of the rod or capsule that touches."""
+    across: Number | None = None
+    """Coefficient across that axis [-]; otherwise as along it."""
+    at_rest: Number = 1
+    """Coefficient of surfaces that stick, as a multiple of that of surfaces that slide [-]; at least 1."""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Coefficients that are not negative."""
+        for field in ("along", "across"):
+            given = getattr(self, field)
+            if given is not None and value(given) < 0:
+                yield (field,), f"a coefficient of friction must not be below zero, but it is {value(given):g}", ""
+        if value(self.at_rest) < 1:
+            yield ("at_rest",), f"at_rest must be 1 or more, but it is {value(self.at_rest):g}", "friction at rest is the larger one"
+
+
+class Contact(Part):
+    """Things that push each other where they would overlap, and rub where they slide.
+
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their nodes, surfaces with their form. Who
+    touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
+    zero. Friction is that of Coulomb, and it holds: between surfaces that stick stands a spring, as stiff along the surfaces as
+    contacts of elastic bodies are, which slips when its force reaches the friction.
+    """
+
+    between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
+    """The things that touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the second, `rope` for a
+    thing with itself, `all` for all things with each other and with themselves. Things that are fixed to the same frame, or whose
+    frames a joint joins, do not touch each other."""
+    stiffness: Value | None = None
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of each
+    piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
+    material count as rigid."""
+    exponent: Number = 1
+    """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
+    dissipation: Slowness = "50 s/m"
+    """Loss per rate of depth [s/m]."""
+    restitution: Number | None = None
+    """Speed after an impact as a share of that before [-], above 0 up to 1, instead of `dissipation`."""
+    friction: Friction = Friction(along=0)
+    """Coefficient of friction [-], or several."""
+    tangential_stiffness: Number = "=2/3"
+    """Stiffness along the surfaces, while they stick, as a share of that across them [-]."""
+    count: Count | None = None
+    """Number of instances, where the contact is repeated; its values and references may use `i` (1, 2, ...) and `count`."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str] = """\
+pliant: 1
+bodies:
+  block: {mass: 1 kg, shape: {type: sphere, radius: 2 cm}}
+joints:
+  flight: {type: free, child: block, z: {initial: 2 cm}, x: {rate: 1 m/s}}
+surfaces:
+  floor: {type: plane}
+contacts:
+  ground: {between: [block, floor], friction: 0.3, stiffness: 20 kN/m}
+"""
+
+    def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
+        """Numbers in their ranges."""
+        yield from positive(self, value, *(("stiffness",) if self.stiffness is not None else ()), "exponent", "tangential_stiffness")
+        if value(self.dissipation) < 0:
+            yield ("dissipation",), f"dissipation must not be below zero, but it is {value(self.dissipation):g} s/m", ""
+        if self.restitution is not None and not 0 < value(self.restitution) <= 1:
+            text = f"restitution must be above 0 and up to 1, but it is {value(self.restitution):g}"
+            yield ("restitution",), text, "for impacts without rebound raise `dissipation`"
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add the law between the shapes of all things named."""
+        sides = [[shape for thing in things for shape in shapes_of(build, thing)] for things in self.between]
+        stiffness = default_stiffness(build, self.between) if self.stiffness is None else build.value(self.stiffness)
+        along = build.value(self.friction.along)
+        numbers = LawNumbers(
+            stiffness,
+            build.value(self.exponent),
+            build.value(self.dissipation),
+            0.0 if self.restitution is None else impact_number(build.nominal(build.value(self.restitution))),
+            build.value(self.tangential_stiffness),
+            along,
+            along if self.friction.across is None else build.value(self.friction.across),
+            build.value(self.friction.at_rest),
+        )
+        build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))

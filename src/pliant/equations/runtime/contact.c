@@ -1,0 +1,135 @@
+/* Contacts in the equations of motion: wrenches, what is remembered from step to step, tangents. */
+#include "contact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "spatial.h"
+
+static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
+  c->x = pl_doubles(m, 3 * (size_t)T->n_vertex), c->x_listed = pl_doubles(m, 3 * (size_t)T->n_vertex);
+  c->low = pl_doubles(m, 3 * (size_t)T->n_item), c->high = pl_doubles(m, 3 * (size_t)T->n_item);
+  c->order = pl_ints(m, T->n_item);
+  c->columns = pl_doubles(m, 12 * (size_t)T->max_k);
+}
+
+pl_contacts *pl_contacts_new(const pl_tables *T) {
+  pl_memory m = {0};
+  pl_contacts *c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  place(T, c, &m);
+  c->block = pl_block(&m);
+  if (!c->block) {
+    free(c);
+    return NULL;
+  }
+  place(T, c, &m);
+  if (pl_contact_memory_new(&c->bound, T)) {
+    free(c->block), free(c);
+    return NULL;
+  }
+  for (int i = 0; i < T->n_item; ++i) c->order[i] = i;
+  return c;
+}
+
+void pl_contacts_free(pl_contacts *c) {
+  if (!c) return;
+  pl_contact_matrix_free(c->matrix), pl_contact_memory_free(&c->bound);
+  free(c->pair), free(c->touch), free(c->block), free(c);
+}
+
+int pl_contact_memory_new(pl_contact_memory *m, const pl_tables *T) {
+  memset(m, 0, sizeof *m);
+  m->R = calloc(12 * (size_t)T->n_node, sizeof(double));
+  if (!m->R) return PL_OUT_OF_MEMORY;
+  m->p = m->R + 9 * (size_t)T->n_node;
+  return PL_OK;
+}
+
+void pl_contact_memory_free(pl_contact_memory *m) {
+  free(m->entry), free(m->R);
+  memset(m, 0, sizeof *m);
+}
+
+static int make_room(pl_contact_memory *m, int count) {
+  if (count <= m->capacity) return PL_OK;
+  pl_remembered *grown = realloc(m->entry, 2 * (size_t)count * sizeof *grown);
+  if (!grown) return PL_OUT_OF_MEMORY;
+  m->entry = grown, m->capacity = 2 * count;
+  return PL_OK;
+}
+
+int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
+  const pl_contacts *c = w->contacts;
+  if (make_room(m, c->n)) return PL_OUT_OF_MEMORY;
+  m->kind = PL_MEMORY_STEP, m->count = c->n;
+  for (int i = 0; i < c->n; ++i) {
+    const pl_touch *t = c->touch + i;
+    pl_remembered *e = m->entry + i;
+    e->key = t->key, e->law = t->law, e->speed = t->speed, e->share = t->share_here, e->slid = t->sliding;
+    memcpy(e->stretch, t->stretch, sizeof e->stretch), memcpy(e->place, t->place, sizeof e->place);
+  }
+  memcpy(m->R, w->R, 9 * (size_t)w->T->n_node * sizeof(double));
+  memcpy(m->p, w->p, 3 * (size_t)w->T->n_node * sizeof(double));
+  return PL_OK;
+}
+
+int pl_contact_bind(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  pl_contact_memory *m = &c->bound;
+  const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
+  c->memory = kind == PL_MEMORY_NONE ? NULL : m;
+  if (kind == PL_MEMORY_NONE) return PL_OK;
+  if (make_room(m, count)) return c->failed = 1, PL_OUT_OF_MEMORY;
+  m->kind = kind, m->count = count;
+  for (int i = 0; i < count; ++i) {
+    const double *x = w->bound.contact_records + (size_t)PL_CONTACT_RECORD * i;
+    pl_remembered *e = m->entry + i;
+    e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->slid = x[10] != 0;
+    memcpy(e->stretch, x + 2, sizeof e->stretch), memcpy(e->place, x + 5, sizeof e->place);
+  }
+  if (kind != PL_MEMORY_STEP) return PL_OK;
+  memcpy(m->R, w->bound.contact_poses, 9 * (size_t)w->T->n_node * sizeof(double));
+  memcpy(m->p, w->bound.contact_poses + 9 * (size_t)w->T->n_node, 3 * (size_t)w->T->n_node * sizeof(double));
+  return PL_OK;
+}
+
+int pl_contact_records(const pl_work *w, int capacity, double *out) {
+  const pl_contacts *c = w->contacts;
+  for (int i = 0; i < c->n && i < capacity; ++i, out += PL_CONTACT_RECORD) {
+    const pl_touch *t = c->touch + i;
+    out[0] = (double)t->key, out[1] = t->law, out[8] = t->speed, out[9] = t->share_here, out[10] = t->sliding;
+    out[17] = t->gap, out[21] = t->rate;
+    out[22] = w->T->vertex_shape[t->vertex[0]], out[23] = w->T->vertex_shape[t->vertex[t->first_count]];
+    memcpy(out + 2, t->stretch, sizeof t->stretch), memcpy(out + 5, t->place, sizeof t->place);
+    memcpy(out + 11, t->force, sizeof t->force), memcpy(out + 14, t->n, sizeof t->n);
+    memcpy(out + 18, t->slip_rate, sizeof t->slip_rate);
+  }
+  return c->n;
+}
+
+int pl_contacts_at(pl_work *w, double t, const double *q, const double *v, int capacity, double *out) {
+  pl_evaluate(w, t, q, v);
+  return pl_contact_records(w, capacity, out);
+}
+
+void pl_contact_forces(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  if (!c) return;
+  pl_contact_search(w);
+  for (int n = 0; n < c->n; ++n) {
+    pl_touch *t = c->touch + n;
+    pl_contact_law(w, t);
+    w->energy += t->energy, w->dissipation += t->dissipation;
+    for (int i = 0; i < t->count; ++i) {
+      const int node = w->T->vertex_node[t->vertex[i]];
+      double r[3], f[3];
+      for (int k = 0; k < 3; ++k) {
+        r[k] = c->x[3 * t->vertex[i] + k] + t->rho[i >= t->first_count][k];
+        f[k] = t->W[i] * t->force[k], w->wrench[6 * node + k] += f[k];
+      }
+      add_cross3(r, f, w->wrench + 6 * node + 3);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/* Contact: shapes made of vertices on nodes, who touches whom, and the law between them.
+ *
+ * A shape is a set of simplices swept by a ball: single vertices (spheres), edges (capsules, rods), triangles (boxes, meshes), or
+ * a half space. Vertices are points fixed to nodes, each with a radius, so that one code serves bodies, rods and fabrics. The
+ * distance of two simplices is that of their closest points, x_A - x_B = sum W_i x_i with weights W_i of the vertices of both.
+ *
+ * The law: a normal force k depth^p (1 + c rate of depth), and friction by a spring of stiffness k_t between the surfaces that
+ * slips where its force would leave the cone of friction, as a plastic element yields. A contact at rest then stays where it is,
+ * however long. The springs' stretches at the beginning of a step are the contacts' memory; within a step forces are functions of
+ * the state. */
+#ifndef PLIANT_CONTACT_H
+#define PLIANT_CONTACT_H
+
+#include "pliant.h"
+
+enum { PL_TOUCH_VERTICES = 4, PL_TOUCH_COLUMNS = 6 * PL_TOUCH_VERTICES };
+
+/* Constants of a law, as `contact/law.py` writes them. */
+enum {
+  PL_LAW_STIFFNESS, PL_LAW_EXPONENT, PL_LAW_DISSIPATION, PL_LAW_IMPACT, PL_LAW_TANGENTIAL, PL_LAW_FRICTION, PL_LAW_ACROSS,
+  PL_LAW_STATIC, PL_LAW_SIZE
+};
+
+/* A contact as numbers, for callers: key, law, stretch (3), place (3), speed, share, whether it slid, force on side A (3), normal from
+ * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides. */
+enum { PL_CONTACT_RECORD = 24 };
+
+/* What a contact remembers: the stretch of its friction spring [m] in world axes, the speed at which the surfaces met [m/s],
+ * whether they slid, and the part of the stiffness that it has. */
+typedef struct pl_remembered {
+  long long key;
+  double stretch[3], place[3], speed, share;
+  int law, slid;
+} pl_remembered;
+
+/* One contact: two simplices that are nearer than their radii. */
+typedef struct pl_touch {
+  long long key;
+  int law, count, first_count, parameters, flat; /* vertices, those of side A, parameters of the closest points, a half space */
+  int vertex[PL_TOUCH_VERTICES];
+  double W[PL_TOUCH_VERTICES], G[PL_TOUCH_VERTICES][2]; /* signed weights and their change with the parameters */
+  double y[3], n[3], d, gap, E[2][3], H[2][2];          /* x_A - x_B, normal, distance; edges of the parameters, inverse Gram matrix */
+  double radius[2], share, share_here;  /* share as remembered, and as it is in this configuration */
+  /* by the law */
+  double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
+  double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
+  double slip_rate[3], rate;         /* sliding velocity, rate of the distance */
+  double force[3], pressing, cap;    /* on side A; its normal part; friction that it bears */
+  double stretch[3], speed;          /* after the step */
+  double k_t, c_t, k_t_by_gap, c_t_by_gap; /* stiffness and damping of friction */
+  double D[3][3], Dv[3][3];          /* how friction changes with the slip and with the sliding velocity */
+  double by_cap[3], by_gap_along[3]; /* and with the friction that it bears, and with the gap beside that */
+  double by_gap, by_rate;            /* how the normal force changes */
+  double since;                      /* share of the step during which it has touched */
+  double energy, dissipation;
+  int sliding, known;
+} pl_touch;
+
+typedef enum { PL_MEMORY_NONE, PL_MEMORY_HELD, PL_MEMORY_STEP } pl_memory_kind;
+
+/* Contacts and poses of all nodes at the beginning of a step. */
+struct pl_contact_memory {
+  pl_memory_kind kind;
+  int count, capacity;
+  pl_remembered *entry; /* by key */
+  double *R, *p;        /* of all nodes */
+};
+
+typedef struct pl_contact_matrix pl_contact_matrix;
+
+struct pl_contacts {
+  double *x;        /* places of all vertices, 3 each */
+  double *x_listed; /* where they were when candidates were last looked for */
+  double margin;    /* candidates are pairs of items nearer than that */
+  int listed;
+  int n_pair, pair_capacity, *pair; /* candidates: items of both sides */
+  int *order;
+  double *low, *high;               /* boxes of items, 3 each */
+  int n, capacity;
+  pl_touch *touch;                  /* contacts of the state evaluated last, by key */
+  const pl_contact_memory *memory;  /* null: none */
+  pl_contact_memory bound;          /* as the binding has it */
+  pl_contact_matrix *matrix;        /* null until contacts couple what nothing else does */
+  int in_matrix;                    /* there are some in the tangents evaluated last */
+  double *columns;                  /* temporary: 12 x max_k */
+  void *block;                      /* holds the arrays of fixed size */
+  int failed;                       /* no memory was left */
+};
+
+pl_contacts *pl_contacts_new(const pl_tables *);
+void pl_contacts_free(pl_contacts *);
+
+/* contact_search.c: contacts in the configuration evaluated last, their geometry. */
+void pl_contact_search(pl_work *);
+/* contact_law.c: their forces; and K and C of each. */
+void pl_contact_law(pl_work *, pl_touch *);
+void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
+
+/* contact_matrix.c: pl_contact_tangents puts K and C of the contacts evaluated last on the pattern of a matrix that has them, where
+ * they stay until it is called again. That matrix; adds cC C + cK K to it, as pl_assemble has it. */
+pl_saddle *pl_contact_saddle(const pl_work *);
+void pl_contact_assemble(const pl_work *, double cC, double cK, const double *turns);
+void pl_contact_matrix_free(pl_contact_matrix *);
+/* What follows does not depend on contacts before. */
+void pl_contact_begin(pl_work *);
+/* y += (cC C + cK K) x */
+void pl_contact_product(const pl_work *, double cC, double cK, const double *x, double *y);
+/* Entries of K and C, as many as there is room for; returns how many there are. */
+int pl_contact_entries(const pl_work *, int capacity, int *row, int *column, double *K, double *C);
+
+/* contact.c */
+/* Contacts of the state evaluated last, as records, as many as there is room for; returns how many there are. */
+int pl_contact_records(const pl_work *, int capacity, double *out);
+/* The memory that a binding asks for is in force. */
+int pl_contact_bind(pl_work *);
+/* What the contacts evaluated last remember, and the poses of the nodes. */
+int pl_contact_remember(const pl_work *, pl_contact_memory *);
+int pl_contact_memory_new(pl_contact_memory *, const pl_tables *);
+void pl_contact_memory_free(pl_contact_memory *);
+
+#endif

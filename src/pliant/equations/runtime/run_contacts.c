@@ -1,0 +1,91 @@
+/* Contacts in a run: what they remember from step to step, and what is kept of them at samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contact.h"
+#include "integrate.h"
+
+#define SAME_PLACE 1e-9 /* [m] nodes that moved by more between two steps were put elsewhere */
+
+int pl_run_contacts_new(pl_run *r) {
+  if (!r->w->contacts) return PL_OK;
+  for (int i = 0; i < 2; ++i) {
+    r->contact[i] = calloc(1, sizeof *r->contact[i]);
+    if (!r->contact[i] || pl_contact_memory_new(r->contact[i], r->w->T)) return PL_OUT_OF_MEMORY;
+  }
+  return PL_OK;
+}
+
+void pl_run_contacts_free(pl_run *r) {
+  for (int i = 0; i < 2; ++i) {
+    if (r->contact[i]) pl_contact_memory_free(r->contact[i]);
+    free(r->contact[i]);
+  }
+  free(r->log.begin), free(r->log.record);
+}
+
+void pl_run_use_contacts(pl_run *r) {
+  if (r->touched) r->w->contacts->memory = r->contact[0];
+}
+
+/* Whether nodes are where the memory has them. */
+static int in_place(const pl_run *r) {
+  const double *p = r->w->p, *remembered = r->contact[0]->p;
+  for (int i = 0; i < 3 * r->w->T->n_node; ++i)
+    if (!(fabs(p[i] - remembered[i]) <= SAME_PLACE * (1 + fabs(p[i])))) return 0;
+  return 1;
+}
+
+int pl_run_begin_contacts(pl_run *r) {
+  pl_work *w = r->w;
+  if (!w->contacts || (r->touched && in_place(r))) return PL_OK;
+  if (r->touched) { /* the caller has set another state: nothing is known of what came before */
+    w->contacts->memory = NULL;
+    pl_evaluate(w, pl_time(r, r->t), r->q, r->v);
+  }
+  const int status = pl_contact_remember(w, r->contact[0]);
+  r->touched = !status;
+  pl_run_use_contacts(r);
+  return status;
+}
+
+int pl_run_commit_contacts(pl_run *r, double t) {
+  pl_work *w = r->w;
+  if (!w->contacts) return PL_OK;
+  if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1);
+  const int status = pl_contact_remember(w, r->contact[1]);
+  pl_contact_memory *before = r->contact[0];
+  r->contact[0] = r->contact[1], r->contact[1] = before;
+  /* forces are the same under the new memory, but not what they change with */
+  r->evaluated = w->contacts->n ? NAN : t;
+  pl_run_use_contacts(r);
+  return status;
+}
+
+int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const double *v) {
+  pl_work *w = r->w;
+  pl_contact_log *log = &r->log;
+  if (!w->contacts) return PL_OK;
+  if (log->samples < r->n_sample + 1) {
+    int *grown = realloc(log->begin, (size_t)(r->n_sample + 1) * sizeof(int));
+    if (!grown) return PL_OUT_OF_MEMORY;
+    log->begin = grown, log->samples = r->n_sample + 1;
+  }
+  if (!sample) log->begin[0] = 0;
+  pl_evaluate(w, t, q, v);
+  r->evaluated = NAN;
+  const int first = log->begin[sample], count = w->contacts->n;
+  if (first + count > log->capacity) {
+    const int capacity = 2 * (first + count);
+    double *grown = realloc(log->record, (size_t)PL_CONTACT_RECORD * capacity * sizeof(double));
+    if (!grown) return PL_OUT_OF_MEMORY;
+    log->record = grown, log->capacity = capacity;
+  }
+  if (count) pl_contact_records(w, count, log->record + (size_t)PL_CONTACT_RECORD * first);
+  log->begin[sample + 1] = first + count;
+  return PL_OK;
+}
+
+/* For callers: where the records of each sample begin, and all records. */
+void pl_run_contacts(const pl_run *r, const int **begin, const double **record) { *begin = r->log.begin, *record = r->log.record; }

@@ -1,0 +1,11 @@
+"""Surfaces that things touch, one kind per file. A new kind is one more file and one more name in `Surface`."""
+
+from typing import Annotated, TypeAlias
+
+from pliant.language.base import ByType
+from pliant.surface.base import SurfaceBase
+from pliant.surface.capsule import CapsuleSurface
+from pliant.surface.plane import PlaneSurface
+from pliant.surface.sphere import SphereSurface
+
+Surface: TypeAlias = Annotated[PlaneSurface | SphereSurface | CapsuleSurface, ByType("surface")]

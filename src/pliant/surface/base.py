@@ -1,0 +1,70 @@
+"""What surfaces have in common: where they sit, what they are made of, and how they add themselves to the search for contacts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pliant.geometry import se3
+from pliant.geometry.se3 import Pose
+from pliant.language.names import FrameName, MaterialName
+from pliant.language.placement import Placement
+from pliant.language.scalar import Count
+from pliant.model.contact_shapes import ContactShape, ContactVertex, ShapeForm
+
+if TYPE_CHECKING:
+    from pliant.model.build import Build
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A vertex of a shape: the node it is fixed to, its place there [m], the radius of the ball around it [m], and which part of a
+    contact's stiffness it has [-]."""
+
+    node: int
+    place: Sequence[Any]
+    radius: Any = 0.0
+    share: Any = 1.0
+
+
+def add_shape(
+    build: Build, name: str, form: ShapeForm, corners: Sequence[Corner], items: Sequence[tuple[int, ...]],
+    *, skip: int = 0, normal: Sequence[Any] = (),
+) -> int:  # fmt: skip
+    """Add a shape to the system; returns its number."""
+    vertices = tuple(
+        ContactVertex(corner.node, build.system.constants([*corner.place, corner.radius, corner.share]))
+        for corner in corners
+    )
+    at = build.system.constants(normal) if normal else 0
+    return build.system.contacts.add(ContactShape(name, form, vertices, tuple(items), skip, at))
+
+
+class SurfaceBase(Placement):
+    """Common part of the surfaces: a form at a place of a frame."""
+
+    parent: FrameName = "world"
+    """Frame that the surface is fixed to; `position` and `rotation` place it there."""
+    material: MaterialName | None = None
+    """What it is made of, for the stiffness of contacts that do not give one."""
+    count: Count | None = None
+    """Number of instances, where the surface is repeated; its values and references may use `i` (1, 2, ...) and `count`."""
+    description: str = ""
+    """What a reader should know about it."""
+
+    example: ClassVar[str]
+
+    @abstractmethod
+    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
+        """Add it at a pose on a node; returns the number of its shape."""
+
+    @abstractmethod
+    def extent(self, build: Build) -> Any:
+        """The radius that its stiffness goes by [m]; nothing where it has none."""
+
+    def apply(self, build: Build, name: str) -> None:
+        """Add it to the system, fixed to its parent."""
+        node, pose = build.frame(self.parent)
+        build.surfaces[name] = [self.shape(build, name, node, se3.compose(pose, build.placement(self)))]
