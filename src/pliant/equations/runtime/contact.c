@@ -41,9 +41,9 @@ void pl_contacts_free(pl_contacts *c) {
 
 int pl_contact_memory_new(pl_contact_memory *m, const pl_tables *T) {
   memset(m, 0, sizeof *m);
-  m->R = calloc(12 * (size_t)T->n_node, sizeof(double));
+  m->R = calloc(18 * (size_t)T->n_node, sizeof(double));
   if (!m->R) return PL_OUT_OF_MEMORY;
-  m->p = m->R + 9 * (size_t)T->n_node;
+  m->p = m->R + 9 * (size_t)T->n_node, m->V = m->p + 3 * (size_t)T->n_node;
   return PL_OK;
 }
 
@@ -72,6 +72,7 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   }
   memcpy(m->R, w->R, 9 * (size_t)w->T->n_node * sizeof(double));
   memcpy(m->p, w->p, 3 * (size_t)w->T->n_node * sizeof(double));
+  memcpy(m->V, w->V, 6 * (size_t)w->T->n_node * sizeof(double));
   return PL_OK;
 }
 

@@ -58,12 +58,12 @@ typedef struct pl_touch {
 
 typedef enum { PL_MEMORY_NONE, PL_MEMORY_HELD, PL_MEMORY_STEP } pl_memory_kind;
 
-/* Contacts and poses of all nodes at the beginning of a step. */
+/* Contacts, poses and twists of all nodes at the beginning of a step. */
 struct pl_contact_memory {
   pl_memory_kind kind;
   int count, capacity;
   pl_remembered *entry; /* by key */
-  double *R, *p;        /* of all nodes */
+  double *R, *p, *V;    /* poses and twists of all nodes */
 };
 
 typedef struct pl_contact_matrix pl_contact_matrix;

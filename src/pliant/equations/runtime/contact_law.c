@@ -44,17 +44,31 @@ static void find_place(const pl_work *w, pl_touch *c) {
   }
 }
 
-static void find_rates(const pl_work *w, pl_touch *c) {
-  double *u = c->slip_rate;
+/* Velocity of side A's surface against side B's at the place of contact, with these twists of the nodes. */
+static void find_velocity(const pl_work *w, const pl_touch *c, const double *V, double *u) {
   memset(u, 0, 3 * sizeof(double));
   for (int i = 0; i < c->count; ++i) {
     double r[3], x[3];
     for (int k = 0; k < 3; ++k) r[k] = w->contacts->x[3 * c->vertex[i] + k] + rho_of(c, i)[k];
-    velocity(w->V + 6 * node_of(w, c, i), r, x);
+    velocity(V + 6 * node_of(w, c, i), r, x);
     for (int k = 0; k < 3; ++k) u[k] += c->W[i] * x[k];
   }
+}
+
+static void find_rates(const pl_work *w, pl_touch *c) {
+  double *u = c->slip_rate;
+  find_velocity(w, c, w->V, u);
   c->rate = dot3(c->n, u);
   for (int k = 0; k < 3; ++k) u[k] -= c->rate * c->n[k];
+}
+
+/* How fast surfaces that have just met approached each other: at the beginning of the step, when they had not. */
+static double approach(const pl_work *w, const pl_touch *c) {
+  const pl_contact_memory *m = w->contacts->memory;
+  double u[3];
+  if (!m || m->kind != PL_MEMORY_STEP) return fmax(0, -c->rate);
+  find_velocity(w, c, m->V, u);
+  return fmax(0, -dot3(c->n, u));
 }
 
 /* Slip since the beginning of the step: material points at the place of contact, carried back with each frame; and the share of
@@ -198,7 +212,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   c->known = old != NULL, c->since = 1;
   c->share_here = c->share;
   if (old) c->share = old->share;
-  c->speed = old ? old->speed : fmax(0, -c->rate);
+  c->speed = old ? old->speed : approach(w, c);
   if (old) {
     const double length = sqrt(dot3(old->stretch, old->stretch));
     memcpy(stretch, old->stretch, sizeof stretch);

@@ -39,6 +39,8 @@ LONGER = 1.5
 """Factor by which steps of one method have to be longer than those of another, which cost less or are more accurate, to pay."""
 WITHOUT_END = 3000
 """Steps after which an explicit run is looked at again."""
+CONTACT_TOLERANCE = 1e-4
+"""Relative tolerance of robots with contacts: small errors of an impact grow in the flight after it."""
 POWER_ITERATIONS = 25
 DENSE = 100
 """Rates and constraints in all up to which full matrices are quicker than sparse ones."""
@@ -65,6 +67,9 @@ def choose_method(
     """The integrator for a run; `tolerances`: rtol and atol where they are given."""
     explicit, implicit = ExplicitRungeKutta(**tolerances), Rosenbrock(**tolerances)
     system = bound.system
+    if system.contacts.laws:
+        tighter = {"rtol": CONTACT_TOLERANCE, **tolerances}
+        return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
         return Choice(explicit, "automatic: no springs or dampers")
     rate = fastest_rate(bound, begin, q, v)
