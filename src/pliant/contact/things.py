@@ -59,7 +59,7 @@ def _make(build: Build, thing: str) -> list[int]:
     R, p = pose
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))
     surface = SphereSurface(radius=body.shape.radius)
-    return [surface.shape(build, thing, node, (R, center))]
+    return surface.shapes(build, thing, node, (R, center))
 
 
 def rod_radius(build: Build, rod: str, x: float) -> float:

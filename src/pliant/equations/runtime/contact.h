@@ -41,6 +41,7 @@ typedef struct pl_touch {
   double W[PL_TOUCH_VERTICES], G[PL_TOUCH_VERTICES][2]; /* signed weights and their change with the parameters */
   double y[3], n[3], d, gap, E[2][3], H[2][2];          /* x_A - x_B, normal, distance; edges of the parameters, inverse Gram matrix */
   double radius[2], share, share_here;  /* share as remembered, and as it is in this configuration */
+  int inside, oriented;                 /* y shows into side B; the normal is given, not that of y */
   /* by the law */
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
@@ -68,14 +69,30 @@ struct pl_contact_memory {
 
 typedef struct pl_contact_matrix pl_contact_matrix;
 
+/* A list of pairs of numbers. */
+typedef struct pl_pairs {
+  int n, capacity, *pair;
+} pl_pairs;
+
+/* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
+typedef struct pl_near {
+  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  double distance;
+} pl_near;
+
 struct pl_contacts {
-  double *x;        /* places of all vertices, 3 each */
+  double *x;        /* places of the vertices that candidates need, 3 each */
   double *x_listed; /* where they were when candidates were last looked for */
+  double *frame, *corner; /* of large rigid shapes: the box around each in its node's axes, 6; where its corners were then, 24 */
   double margin;    /* candidates are pairs of items nearer than that */
-  int listed;
-  int n_pair, pair_capacity, *pair; /* candidates: items of both sides */
-  int *order;
-  double *low, *high;               /* boxes of items, 3 each */
+  int listed;       /* candidates are known; 0: nothing is */
+  pl_pairs items, planes;           /* candidates: items of both sides; a vertex and a plane */
+  int n_order, *order;              /* shapes with items, along an axis */
+  double *box;                      /* of items, low and high, 6 each */
+  double *tree;                     /* boxes of runs of items, 12 per item */
+  int n_live, *live, *is_live;      /* vertices on large rigid shapes that candidates need */
+  int n_near, near_capacity;
+  pl_near *near;
   int n, capacity;
   pl_touch *touch;                  /* contacts of the state evaluated last, by key */
   const pl_contact_memory *memory;  /* null: none */
@@ -92,6 +109,11 @@ void pl_contacts_free(pl_contacts *);
 
 /* contact_search.c: contacts in the configuration evaluated last, their geometry. */
 void pl_contact_search(pl_work *);
+/* contact_tree.c: places of vertices, and candidates: items that are near each other. */
+void pl_contact_places(pl_work *);
+/* contact_faces.c: two items of which one has faces, or is an edge of a net; when all have been looked at, vertices in solids. */
+void pl_contact_faces(pl_work *, int law, int i, int j);
+void pl_contact_solids(pl_work *);
 /* contact_law.c: their forces; and K and C of each. */
 void pl_contact_law(pl_work *, pl_touch *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
