@@ -100,9 +100,21 @@ class ContactBuilder:
     laws: list[ContactLaw] = field(default_factory=list)
     excluded: set[tuple[int, int]] = field(default_factory=set)
 
-    def add(self, shape: ContactShape) -> int:
-        """Add a shape; returns its index."""
-        self.shapes.append(shape)
+    def add(
+        self,
+        name: str,
+        form: ShapeForm,
+        vertices: Iterable[tuple[int, int]],
+        items: Iterable[tuple[int, ...]],
+        *,
+        skip: int = 0,
+        constants: int = 0,
+        closed: bool = False,
+        smooth: frozenset[tuple[int, int]] = frozenset(),
+    ) -> int:
+        """Add a shape, whose vertices are given as node and place of their constants; returns its index."""
+        points = tuple(ContactVertex(node, at) for node, at in vertices)
+        self.shapes.append(ContactShape(name, form, points, tuple(items), skip, constants, closed, smooth))
         return len(self.shapes) - 1
 
     def exclude(self, a: int, b: int) -> None:

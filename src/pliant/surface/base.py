@@ -12,10 +12,10 @@ from pliant.geometry.se3 import Pose
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Count
-from pliant.model.contact_shapes import ContactShape, ContactVertex, ShapeForm
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.model.contact_shapes import ShapeForm
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,9 @@ def add_shape(
     *, skip: int = 0, constants: Sequence[Any] = (), closed: bool = False, smooth: frozenset[tuple[int, int]] = frozenset(),
 ) -> int:  # fmt: skip
     """Add a shape to the system; returns its number. What the arguments are: `ContactShape`."""
-    vertices = tuple(
-        ContactVertex(corner.node, build.system.constants([*corner.place, corner.radius, corner.share]))
-        for corner in corners
-    )
+    vertices = [(c.node, build.system.constants([*c.place, c.radius, c.share])) for c in corners]
     at = build.system.constants(constants) if constants else 0
-    return build.system.contacts.add(ContactShape(name, form, vertices, tuple(items), skip, at, closed, smooth))
+    return build.system.contacts.add(name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth)
 
 
 class SurfaceBase(Placement):

@@ -31,6 +31,18 @@ class Triangles:
         return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
 
     @property
+    def areas(self) -> np.ndarray:
+        """Areas of the triangles, m [m^2]."""
+        a, b, c = (self.points[self.faces[:, k]] for k in range(3))
+        return np.asarray(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2)
+
+    @property
+    def volume(self) -> float:
+        """What a closed surface encloses [m^3]; below zero if its triangles show inwards."""
+        a, b, c = (self.points[self.faces[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
+
+    @property
     def extents(self) -> np.ndarray:
         """Sizes along the principal axes of the points, the smallest first [m]."""
         centred = self.points - self.points.mean(axis=0)
