@@ -26,10 +26,10 @@ enum {
 enum { PL_CONTACT_RECORD = 24 };
 
 /* What a contact remembers: the stretch of its friction spring [m] in world axes, the speed at which the surfaces met [m/s],
- * whether they slid, and the part of the stiffness that it has. */
+ * whether they slid, the part of the stiffness that it has, and the rate of the gap [m/s]. */
 typedef struct pl_remembered {
   long long key;
-  double stretch[3], place[3], speed, share;
+  double stretch[3], place[3], speed, share, rate;
   int law, slid;
 } pl_remembered;
 

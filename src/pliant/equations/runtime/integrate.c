@@ -11,6 +11,8 @@
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
+#define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
+#define GENTLE 1e-2       /* of the largest speed of the run, at which that hardly changes the motion */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
@@ -339,6 +341,7 @@ static int attempt(pl_run *r, double h, double *error) {
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);
+  if (!status && !r->fixed && pl_run_impact(r) > GENTLE * r->extent.speed) *error *= TOUCH_STRICTER;
   r->evaluated = NAN;
   if (status) return status;
   if ((status = pl_check_finite(r, r->v1))) return status;

@@ -115,6 +115,10 @@ void pl_run_use_contacts(pl_run *);
 int pl_run_begin_contacts(pl_run *);
 /* The candidate at time t is about to be accepted. */
 int pl_run_commit_contacts(pl_run *, double t);
+/* Whether the contacts evaluated last are others than those at the beginning of the step. */
+int pl_run_contacts_changed(const pl_run *);
+/* The largest speed at which surfaces meet or part within the step [m/s]. */
+double pl_run_impact(const pl_run *);
 /* Contacts at a sample. */
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 
