@@ -45,7 +45,7 @@ typedef struct pl_touch {
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
   double slip_rate[3], rate;         /* sliding velocity, rate of the distance */
-  double force[3], pressing, cap;    /* on side A; its normal part; friction that it bears */
+  double force[3], pressing, loss;   /* on side A; its normal part; dissipation in force [s/m] */
   double stretch[3], speed;          /* after the step */
   double k_t, c_t, k_t_by_gap, c_t_by_gap; /* stiffness and damping of friction */
   double D[3][3], Dv[3][3];          /* how friction changes with the slip and with the sliding velocity */

@@ -12,7 +12,7 @@
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
 #define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
-#define GENTLE 1e-2       /* of the largest speed of the run, at which that hardly changes the motion */
+#define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {

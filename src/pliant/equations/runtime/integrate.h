@@ -117,7 +117,7 @@ int pl_run_begin_contacts(pl_run *);
 int pl_run_commit_contacts(pl_run *, double t);
 /* Whether the contacts evaluated last are others than those at the beginning of the step. */
 int pl_run_contacts_changed(const pl_run *);
-/* The largest speed at which surfaces meet or part within the step [m/s]. */
+/* The largest speed at which surfaces that meet within the step will part again, or have parted [m/s]. */
 double pl_run_impact(const pl_run *);
 /* Contacts at a sample. */
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);

@@ -67,7 +67,7 @@ double pl_run_impact(const pl_run *r) {
   for (int i = 0, k = 0; i < c->n || k < m->count;) { /* both by key */
     const int met = i < c->n && (k == m->count || c->touch[i].key < m->entry[k].key);
     const int parted = !met && (i == c->n || c->touch[i].key > m->entry[k].key);
-    if (met) hardest = fmax(hardest, c->touch[i].speed);
+    if (met) hardest = fmax(hardest, c->touch[i].speed / (1 + c->touch[i].loss * c->touch[i].speed)); /* as it leaves again */
     if (parted) hardest = fmax(hardest, fabs(m->entry[k].rate));
     i += !parted, k += !met;
   }
