@@ -9,6 +9,7 @@
 
 static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
   c->x = pl_doubles(m, 3 * (size_t)T->n_vertex), c->x_listed = pl_doubles(m, 3 * (size_t)T->n_vertex);
+  c->x_before = pl_doubles(m, 3 * (size_t)T->n_vertex);
   c->low = pl_doubles(m, 3 * (size_t)T->n_item), c->high = pl_doubles(m, 3 * (size_t)T->n_item);
   c->order = pl_ints(m, T->n_item);
   c->columns = pl_doubles(m, 12 * (size_t)T->max_k);

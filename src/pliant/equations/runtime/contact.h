@@ -70,6 +70,7 @@ typedef struct pl_contact_matrix pl_contact_matrix;
 
 struct pl_contacts {
   double *x;        /* places of all vertices, 3 each */
+  double *x_before; /* at the beginning of a step */
   double *x_listed; /* where they were when candidates were last looked for */
   double margin;    /* candidates are pairs of items nearer than that */
   int listed;
@@ -92,6 +93,10 @@ void pl_contacts_free(pl_contacts *);
 
 /* contact_search.c: contacts in the configuration evaluated last, their geometry. */
 void pl_contact_search(pl_work *);
+/* Pairs of items whose boxes overlap, and may touch, in w->contacts->pair. */
+void pl_contact_pairs(pl_work *);
+/* contact_passing.c: whether items have passed through each other since the beginning of a step. */
+int pl_contact_passed(pl_work *, const pl_contact_memory *);
 /* contact_law.c: their forces; and K and C of each. */
 void pl_contact_law(pl_work *, pl_touch *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);

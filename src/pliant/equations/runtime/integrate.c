@@ -358,8 +358,8 @@ static int attempt(pl_run *r, double h, double *error) {
   }
   if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
-  else if (r->method != PL_EXPLICIT) return add_work(r, h);
-  return PL_OK;
+  else if (r->method != PL_EXPLICIT && (status = add_work(r, h))) return status;
+  return pl_run_passed(r, t1) ? PL_PASSED_THROUGH : PL_OK;
 }
 
 static void swap(double **a, double **b) {
@@ -411,7 +411,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (status || (!r->fixed && error > 1)) {
       r->rejected++, failures++;
       if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */
-        if (status != PL_NO_CONVERGENCE || r->halvings == MAX_HALVINGS) return status;
+        if ((status != PL_NO_CONVERGENCE && status != PL_PASSED_THROUGH) || r->halvings == MAX_HALVINGS) return status;
         r->halvings++, r->calm = 0;
         continue;
       }

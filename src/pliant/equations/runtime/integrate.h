@@ -113,6 +113,8 @@ void pl_run_contacts_free(pl_run *);
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */
 int pl_run_begin_contacts(pl_run *);
+/* Whether surfaces have passed through one another on the way to the candidate at time t. */
+int pl_run_passed(pl_run *, double t);
 /* The candidate at time t is about to be accepted. */
 int pl_run_commit_contacts(pl_run *, double t);
 /* Whether the contacts evaluated last are others than those at the beginning of the step. */

@@ -74,6 +74,13 @@ double pl_run_impact(const pl_run *r) {
   return hardest;
 }
 
+int pl_run_passed(pl_run *r, double t) {
+  pl_work *w = r->w;
+  if (!r->touched || !w->T->n_item) return 0;
+  if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1), r->evaluated = t;
+  return pl_contact_passed(w, r->contact[0]);
+}
+
 int pl_run_commit_contacts(pl_run *r, double t) {
   pl_work *w = r->w;
   if (!w->contacts) return PL_OK;
