@@ -30,6 +30,7 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
     return NULL;
   }
   for (int i = 0; i < T->n_item; ++i) c->order[i] = i;
+  c->only = -1;
   return c;
 }
 
@@ -76,21 +77,30 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   return PL_OK;
 }
 
-int pl_contact_bind(pl_work *w) {
+int pl_contact_hold(pl_work *w, int count, const double *records) {
   pl_contacts *c = w->contacts;
   pl_contact_memory *m = &c->bound;
-  const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
-  c->memory = kind == PL_MEMORY_NONE ? NULL : m;
-  if (kind == PL_MEMORY_NONE) return PL_OK;
   if (make_room(m, count)) return c->failed = 1, PL_OUT_OF_MEMORY;
-  m->kind = kind, m->count = count;
+  c->memory = m;
+  m->kind = PL_MEMORY_HELD, m->count = count;
   for (int i = 0; i < count; ++i) {
-    const double *x = w->bound.contact_records + (size_t)PL_CONTACT_RECORD * i;
+    const double *x = records + (size_t)PL_CONTACT_RECORD * i;
     pl_remembered *e = m->entry + i;
     e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->slid = x[10] != 0;
     memcpy(e->stretch, x + 2, sizeof e->stretch), memcpy(e->place, x + 5, sizeof e->place);
   }
-  if (kind != PL_MEMORY_STEP) return PL_OK;
+  return PL_OK;
+}
+
+int pl_contact_bind(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  pl_contact_memory *m = &c->bound;
+  const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
+  c->memory = NULL;
+  if (kind == PL_MEMORY_NONE) return PL_OK;
+  const int status = pl_contact_hold(w, count, w->bound.contact_records);
+  if (status || kind != PL_MEMORY_STEP) return status;
+  m->kind = kind;
   memcpy(m->R, w->bound.contact_poses, 9 * (size_t)w->T->n_node * sizeof(double));
   memcpy(m->p, w->bound.contact_poses + 9 * (size_t)w->T->n_node, 3 * (size_t)w->T->n_node * sizeof(double));
   return PL_OK;
@@ -106,6 +116,7 @@ int pl_contact_records(const pl_work *w, int capacity, double *out) {
     memcpy(out + 2, t->stretch, sizeof t->stretch), memcpy(out + 5, t->place, sizeof t->place);
     memcpy(out + 11, t->force, sizeof t->force), memcpy(out + 14, t->n, sizeof t->n);
     memcpy(out + 18, t->slip_rate, sizeof t->slip_rate);
+    out[24] = t->energy;
   }
   return c->n;
 }

@@ -22,8 +22,8 @@ enum {
 };
 
 /* A contact as numbers, for callers: key, law, stretch (3), place (3), speed, share, whether it slid, force on side A (3), normal from
- * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides. */
-enum { PL_CONTACT_RECORD = 24 };
+ * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides, energy that it stores. */
+enum { PL_CONTACT_RECORD = 25 };
 
 /* What a contact remembers: the stretch of its friction spring [m] in world axes, the speed at which the surfaces met [m/s],
  * whether they slid, and the part of the stiffness that it has. */
@@ -72,6 +72,8 @@ struct pl_contacts {
   double *x;        /* places of all vertices, 3 each */
   double *x_listed; /* where they were when candidates were last looked for */
   double margin;    /* candidates are pairs of items nearer than that */
+  double reach;     /* surfaces nearer than that count as touching: 0, except while a distance is looked for */
+  int only;         /* and then the law of which, else -1 */
   int listed;
   int n_pair, pair_capacity, *pair; /* candidates: items of both sides */
   int *order;
@@ -92,6 +94,9 @@ void pl_contacts_free(pl_contacts *);
 
 /* contact_search.c: contacts in the configuration evaluated last, their geometry. */
 void pl_contact_search(pl_work *);
+/* The smallest distance of surfaces that a law joins, below zero where they overlap, in a configuration; infinite where there are
+ * none. side: per shape 1, 2 or 3 for those of the one side, the other or both, null for all. The contacts evaluated last are lost. */
+double pl_contact_gap(pl_work *, const double *q, int law, const int *side);
 /* contact_law.c: their forces; and K and C of each. */
 void pl_contact_law(pl_work *, pl_touch *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
@@ -111,8 +116,12 @@ int pl_contact_entries(const pl_work *, int capacity, int *row, int *column, dou
 /* contact.c */
 /* Contacts of the state evaluated last, as records, as many as there is room for; returns how many there are. */
 int pl_contact_records(const pl_work *, int capacity, double *out);
+/* The same in another state. */
+int pl_contacts_at(pl_work *, double t, const double *q, const double *v, int capacity, double *out);
 /* The memory that a binding asks for is in force. */
 int pl_contact_bind(pl_work *);
+/* Contacts remember what these records say: that they are so now. */
+int pl_contact_hold(pl_work *, int count, const double *records);
 /* What the contacts evaluated last remember, and the poses of the nodes. */
 int pl_contact_remember(const pl_work *, pl_contact_memory *);
 int pl_contact_memory_new(pl_contact_memory *, const pl_tables *);

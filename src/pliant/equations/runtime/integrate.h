@@ -115,6 +115,8 @@ void pl_run_use_contacts(pl_run *);
 int pl_run_begin_contacts(pl_run *);
 /* The candidate at time t is about to be accepted. */
 int pl_run_commit_contacts(pl_run *, double t);
+/* Contacts in the state, as many as there is room for; returns how many there are. */
+int pl_run_contacts_now(pl_run *, int capacity, double *out);
 /* Contacts at a sample. */
 int pl_run_log_contacts(pl_run *, int sample, double t, const double *q, const double *v);
 

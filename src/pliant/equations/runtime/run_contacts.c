@@ -37,6 +37,17 @@ static int in_place(const pl_run *r) {
   return 1;
 }
 
+/* Contacts that the caller says something of are as he says; evaluated again, a sliding one would not quite be. */
+static void keep_given(pl_run *r) {
+  const pl_contact_memory *given = r->w->contacts->memory;
+  pl_contact_memory *own = r->contact[0];
+  if (!given || given->kind != PL_MEMORY_HELD) return;
+  for (int i = 0, j = 0; i < own->count; ++i) {
+    while (j < given->count && given->entry[j].key < own->entry[i].key) ++j;
+    if (j < given->count && given->entry[j].key == own->entry[i].key) own->entry[i] = given->entry[j];
+  }
+}
+
 int pl_run_begin_contacts(pl_run *r) {
   pl_work *w = r->w;
   if (!w->contacts || (r->touched && in_place(r))) return PL_OK;
@@ -45,6 +56,7 @@ int pl_run_begin_contacts(pl_run *r) {
     pl_evaluate(w, pl_time(r, r->t), r->q, r->v);
   }
   const int status = pl_contact_remember(w, r->contact[0]);
+  if (!status && !r->touched) keep_given(r);
   r->touched = !status;
   pl_run_use_contacts(r);
   return status;
@@ -85,6 +97,13 @@ int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const 
   if (count) pl_contact_records(w, count, log->record + (size_t)PL_CONTACT_RECORD * first);
   log->begin[sample + 1] = first + count;
   return PL_OK;
+}
+
+int pl_run_contacts_now(pl_run *r, int capacity, double *out) {
+  if (!r->w->contacts) return 0;
+  pl_run_use_contacts(r);
+  r->evaluated = NAN;
+  return pl_contacts_at(r->w, pl_time(r, r->t), r->q, r->v, capacity, out);
 }
 
 /* For callers: where the records of each sample begin, and all records. */
