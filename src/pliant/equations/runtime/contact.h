@@ -25,11 +25,11 @@ enum {
  * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides, energy that it stores. */
 enum { PL_CONTACT_RECORD = 25 };
 
-/* What a contact remembers: the stretch of its friction spring [m] in world axes, the speed at which the surfaces met [m/s],
- * whether they slid, and the part of the stiffness that it has. */
+/* What a contact remembers: the stretch of its friction spring [m] in world axes and the energy in it [J], the speed at which the
+ * surfaces met [m/s], whether they slid, and the part of the stiffness that it has. */
 typedef struct pl_remembered {
   long long key;
-  double stretch[3], place[3], speed, share;
+  double stretch[3], place[3], speed, share, stored;
   int law, slid;
 } pl_remembered;
 
@@ -53,6 +53,7 @@ typedef struct pl_touch {
   double by_gap, by_rate;            /* how the normal force changes */
   double since;                      /* share of the step during which it has touched */
   double energy, dissipation;
+  double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
   int sliding, known;
 } pl_touch;
 

@@ -113,6 +113,9 @@ void pl_run_contacts_free(pl_run *);
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */
 int pl_run_begin_contacts(pl_run *);
+/* Energy that springs of friction have lost in the step to the candidate at time t because their surfaces slid or came apart. While
+ * they slide, all work of friction counts as dissipated; what the springs have gained or lost meanwhile was not. */
+double pl_run_slip_loss(pl_run *, double t);
 /* The candidate at time t is about to be accepted. */
 int pl_run_commit_contacts(pl_run *, double t);
 /* Contacts in the state, as many as there is room for; returns how many there are. */

@@ -44,7 +44,10 @@ static void keep_given(pl_run *r) {
   if (!given || given->kind != PL_MEMORY_HELD) return;
   for (int i = 0, j = 0; i < own->count; ++i) {
     while (j < given->count && given->entry[j].key < own->entry[i].key) ++j;
-    if (j < given->count && given->entry[j].key == own->entry[i].key) own->entry[i] = given->entry[j];
+    if (j < given->count && given->entry[j].key == own->entry[i].key) {
+      const double stored = own->entry[i].stored;
+      own->entry[i] = given->entry[j], own->entry[i].stored = stored;
+    }
   }
 }
 
@@ -73,6 +76,16 @@ int pl_run_commit_contacts(pl_run *r, double t) {
   r->evaluated = w->contacts->n ? NAN : t;
   pl_run_use_contacts(r);
   return status;
+}
+
+double pl_run_slip_loss(pl_run *r, double t) {
+  const pl_contacts *c = r->w->contacts;
+  if (!c || (!r->contact[0]->count && !c->n)) return 0;
+  if (!(r->evaluated == t)) pl_evaluate(r->w, t, r->q1, r->v1), r->evaluated = t;
+  double loss = 0;
+  for (int i = 0; i < r->contact[0]->count; ++i) loss += r->contact[0]->entry[i].stored;
+  for (int i = 0; i < c->n; ++i) loss -= c->touch[i].sliding ? c->touch[i].stored : c->touch[i].stored_before;
+  return loss;
 }
 
 int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const double *v) {
