@@ -33,6 +33,20 @@ void pl_batch(pl_work *w, int count, const double *t, const double *q, const dou
   forget(w);
 }
 
+/* pl_contact_sums in each of `count` states, for `wanted` questions. */
+void pl_batch_contact_sums(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
+                           const double *records, int wanted, const int *law, const int *side, const int *with_gap,
+                           double *out) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < count; ++i) {
+    const double *here = q + (size_t)T->nq * i;
+    remember(w, i, begin, records);
+    pl_evaluate(w, t[i], here, v + (size_t)T->nv * i);
+    pl_contact_sums(w, here, wanted, law, side, with_gap, out + (size_t)PL_SUM_SIZE * wanted * i);
+  }
+  forget(w);
+}
+
 /* pl_carried in each of `count` states, for `wanted` nodes: 6 x wanted numbers each. */
 void pl_batch_carried(pl_work *w, int count, const double *t, const double *q, const double *v, const double *a,
                       const double *lambda, const int *begin, const double *records, int wanted, const int *nodes,

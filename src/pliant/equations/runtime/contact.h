@@ -114,6 +114,16 @@ void pl_contact_product(const pl_work *, double cC, double cK, const double *x, 
 /* Entries of K and C, as many as there is room for; returns how many there are. */
 int pl_contact_entries(const pl_work *, int capacity, int *row, int *column, double *K, double *C);
 
+/* contact_sums.c: what contacts come to in sum, as `equations/contact_sums.py` has it: force on the first shapes and its part along
+ * the surfaces, place of the pressure, normal force, smallest gap, largest sliding speed, how many, energy. */
+enum {
+  PL_SUM_FORCE, PL_SUM_FRICTION = 3, PL_SUM_PLACE = 6, PL_SUM_NORMAL = 9, PL_SUM_GAP, PL_SUM_SPEED, PL_SUM_COUNT, PL_SUM_ENERGY,
+  PL_SUM_SIZE
+};
+/* Of the contacts evaluated last, in the configuration q, for `count` questions: the law of each, per shape the sides as in
+ * pl_contact_gap, and whether the gap is asked for, which the contacts evaluated last do not survive. */
+void pl_contact_sums(pl_work *, const double *q, int count, const int *law, const int *side, const int *with_gap, double *out);
+
 /* contact.c */
 /* Contacts of the state evaluated last, as records, as many as there is room for; returns how many there are. */
 int pl_contact_records(const pl_work *, int capacity, double *out);

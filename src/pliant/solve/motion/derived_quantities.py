@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from pliant.equations.binding import Batch, Binding
+from pliant.equations.contact_sums import model_sums
 from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import carrying_nodes, output_function, output_names
@@ -182,6 +183,7 @@ def _outputs(eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch) 
     if nodes := carrying_nodes(eqs.model):
         carried = bound.carried(motion.time, *states, nodes, motion.contacts).reshape(len(motion.time), -1)
     energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])
-    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies)
+    sums = model_sums(eqs.model, bound, motion.time, motion.q, motion.v, motion.contacts)
+    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies, sums)
     values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
     return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
@@ -122,9 +122,7 @@ def simulate(
     given_eqs, eqs = eqs, eqs.at(inputs=timed, parameters=parameters)
     state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
     motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-    bound = eqs.binding.with_series(motions.series)
-    if state.contacts is not None:
-        bound = bound.with_contacts(state.contacts.rows)
+    bound = with_remembered(eqs.binding.with_series(motions.series), state)
     made = assemble(eqs, bound, begin, state.q, state.v, state.given)
     if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
