@@ -77,10 +77,10 @@ static int is_excluded(const pl_tables *T, int a, int b) {
   return low < T->n_excluded && T->excluded[low] == key;
 }
 
-/* Whether two items can touch at all. */
-static int may_touch(const pl_tables *T, int i, int j) {
-  const int a = T->item_shape[i], b = T->item_shape[j];
-  if (law_between(T, a, b) < 0) return 0;
+/* Whether two items can touch at all, by one law only or, with -1, any. */
+static int may_touch(const pl_tables *T, int only, int i, int j) {
+  const int a = T->item_shape[i], b = T->item_shape[j], law = law_between(T, a, b);
+  if (law < 0 || (only >= 0 && law != only)) return 0;
   if (a == b) return abs(i - j) > T->shape_skip[a];
   return !is_excluded(T, a, b);
 }
@@ -139,7 +139,7 @@ void pl_contact_pairs(pl_work *w) {
       if (c->low[3 * j + axis] > c->high[3 * i + axis]) break;
       int apart = 0;
       for (int k = 0; k < 3; ++k) apart |= c->low[3 * j + k] > c->high[3 * i + k] || c->low[3 * i + k] > c->high[3 * j + k];
-      if (!apart && may_touch(T, i, j) && add_pair(c, i, j)) return;
+      if (!apart && may_touch(T, c->only, i, j) && add_pair(c, i, j)) return;
     }
   }
   qsort(c->pair, c->n_pair, 2 * sizeof(int), by_numbers);
@@ -149,7 +149,7 @@ static void list_pairs(pl_work *w) {
   pl_contacts *c = w->contacts;
   c->margin = 0;
   find_boxes(w);
-  c->margin = find_margin(w);
+  c->margin = fmax(find_margin(w), c->reach);
   find_boxes(w);
   pl_contact_pairs(w);
   memcpy(c->x_listed, c->x, 3 * (size_t)w->T->n_vertex * sizeof(double));
@@ -223,7 +223,7 @@ static void find_directions(const pl_work *w, pl_touch *t) {
   cross3(t->n, t->along, t->across);
 }
 
-/* Distance and normal from the vertices and weights of a contact; whether its surfaces overlap. */
+/* Distance and normal from the vertices and weights of a contact; whether its surfaces are within reach. */
 static int complete(const pl_work *w, pl_touch *t) {
   memset(t->y, 0, sizeof t->y), memset(t->E, 0, sizeof t->E), memset(t->radius, 0, sizeof t->radius);
   for (int i = 0; i < t->count; ++i) {
@@ -241,7 +241,7 @@ static int complete(const pl_work *w, pl_touch *t) {
   } else
     t->d = dot3(t->n, t->y);
   t->gap = t->d - t->radius[0] - t->radius[1];
-  return t->gap < 0;
+  return t->gap < w->contacts->reach;
 }
 
 static void keep_or_drop(pl_work *w, pl_touch *t, int keep) {
@@ -361,10 +361,12 @@ static void against_plane(pl_work *w, int plane) {
   for (int shape = 0; shape < T->n_shape; ++shape) {
     const int law = law_between(T, shape, plane);
     if (law < 0 || T->shape_kind[shape] == PL_SHAPE_PLANE || is_excluded(T, shape, plane)) continue;
+    if (w->contacts->only >= 0 && law != w->contacts->only) continue;
     for (int v = T->shape_vertex[shape]; v < T->shape_vertex[shape + 1]; ++v) {
       double y[3];
       difference(place_of(w, v), place_of(w, origin), y);
-      if (T->vertex_node[v] == node || dot3(n, y) >= number_of(w, v, VERTEX_RADIUS)) continue;
+      if (T->vertex_node[v] == node || dot3(n, y) >= number_of(w, v, VERTEX_RADIUS) + w->contacts->reach)
+        continue;
       pl_touch *t = new_touch(w->contacts);
       if (!t) return;
       t->key = key_of(T, v, origin), t->law = law, t->first_count = 1, t->flat = 1;
@@ -391,4 +393,42 @@ void pl_contact_search(pl_work *w) {
   for (int shape = 0; shape < T->n_shape; ++shape)
     if (T->shape_kind[shape] == PL_SHAPE_PLANE) against_plane(w, shape);
   qsort(c->touch, c->n, sizeof *c->touch, by_key);
+}
+
+/* -- distances ------------------------------------------------------------------------------------------------------- */
+
+/* No two vertices are further apart than that. */
+static double extent(const pl_work *w) {
+  double sum = 0;
+  for (int k = 0; k < 3; ++k) {
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < w->T->n_vertex; ++i) low = fmin(low, place_of(w, i)[k]), high = fmax(high, place_of(w, i)[k]);
+    sum += (high - low) * (high - low);
+  }
+  return sqrt(sum);
+}
+
+static int is_asked_for(const pl_tables *T, const pl_touch *t, const int *side) {
+  if (!side) return 1;
+  const int a = side[T->vertex_shape[t->vertex[0]]], b = side[T->vertex_shape[t->vertex[t->first_count]]];
+  return ((a & 1) && (b & 2)) || ((a & 2) && (b & 1));
+}
+
+double pl_contact_gap(pl_work *w, const double *q, int law, const int *side) {
+  pl_contacts *c = w->contacts;
+  double gap = INFINITY;
+  pl_kinematics(w, q, w->zero);
+  find_places(w);
+  const double most = extent(w);
+  c->only = law;
+  /* surfaces within a reach that grows until some are found */
+  for (c->reach = 1e-3 * most + 1e-9; !(gap < c->reach); c->reach *= 4) {
+    c->listed = 0;
+    pl_contact_search(w);
+    for (int i = 0; i < c->n; ++i)
+      if (is_asked_for(w->T, c->touch + i, side)) gap = fmin(gap, c->touch[i].gap);
+    if (c->reach > most) break;
+  }
+  c->reach = 0, c->only = -1, c->listed = 0, c->n = 0;
+  return gap;
 }

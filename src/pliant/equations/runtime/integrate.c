@@ -359,6 +359,7 @@ static int attempt(pl_run *r, double h, double *error) {
   if ((status = pl_check_finite(r, r->a1))) return status;
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
   else if (r->method != PL_EXPLICIT && (status = add_work(r, h))) return status;
+  r->work1[0] += pl_run_slip_loss(r, t1);
   return pl_run_passed(r, t1) ? PL_PASSED_THROUGH : PL_OK;
 }
 
