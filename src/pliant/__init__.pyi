@@ -4,6 +4,7 @@ from . import control as control
 from . import plot as plot
 from ._version import __version__ as __version__
 from .control.required_inputs import required_inputs as required_inputs
+from .equations.contacts import Contacts as Contacts
 from .equations.equations import Equations as Equations
 from .equations.state import State as State
 from .io.results import load_path as load_path

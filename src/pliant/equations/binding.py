@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from pliant.equations.contacts import HELD, NO_MEMORY, SINCE, contact_tangents
+from pliant.equations.contacts import Contacts, contact_tangents
 from pliant.equations.layout import BINDING_NUMBERS, BindingStruct
 from pliant.equations.libraries import extension_module
 from pliant.equations.program import Program
@@ -21,6 +21,9 @@ from pliant.model.time_series import TimeSeries
 
 GRAVITY = slice(0, 3)
 """Where the acceleration of gravity stands in the constants."""
+
+NO_MEMORY, AS_NOW, SINCE = 0, 1, 2
+"""Memories of contacts in `pl_binding`: nothing is known; springs of friction as they are; as they were in given poses."""
 
 FORCES = ("coordinate_force_active", "frame_force_active", "route_active")
 """Names in `pl_binding` of which forces are in force, in the order of `Binding.force_active`."""
@@ -196,7 +199,7 @@ class Binding:
         were so there. None: nothing is known of what came before."""
         if records is None:
             return self._with({"contact_state": [NO_MEMORY, 0]})
-        arrays: dict[str, Any] = {"contact_records": records.ravel(), "contact_state": [HELD, len(records)]}
+        arrays: dict[str, Any] = {"contact_records": records.ravel(), "contact_state": [AS_NOW, len(records)]}
         if since is not None:
             rotations, positions = self.node_poses(since)
             poses = np.concatenate([rotations.transpose(0, 2, 1).ravel(), positions.ravel()])
@@ -383,25 +386,39 @@ class Binding:
             out[source] = inertial - self.with_forces(active, gravity=False).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]."""
+    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None) -> Batch:
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
         shapes = ((5,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6))
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
-        w.library.pl_batch(w.address, count, *(x.ctypes.data for x in (*given, *found)))
+        remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
+        states, out = ([x.ctypes.data for x in arrays] for arrays in (given, found))
+        w.library.pl_batch(w.address, count, *states, *remembered, *out)
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)
 
-    def carried(self, time: Any, q: Any, v: Any, a: Any, multipliers: Any, nodes: Sequence[int]) -> np.ndarray:
+    def carried(
+        self,
+        time: Any,
+        q: Any,
+        v: Any,
+        a: Any,
+        multipliers: Any,
+        nodes: Sequence[int],
+        contacts: Contacts | None = None,
+    ) -> np.ndarray:
         """World wrenches (force, moment about the world's origin) that nodes hand on to what holds them, in states of a motion:
         of everything that is fixed to them or hangs on them, as what holds a node exerts it on the node. n x nodes x 6."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v, a, multipliers)]
         out, wanted = np.zeros((len(given[0]), len(nodes), 6)), np.array(nodes, dtype=np.int32)
         w = self.program.workspace(self)
         addresses = (x.ctypes.data for x in given)
-        w.library.pl_batch_carried(w.address, len(out), *addresses, len(nodes), wanted.ctypes.data, out.ctypes.data)
+        remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
+        w.library.pl_batch_carried(
+            w.address, len(out), *addresses, *remembered, len(nodes), wanted.ctypes.data, out.ctypes.data
+        )
         return out
 
     # -- matrices ------------------------------------------------------------------------------------------------------

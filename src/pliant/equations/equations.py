@@ -16,12 +16,13 @@ import scipy
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.calls import Calls
 from pliant.equations.casadi_functions import casadi_function
+from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.core import Core, check_names
 from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
-from pliant.equations.state import State, initial_state, positions, read_given, read_state, taken_apart, with_names
+from pliant.equations.state import State, initial_state, positions, read_given, read_state, state_of, taken_apart, with_names
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.limits import check_values, declared_bounds
@@ -327,7 +328,7 @@ class Equations:
         """M a + h: the generalized forces that are missing for the motion (q, v, a), constraint forces among them."""
         calls, binding = self._ready(inputs, parameters)
         if v is None:
-            q, v, t = taken_apart(q, t)
+            q, v, t, binding = self._taken_apart(q, t, binding)
         found: np.ndarray = calls.inverse(binding, t or 0.0, q, v, a)
         return found
 
@@ -341,7 +342,7 @@ class Equations:
             inputs, parameters
         )
         if v is None:
-            q, v, t = taken_apart(q, t)
+            q, v, t, binding = self._taken_apart(q, t, binding)
         if binding.m > 1:
             binding = with_independent_rows(binding, t or 0.0, q, v, calls)
         found: tuple[np.ndarray, np.ndarray] = calls.forward(binding, t or 0.0, q, v)
@@ -353,7 +354,8 @@ class Equations:
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """Generalized forces by source: gravity, and every coordinate, link and load by name."""
         at = self._state(q, v, t)
-        return self.at(inputs=inputs, parameters=parameters).binding.force_by_source(at.t, at.q, at.v)
+        binding = with_remembered(self.at(inputs=inputs, parameters=parameters).binding, at)
+        return binding.force_by_source(at.t, at.q, at.v)
 
     def constraints(
         self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
@@ -372,8 +374,21 @@ class Equations:
         """Energies [J] and powers [W]."""
         calls, binding = self._ready(inputs, parameters)
         if v is None:
-            q, v, t = taken_apart(q, t)
+            q, v, t, binding = self._taken_apart(q, t, binding)
         return Energy(*calls.energies(binding, t or 0.0, q, v).tolist()[:4])
+
+    def contacts(
+        self, q: Any, v: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
+        parameters: Values | None = None,
+    ) -> Contacts:  # fmt: skip
+        """Who touches whom, where and with which force; at rest where no rates are given.
+
+        A State knows how friction holds what sticks. Otherwise friction is that of surfaces which have come to their velocities
+        just now, so those at rest do not rub.
+        """
+        at = self._state(q, v, t, at_rest=True)
+        binding = with_remembered(self.at(inputs=inputs, parameters=parameters).binding, at)
+        return contacts_at(binding, at.t, at.q, at.v)
 
     def frame(
         self, name: str, q: Any, v: Any = None, a: Any = None, *, parameters: Values | None = None
@@ -408,7 +423,7 @@ class Equations:
         """
         calls, binding = self._ready(inputs, parameters)
         if v is None:
-            q, v, t = taken_apart(q, t)
+            q, v, t, binding = self._taken_apart(q, t, binding)
         t = t or 0.0
         if a is None or multipliers is None:
             there = with_independent_rows(binding, t, q, v, calls)
@@ -481,8 +496,20 @@ class Equations:
         here = self if inputs is parameters is None else self.at(inputs=inputs, parameters=parameters)
         return here._evaluations or here._compiled()
 
+    def _taken_apart(self, q: Any, t: float | None, binding: Binding) -> tuple[Any, Any, float | None, Binding]:
+        """Positions, rates and time of a State in place of q, and the binding with what its contacts remember."""
+        given = q if isinstance(q, np.ndarray) else state_of(q)
+        if not isinstance(given, State):
+            return q, None, t, binding
+        return given.q, given.v, given.t if t is None else t, with_remembered(binding, given)
+
     def _state(self, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
         return read_state(self.model, q, v, t, at_rest=at_rest)
+
+
+def with_remembered(binding: Binding, state: State) -> Binding:
+    """The binding with contacts as a state has them, where it knows."""
+    return binding if state.contacts is None else binding.with_contacts(state.contacts.rows)
 
 
 def _sorted(values: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from pliant.equations.contact_sums import SIZE, contact_questions, model_sums
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
 from pliant.equations.symbolic import (
     Tree,
@@ -23,7 +24,7 @@ from pliant.equations.symbolic import (
 from pliant.geometry import se3
 from pliant.model.model import Model
 from pliant.model.system import PLACEMENT_SIZE, ConstraintInstance, CoordinateForceInstance, FrameForceInstance
-from pliant.output.base import FrameSymbols
+from pliant.output.base import CONTACT_SUMS, ContactQuestion, FrameSymbols
 
 if TYPE_CHECKING:
     from pliant.equations.binding import Binding
@@ -75,7 +76,8 @@ def evaluate_outputs(
         carried = bound.carried([t], q, v, a, multipliers, nodes).ravel()
     if energy_outputs(model):
         energies = np.array([*bound.energies(t, q, v)[:2], dissipated])
-    parts = _buffer(model)(q, v, a, multipliers, bound.constants, signals, rates, carried, energies)
+    sums = model_sums(model, bound, [t], q, v).ravel()
+    parts = _buffer(model)(q, v, a, multipliers, bound.constants, signals, rates, carried, energies, sums)
     return dict(zip(output_names(model), (x[0] if len(x) == 1 else x for x in parts), strict=True))
 
 
@@ -138,20 +140,22 @@ def output_axes(model: Model, bound: Binding) -> dict[str, np.ndarray]:
     return {name: np.asarray(at, dtype=float) for name, at in found.items() if at is not None}
 
 
-ENERGIES_AT = 8
-"""Where the energies stand among the inputs of `output_function`."""
+ENERGIES_AT, CONTACTS_AT = 8, 9
+"""Where the energies and the sums of contacts stand among the inputs of `output_function`."""
 
 
 def output_function(model: Model) -> ca.Function:
-    """`(q, v, a, multipliers, constants, signals, signal rates, carried wrenches, energies) ->` one vector per output.
+    """`(q, v, a, multipliers, constants, signals, signal rates, carried wrenches, energies, contacts) ->` one vector per output.
 
-    Carried wrenches are those of `carrying_nodes`, energies the robot's kinetic, potential and dissipated one.
+    Carried wrenches are those of `carrying_nodes`, energies the robot's kinetic, potential and dissipated one, contacts the
+    answers to `contact_questions`.
     """
     return model.once("output_function", lambda: _output_function(model))
 
 
 def output_jacobians(model: Model) -> ca.Function:
-    """Derivatives of all outputs in a row, by q, v, a, multipliers and signals, with the first seven inputs of `output_function`.
+    """Derivatives of all outputs in a row, by q, v, a, multipliers, signals and sums of contacts, with the first seven inputs of
+    `output_function` and these sums.
 
     What the carried wrenches depend on is counted; those by energies are left out (`energy_outputs`).
     """
@@ -166,22 +170,26 @@ def _output_function(model: Model) -> ca.Function:
     signals, rates = X.sym("signals", system.signal_count), X.sym("signal_rates", system.signal_count)
     carrying = carrying_nodes(model)
     carried, energies = X.sym("carried", 6 * len(carrying)), X.sym("energies", 3)
+    questions = contact_questions(model)
+    contacts = X.sym("contacts", SIZE * len(questions))
+    answers = {question: contacts[SIZE * k : SIZE * (k + 1)] for k, question in enumerate(questions)}
     specs = model.spec.outputs
     nodes = {above for spec in specs.values() for node in spec.nodes(model) for above in system.path(node)}
     tree = build_tree(system, X, q, v, a, theta, X(ca.DM.zeros(6)), nodes)
     wrenches = {node: carried[6 * k : 6 * k + 6] for k, node in enumerate(carrying)}
-    state = StateSymbols(model, tree, q, v, a, multipliers, theta, signals, rates, wrenches, energies)
+    state = StateSymbols(model, tree, q, v, a, multipliers, theta, signals, rates, wrenches, energies, answers)
     outputs = [ca.densify(X(state.output(name))) for name in specs]
-    return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates, carried, energies], outputs)
+    return ca.Function("outputs", [q, v, a, multipliers, theta, signals, rates, carried, energies, contacts], outputs)
 
 
 def _output_jacobians(model: Model) -> ca.Function:
     function, nodes = output_function(model), carrying_nodes(model)
     x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(ENERGIES_AT - 1)]
     carried = carried_function(model.system, nodes)(*x) if nodes else ca.MX(0, 1)
-    stacked = ca.vertcat(*[ca.vec(part) for part in function.call([*x, carried, ca.MX(ca.DM.zeros(3))])])
-    by = (x[0], x[1], x[2], x[3], x[5])
-    return ca.Function("output_jacobians", x, [ca.densify(ca.jacobian(stacked, s)) for s in by])
+    contacts = ca.MX.sym("contacts", *function.size_in(CONTACTS_AT))
+    stacked = ca.vertcat(*[ca.vec(part) for part in function.call([*x, carried, ca.MX(ca.DM.zeros(3)), contacts])])
+    by = (x[0], x[1], x[2], x[3], x[5], contacts)
+    return ca.Function("output_jacobians", [*x, contacts], [ca.densify(ca.jacobian(stacked, s)) for s in by])
 
 
 @dataclass
@@ -199,6 +207,7 @@ class StateSymbols:
     signal_rates: Any
     wrenches: Mapping[int, Any]
     energies: Any
+    contacts: Mapping[ContactQuestion, Any]
     prepared: Any = None
     found: dict[str, Any] = field(default_factory=dict)
     sections: dict[StrainSample, SectionState] = field(default_factory=dict)
@@ -213,6 +222,11 @@ class StateSymbols:
     def carried(self, node: int) -> Any:
         """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
         return self.wrenches[node]
+
+    def contact(self, question: ContactQuestion, quantity: str) -> Any:
+        """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
+        at, size = CONTACT_SUMS[quantity]
+        return self.contacts[question][at : at + size]
 
     def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
         """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the axes

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.equations.contacts import Contacts
 from pliant.equations.core import UnknownName
 from pliant.language.arguments import ArgumentError, number, vector
 from pliant.model.model import SI_HINT, Model
@@ -34,13 +35,15 @@ class Given:
 @dataclass(frozen=True)
 class State:
     """Positions, rates and time [s]; `q, v = state` takes it apart. `multipliers`: constraint forces, where they are known;
-    `given`: which of its values somebody asked for, where that is known."""
+    `given`: which of its values somebody asked for, where that is known; `contacts`: what touches and how friction holds it, where
+    that is known, so that what sticks goes on sticking where it is."""
 
     q: np.ndarray
     v: np.ndarray
     t: float = 0.0
     multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     given: Given = field(default_factory=Given)
+    contacts: Contacts | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.q, self.v))
@@ -90,7 +93,8 @@ def read_state(model: Model, q: Any, v: Any = None, t: float | None = None, *, a
         q, v = given
         t = given.t if t is None else t
     rates = np.zeros(len(model.v_names)) if v is None and at_rest else vector("v", v, len(model.v_names))
-    return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else t)
+    contacts = given.contacts if isinstance(given, State) else None
+    return State(vector("q", q, len(model.q_names)), rates, 0.0 if t is None else t, contacts=contacts)
 
 
 def taken_apart(q: Any, t: float | None) -> tuple[Any, Any, float | None]:

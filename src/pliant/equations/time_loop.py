@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.equations.contacts import RECORD, Contacts, contacts_of, read_records
 from pliant.equations.layout import RunHead, RuntimeStatus
 from pliant.equations.workspace import Workspace, array_at, check
 
@@ -27,6 +28,7 @@ class TimeLoop:
         self._workspace = Workspace(program)
         self._workspace.bind(binding)
         self._program = program
+        self._contacts = program.system.contacts
         self._pointer = self._library.pl_run_new(self._workspace.address, method)
         if not self._pointer:
             check(RuntimeStatus.OUT_OF_MEMORY)
@@ -152,6 +154,26 @@ class TimeLoop:
     def work(self) -> np.ndarray:
         """Energy dissipated and supplied since the start [J] (a view)."""
         return array_at(self._head.work, 2)
+
+    @property
+    def sample_contacts(self) -> Contacts:
+        """Contacts at the samples that are filled (a copy)."""
+        count = self.sampled
+        if not self._contacts.laws or not count:
+            return Contacts(times=self._samples[:count], begins=np.zeros(count + 1, dtype=np.int32))
+        begin, record = ctypes.c_void_p(), ctypes.c_void_p()
+        self._library.pl_run_contacts(self._pointer, ctypes.byref(begin), ctypes.byref(record))
+        begins = np.array((ctypes.c_int * (count + 1)).from_address(begin.value or 0), dtype=np.int32)
+        rows = array_at(record.value, RECORD * int(begins[-1])).reshape(-1, RECORD).copy()
+        return contacts_of(self._contacts, self._samples[:count], begins, rows)
+
+    @property
+    def contacts(self) -> Contacts:
+        """Contacts in the state reached."""
+        if not self._contacts.laws:
+            return Contacts(times=np.array([self.t]), begins=np.zeros(2, dtype=np.int32))
+        rows = read_records(lambda room, to: self._library.pl_run_contacts_now(self._pointer, room, to))
+        return contacts_of(self._contacts, np.array([self.t]), np.array([0, len(rows)]), rows)
 
     @property
     def step(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import casadi as ca
 
@@ -31,6 +31,22 @@ class FrameSymbols:
     position: Any
     twist: Any
     acceleration: Any
+
+
+CONTACT_SUMS = {
+    "force": (0, 3), "friction_force": (3, 3), "place": (6, 3), "normal_force": (9, 1), "gap": (10, 1),
+    "sliding_speed": (11, 1), "count": (12, 1), "energy": (13, 1),
+}  # fmt: skip
+"""Where each quantity of contacts in sum stands, and how many numbers it has: `PL_SUM_...` in `runtime/contact.h`."""
+
+
+class ContactQuestion(NamedTuple):
+    """What an output asks of contacts: of which contact of the model, between which two of its things (all where there are none), and
+    whether it needs the gap, which takes a search of its own."""
+
+    contact: str
+    of: tuple[str, ...] = ()
+    gap: bool = False
 
 
 class Symbols(Protocol):
@@ -63,6 +79,9 @@ class Symbols(Protocol):
 
     def carried(self, node: int) -> Any:
         """The wrench that what holds a node exerts on it, in world axes about the world's origin."""
+
+    def contact(self, question: ContactQuestion, quantity: str) -> Any:
+        """A quantity of contacts in sum: one of `CONTACT_SUMS`."""
 
     def constraint_wrench(self, constraint: str) -> tuple[Any, Any, Any]:
         """The wrench of a constraint on its second frame in world axes about the world's origin, that frame's place and the
@@ -134,6 +153,10 @@ class OutputBase(Part):
 
     def carrying(self, model: Model) -> set[int]:
         """The nodes whose carried wrench it needs."""
+        return set()
+
+    def touching(self, model: Model) -> set[ContactQuestion]:
+        """What it asks of contacts."""
         return set()
 
     def arc_lengths(self, prepared: Any, constants: Any) -> Any:

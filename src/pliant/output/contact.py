@@ -1,39 +1,70 @@
-"""Force of a contact."""
+"""What contacts do, in sum."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-import casadi as ca
-
-from pliant.language.names import ContactName
-from pliant.output.base import OutputBase, Symbols, component
+from pliant.language.base import Problem
+from pliant.language.names import ContactName, ThingName
+from pliant.output.base import CONTACT_SUMS, ContactQuestion, OutputBase, Symbols, component
 
 if TYPE_CHECKING:
     from pliant.model.model import Model
     from pliant.spec.robot import RobotSpec
 
+Quantity = Literal["force", "normal_force", "friction_force", "gap", "sliding_speed", "count", "place"]
+UNITS: dict[Quantity, str] = {
+    "force": "N", "normal_force": "N", "friction_force": "N", "gap": "m", "sliding_speed": "m/s", "count": "-", "place": "m",
+}  # fmt: skip
+
 
 class ContactOutput(OutputBase):
-    """Force of a contact: `{contact: ground, component: z}`."""
+    """What a contact does: `{contact: ground, component: z}`, `{contact: grip, quantity: gap, of: [finger, ball]}`."""
 
     contact: ContactName
-    """The contact."""
+    """The contact; all places where its things touch count together."""
+    quantity: Quantity = "force"
+    """What is recorded: the `force` on the things that `between` names first, or the part of it along the surfaces,
+    `friction_force` [N]; the `normal_force`, whatever the directions of the surfaces [N]; the smallest `gap` between the surfaces,
+    below zero where they overlap [m]; the largest `sliding_speed` [m/s]; the `count` of places where they touch; the `place` where
+    they do, in the mean of the normal forces [m], not a number where nothing touches."""
+    of: tuple[ThingName, ThingName] | None = None
+    """Two of its things, where it has more: `[finger1, ball]`. The force is then that on the first of them."""
     component: Literal["x", "y", "z", "norm"] | None = None
-    """One component in world axes, or `norm` for the length of the vector; otherwise all, on all points together [N]."""
+    """Of a force or place: one component in world axes, or `norm` for the length of the vector; otherwise all."""
     description: str = ""
     """What a reader should know about it."""
 
     def unit(self, robot: RobotSpec, coordinates: Mapping[str, str]) -> str:
-        return "N"
+        return UNITS[self.quantity]
 
     def components(self, robot: RobotSpec) -> tuple[str, ...]:
-        return tuple("xyz") if self.component is None else ()
+        return tuple("xyz") if self.component is None and self._is_vector else ()
 
-    def nodes(self, model: Model) -> set[int]:
-        return set()
+    def problems_in(self, robot: RobotSpec) -> Iterator[Problem]:
+        if self.component is not None and not self._is_vector:
+            yield ("component",), f"the {self.quantity} is one number and has no components", "leave `component` out"
+        if self.of is None or self.contact not in robot.contacts:
+            return
+        sides = robot.contacts[self.contact].between
+        things = [name for side in sides for name in side]
+        for name in self.of:
+            if name == "all" or (name not in things and "all" not in things):
+                hint = f"it has {', '.join(dict.fromkeys(things))}" if "all" not in things else "name two things"
+                yield ("of",), f"the contact '{self.contact}' is not one of '{name}'", hint
+
+    def touching(self, model: Model) -> set[ContactQuestion]:
+        return {self._question}
 
     def value(self, at: Symbols) -> Any:
-        total = ca.SX.zeros(3)
-        return component(total, self.component)
+        found = at.contact(self._question, self.quantity)
+        return component(found, self.component) if self._is_vector else found
+
+    @property
+    def _is_vector(self) -> bool:
+        return CONTACT_SUMS[self.quantity][1] == 3
+
+    @property
+    def _question(self) -> ContactQuestion:
+        return ContactQuestion(self.contact, self.of or (), self.quantity == "gap")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.language.base import Problem
 from pliant.language.names import PartName
-from pliant.output.base import OutputBase, Symbols
+from pliant.output.base import ContactQuestion, OutputBase, Symbols
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -77,15 +77,20 @@ class EnergyOutput(OutputBase):
             yield ("energy",), text, "it has `kinetic` and `gravity` energy; that of a spring is its joint's or link's"
 
     def reserve(self, build: Build) -> None:
-        if self.part is not None:
+        if self.part is not None and not self._is_contact(build.robot):
             build.system.track(self._collection(build.robot), self.part)
 
     def nodes(self, model: Model) -> set[int]:
-        if self.part is None:
+        if self.part is None or self._is_contact(model.spec):
             return set()
         return model.tracked[self._collection(model.spec), self.part].nodes(model.system)
 
+    def touching(self, model: Model) -> set[ContactQuestion]:
+        return {ContactQuestion(self.part)} if self.part is not None and self._is_contact(model.spec) else set()
+
     def value(self, at: Symbols) -> Any:
+        if self.part is not None and self._is_contact(at.model.spec):
+            return at.contact(ContactQuestion(self.part), "energy")
         if self.part is None:
             kinetic, potential, dissipated = (at.energies[k] for k in range(3))
             return {
@@ -102,6 +107,9 @@ class EnergyOutput(OutputBase):
 
     def _found(self, robot: RobotSpec) -> list[Of]:
         return [of for of, collection in COLLECTIONS.items() if self.part in getattr(robot, collection)]
+
+    def _is_contact(self, robot: RobotSpec) -> bool:
+        return self._collection(robot) == "contacts"
 
     def _collection(self, robot: RobotSpec) -> str:
         return COLLECTIONS[self.of or self._found(robot)[0]]

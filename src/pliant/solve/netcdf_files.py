@@ -56,7 +56,17 @@ def load_dataset(path: str | os.PathLike[str], expected: str) -> xarray.Dataset:
         }
         word = readers.get(str(found), "a netCDF file, but not a result of this program")
         raise ResultFileError(f"{source} is {word}")
-    for name in ("coordinate", "rate", "frame", "constraint", "input", "axis", "quaternion_part"):
+    for name in (
+        "coordinate",
+        "rate",
+        "frame",
+        "constraint",
+        "input",
+        "axis",
+        "quaternion_part",
+        "contact_name",
+        "thing",
+    ):
         if name in dataset.coords:
             dataset = dataset.assign_coords({name: [str(x) for x in dataset[name].values]})
     return _renamed(dataset, SLASH, "/")

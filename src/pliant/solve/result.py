@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.display import shown
 from pliant.language.words import suggestion
+from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled, Variable
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
@@ -141,9 +143,18 @@ class Result(Recorded):
         return tuple(self.recorded.names("frame"))
 
     @property
+    def contacts(self) -> Contacts:
+        """Contacts at all saved times: who touches whom, where and with which force; `contacts.at(t)` at one of them."""
+        return recorded_contacts(self.recorded)
+
+    @property
     def final(self) -> State:
         """The last state, to start the next analysis from."""
-        return State(self.q[-1], self.v[-1], float(self.time[-1]), self.recorded["multiplier"][-1])
+        touching = self.contacts.sample(-1)
+        return State(
+            self.q[-1], self.v[-1], float(self.time[-1]), self.recorded["multiplier"][-1],
+            contacts=touching if touching.names else None,
+        )  # fmt: skip
 
     def __getitem__(self, name: str) -> Track:
         """A frame, coordinate, rate (`d(NAME)/dt`), output or input by name."""

@@ -1,15 +1,27 @@
 /* Quantities along a saved motion, many times in one call. */
 #include <string.h>
 
+#include "contact.h"
 #include "pliant.h"
 
-/* For each of `count` states: energies (5, as pl_energies), inputs, signals and their rates, and pose and twist of every
+/* Contacts at each state of a motion: where the records of each begin, and all of them; null where none are known. */
+static void remember(pl_work *w, int i, const int *begin, const double *records) {
+  if (w->contacts && begin) pl_contact_hold(w, begin[i + 1] - begin[i], records + (size_t)PL_CONTACT_RECORD * begin[i]);
+}
+
+static void forget(pl_work *w) {
+  if (w->contacts) pl_contact_bind(w);
+}
+
+/* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies), inputs, signals and their rates, and pose and twist of every
  * node. */
-void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, double *energies,
-              double *inputs, double *signals, double *signal_rates, double *R, double *p, double *V) {
+void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
+              const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
+              double *R, double *p, double *V) {
   const pl_tables *T = w->T;
   const size_t nodes = T->n_node;
   for (int i = 0; i < count; ++i) {
+    remember(w, i, begin, records);
     pl_energies(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, energies + 5 * i);
     memcpy(inputs + (size_t)T->n_input * i, w->input, T->n_input * sizeof(double));
     memcpy(signals + (size_t)T->n_signal * i, w->signal, T->n_signal * sizeof(double));
@@ -18,13 +30,32 @@ void pl_batch(pl_work *w, int count, const double *t, const double *q, const dou
     memcpy(p + 3 * nodes * i, w->p, 3 * nodes * sizeof(double));
     memcpy(V + 6 * nodes * i, w->V, 6 * nodes * sizeof(double));
   }
+  forget(w);
+}
+
+/* pl_contact_sums in each of `count` states, for `wanted` questions. */
+void pl_batch_contact_sums(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
+                           const double *records, int wanted, const int *law, const int *side, const int *with_gap,
+                           double *out) {
+  const pl_tables *T = w->T;
+  for (int i = 0; i < count; ++i) {
+    const double *here = q + (size_t)T->nq * i;
+    remember(w, i, begin, records);
+    pl_evaluate(w, t[i], here, v + (size_t)T->nv * i);
+    pl_contact_sums(w, here, wanted, law, side, with_gap, out + (size_t)PL_SUM_SIZE * wanted * i);
+  }
+  forget(w);
 }
 
 /* pl_carried in each of `count` states, for `wanted` nodes: 6 x wanted numbers each. */
 void pl_batch_carried(pl_work *w, int count, const double *t, const double *q, const double *v, const double *a,
-                      const double *lambda, int wanted, const int *nodes, double *out) {
+                      const double *lambda, const int *begin, const double *records, int wanted, const int *nodes,
+                      double *out) {
   const pl_tables *T = w->T;
-  for (int i = 0; i < count; ++i)
+  for (int i = 0; i < count; ++i) {
+    remember(w, i, begin, records);
     pl_carried(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, a + (size_t)T->nv * i, lambda + (size_t)T->m * i,
                wanted, nodes, out + (size_t)6 * wanted * i);
+  }
+  forget(w);
 }

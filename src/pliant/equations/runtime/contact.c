@@ -12,6 +12,7 @@ static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
   c->frame = pl_doubles(m, 6 * (size_t)T->n_shape), c->corner = pl_doubles(m, 24 * (size_t)T->n_shape);
   c->box = pl_doubles(m, 6 * (size_t)T->n_item), c->tree = pl_doubles(m, 12 * (size_t)T->n_item);
   c->order = pl_ints(m, T->n_shape), c->live = pl_ints(m, T->n_vertex), c->is_live = pl_ints(m, T->n_vertex);
+  c->x_before = pl_doubles(m, 3 * (size_t)T->n_vertex);
   c->columns = pl_doubles(m, 12 * (size_t)T->max_k);
 }
 
@@ -32,6 +33,7 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
   }
   for (int i = 0; i < T->n_shape; ++i)
     if (T->shape_item[i + 1] > T->shape_item[i]) c->order[c->n_order++] = i;
+  c->only = -1;
   return c;
 }
 
@@ -69,7 +71,8 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   for (int i = 0; i < c->n; ++i) {
     const pl_touch *t = c->touch + i;
     pl_remembered *e = m->entry + i;
-    e->key = t->key, e->law = t->law, e->speed = t->speed, e->share = t->share_here, e->slid = t->sliding;
+    e->key = t->key, e->law = t->law, e->speed = t->speed, e->share = t->share_here, e->stored = t->stored;
+    e->slid = t->sliding, e->rate = t->rate;
     memcpy(e->stretch, t->stretch, sizeof e->stretch), memcpy(e->place, t->place, sizeof e->place);
   }
   memcpy(m->R, w->R, 9 * (size_t)w->T->n_node * sizeof(double));
@@ -78,22 +81,32 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   return PL_OK;
 }
 
+int pl_contact_hold(pl_work *w, int count, const double *records) {
+  pl_contacts *c = w->contacts;
+  pl_contact_memory *m = &c->bound;
+  if (make_room(m, count)) return c->failed = 1, PL_OUT_OF_MEMORY;
+  c->memory = m;
+  m->kind = PL_MEMORY_HELD, m->count = count;
+  for (int i = 0; i < count; ++i) {
+    const double *x = records + (size_t)PL_CONTACT_RECORD * i;
+    pl_remembered *e = m->entry + i;
+    e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->stored = 0;
+    e->slid = x[10] != 0, e->rate = x[21];
+    memcpy(e->stretch, x + 2, sizeof e->stretch), memcpy(e->place, x + 5, sizeof e->place);
+  }
+  return PL_OK;
+}
+
 int pl_contact_bind(pl_work *w) {
   pl_contacts *c = w->contacts;
   pl_contact_memory *m = &c->bound;
   const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
-  c->listed = 0;
-  c->memory = kind == PL_MEMORY_NONE ? NULL : m;
+  c->listed = PL_NOTHING_LISTED;
+  c->memory = NULL;
   if (kind == PL_MEMORY_NONE) return PL_OK;
-  if (make_room(m, count)) return c->failed = 1, PL_OUT_OF_MEMORY;
-  m->kind = kind, m->count = count;
-  for (int i = 0; i < count; ++i) {
-    const double *x = w->bound.contact_records + (size_t)PL_CONTACT_RECORD * i;
-    pl_remembered *e = m->entry + i;
-    e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->slid = x[10] != 0;
-    memcpy(e->stretch, x + 2, sizeof e->stretch), memcpy(e->place, x + 5, sizeof e->place);
-  }
-  if (kind != PL_MEMORY_STEP) return PL_OK;
+  const int status = pl_contact_hold(w, count, w->bound.contact_records);
+  if (status || kind != PL_MEMORY_STEP) return status;
+  m->kind = kind;
   memcpy(m->R, w->bound.contact_poses, 9 * (size_t)w->T->n_node * sizeof(double));
   memcpy(m->p, w->bound.contact_poses + 9 * (size_t)w->T->n_node, 3 * (size_t)w->T->n_node * sizeof(double));
   return PL_OK;
@@ -109,6 +122,7 @@ int pl_contact_records(const pl_work *w, int capacity, double *out) {
     memcpy(out + 2, t->stretch, sizeof t->stretch), memcpy(out + 5, t->place, sizeof t->place);
     memcpy(out + 11, t->force, sizeof t->force), memcpy(out + 14, t->n, sizeof t->n);
     memcpy(out + 18, t->slip_rate, sizeof t->slip_rate);
+    out[24] = t->energy;
   }
   return c->n;
 }

@@ -22,14 +22,14 @@ enum {
 };
 
 /* A contact as numbers, for callers: key, law, stretch (3), place (3), speed, share, whether it slid, force on side A (3), normal from
- * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides. */
-enum { PL_CONTACT_RECORD = 24 };
+ * B to A (3), gap, sliding velocity (3), rate of the gap, shapes of both sides, energy that it stores. */
+enum { PL_CONTACT_RECORD = 25 };
 
-/* What a contact remembers: the stretch of its friction spring [m] in world axes, the speed at which the surfaces met [m/s],
- * whether they slid, and the part of the stiffness that it has. */
+/* What a contact remembers: the stretch of its friction spring [m] in world axes and the energy in it [J], the speed at which the
+ * surfaces met [m/s], whether they slid, the part of the stiffness that it has, and the rate of the gap [m/s]. */
 typedef struct pl_remembered {
   long long key;
-  double stretch[3], place[3], speed, share;
+  double stretch[3], place[3], speed, share, stored, rate;
   int law, slid;
 } pl_remembered;
 
@@ -46,7 +46,7 @@ typedef struct pl_touch {
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
   double slip_rate[3], rate;         /* sliding velocity, rate of the distance */
-  double force[3], pressing, cap;    /* on side A; its normal part; friction that it bears */
+  double force[3], pressing, loss;   /* on side A; its normal part; dissipation in force [s/m] */
   double stretch[3], speed;          /* after the step */
   double k_t, c_t, k_t_by_gap, c_t_by_gap; /* stiffness and damping of friction */
   double D[3][3], Dv[3][3];          /* how friction changes with the slip and with the sliding velocity */
@@ -54,6 +54,7 @@ typedef struct pl_touch {
   double by_gap, by_rate;            /* how the normal force changes */
   double since;                      /* share of the step during which it has touched */
   double energy, dissipation;
+  double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
   int sliding, known;
 } pl_touch;
 
@@ -69,6 +70,9 @@ struct pl_contact_memory {
 
 typedef struct pl_contact_matrix pl_contact_matrix;
 
+/* What is known of candidates for contacts: nothing, as the constants may have changed; what stands on the world; all. */
+typedef enum { PL_NOTHING_LISTED, PL_WORLD_LISTED, PL_LISTED } pl_listed;
+
 /* A list of pairs of numbers. */
 typedef struct pl_pairs {
   int n, capacity, *pair;
@@ -82,10 +86,14 @@ typedef struct pl_near {
 
 struct pl_contacts {
   double *x;        /* places of the vertices that candidates need, 3 each */
+  double *x_before; /* at the beginning of a step */
   double *x_listed; /* where they were when candidates were last looked for */
   double *frame, *corner; /* of large rigid shapes: the box around each in its node's axes, 6; where its corners were then, 24 */
   double margin;    /* candidates are pairs of items nearer than that */
-  int listed;       /* candidates are known; 0: nothing is */
+  double thinnest;  /* radius, or depth of a solid, of the thinnest shape */
+  double reach;     /* surfaces nearer than that count as touching: 0, except while a distance is looked for */
+  int only;         /* and then the law of which, else -1 */
+  pl_listed listed;
   pl_pairs items, planes;           /* candidates: items of both sides; a vertex and a plane */
   int n_order, *order;              /* shapes with items, along an axis */
   double *box;                      /* of items, low and high, 6 each */
@@ -111,9 +119,18 @@ void pl_contacts_free(pl_contacts *);
 void pl_contact_search(pl_work *);
 /* contact_tree.c: places of vertices, and candidates: items that are near each other. */
 void pl_contact_places(pl_work *);
+/* The same with boxes around the ways that vertices have come since `x_before`, which it places. */
+void pl_contact_ways(pl_work *, const pl_contact_memory *);
+/* How far anything has come since the beginning of a step, at least. */
+double pl_contact_way(const pl_work *, const pl_contact_memory *);
 /* contact_faces.c: two items of which one has faces, or is an edge of a net; when all have been looked at, vertices in solids. */
 void pl_contact_faces(pl_work *, int law, int i, int j);
 void pl_contact_solids(pl_work *);
+/* contact_passing.c: whether items have passed through each other since the beginning of a step. */
+int pl_contact_passed(pl_work *, const pl_contact_memory *);
+/* The smallest distance of surfaces that a law joins, below zero where they overlap, in a configuration; infinite where there are
+ * none. side: per shape 1, 2 or 3 for those of the one side, the other or both, null for all. The contacts evaluated last are lost. */
+double pl_contact_gap(pl_work *, const double *q, int law, const int *side);
 /* contact_law.c: their forces; and K and C of each. */
 void pl_contact_law(pl_work *, pl_touch *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
@@ -130,11 +147,25 @@ void pl_contact_product(const pl_work *, double cC, double cK, const double *x, 
 /* Entries of K and C, as many as there is room for; returns how many there are. */
 int pl_contact_entries(const pl_work *, int capacity, int *row, int *column, double *K, double *C);
 
+/* contact_sums.c: what contacts come to in sum, as `equations/contact_sums.py` has it: force on the first shapes and its part along
+ * the surfaces, place of the pressure, normal force, smallest gap, largest sliding speed, how many, energy. */
+enum {
+  PL_SUM_FORCE, PL_SUM_FRICTION = 3, PL_SUM_PLACE = 6, PL_SUM_NORMAL = 9, PL_SUM_GAP, PL_SUM_SPEED, PL_SUM_COUNT, PL_SUM_ENERGY,
+  PL_SUM_SIZE
+};
+/* Of the contacts evaluated last, in the configuration q, for `count` questions: the law of each, per shape the sides as in
+ * pl_contact_gap, and whether the gap is asked for, which the contacts evaluated last do not survive. */
+void pl_contact_sums(pl_work *, const double *q, int count, const int *law, const int *side, const int *with_gap, double *out);
+
 /* contact.c */
 /* Contacts of the state evaluated last, as records, as many as there is room for; returns how many there are. */
 int pl_contact_records(const pl_work *, int capacity, double *out);
+/* The same in another state. */
+int pl_contacts_at(pl_work *, double t, const double *q, const double *v, int capacity, double *out);
 /* The memory that a binding asks for is in force. */
 int pl_contact_bind(pl_work *);
+/* Contacts remember what these records say: that they are so now. */
+int pl_contact_hold(pl_work *, int count, const double *records);
 /* What the contacts evaluated last remember, and the poses of the nodes. */
 int pl_contact_remember(const pl_work *, pl_contact_memory *);
 int pl_contact_memory_new(pl_contact_memory *, const pl_tables *);

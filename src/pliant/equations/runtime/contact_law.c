@@ -140,6 +140,7 @@ static void press(pl_touch *c, const double *law) {
   double loss = law[PL_LAW_DISSIPATION];
   if (law[PL_LAW_IMPACT] > 0) loss = law[PL_LAW_IMPACT] / fmax(c->speed, SLOW_IMPACT);
   const double factor = 1 - loss * c->rate;
+  c->loss = loss;
   c->energy = spring * depth / (p + 1);
   c->pressing = factor > 0 ? spring * factor : 0;
   c->by_gap = factor > 0 ? -p * slope * factor : 0;
@@ -194,10 +195,11 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
     if (!(ratio[j] > 0)) continue;
     const double s = c->sliding ? -scale * f[j] / (ratio[j] * c->k_t) : dot3(t[j], stretch) + dot3(t[j], z);
     for (int k = 0; k < 3; ++k) c->stretch[k] += s * t[j][k];
-    c->energy += 0.5 * ratio[j] * c->k_t * s * s;
+    c->stored += 0.5 * ratio[j] * c->k_t * s * s;
     const double u = dot3(t[j], c->slip_rate);
     c->dissipation -= c->sliding ? scale * f[j] * u : -ratio[j] * c->c_t * u * u;
   }
+  c->energy += c->stored;
 }
 
 void pl_contact_law(pl_work *w, pl_touch *c) {
@@ -211,7 +213,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   if (!old) old = moved_on(w, c);
   c->known = old != NULL, c->since = 1;
   c->share_here = c->share;
-  if (old) c->share = old->share;
+  if (old) c->share = old->share, c->stored_before = old->stored;
   c->speed = old ? old->speed : approach(w, c);
   if (old) {
     const double length = sqrt(dot3(old->stretch, old->stretch));

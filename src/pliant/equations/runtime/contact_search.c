@@ -73,7 +73,7 @@ static void find_directions(const pl_work *w, pl_touch *t) {
   cross3(t->n, t->along, t->across);
 }
 
-/* Distance and normal from the vertices and weights of a contact; whether its surfaces overlap. */
+/* Distance and normal from the vertices and weights of a contact; whether its surfaces are within reach. */
 static int complete(const pl_work *w, pl_touch *t) {
   for (int i = 0; i < t->count; ++i) {
     const double *x = place_of(w, t->vertex[i]);
@@ -90,7 +90,7 @@ static int complete(const pl_work *w, pl_touch *t) {
   } else
     t->d = dot3(t->n, t->y);
   t->gap = t->d - t->radius[0] - t->radius[1];
-  return t->gap < 0;
+  return t->gap < w->contacts->reach;
 }
 
 /* Inverse of the Gram matrix of the edges of its parameters. */
@@ -220,7 +220,7 @@ static void vertex_plane(pl_work *w, int v, int origin) {
   double n[3], y[3], tangent[3], share = number_of(w, v, VERTEX_SHARE);
   rotate3(w->R + 9 * T->vertex_node[origin], w->theta + T->shape_theta[plane], n);
   difference(place_of(w, v), place_of(w, origin), y);
-  if (dot3(n, y) >= number_of(w, v, VERTEX_RADIUS)) return;
+  if (dot3(n, y) >= number_of(w, v, VERTEX_RADIUS) + w->contacts->reach) return;
   if (T->shape_kind[shape] == PL_SHAPE_SIDE && tangent_at(w, v, tangent)) share *= 1 - squared_cosine(n, tangent) / RAISED;
   if (share < 1e-6) return;
   pl_touch *t = pl_new_touch(w, law_between(T, shape, plane), key_of(T, v, origin), share);
@@ -244,4 +244,42 @@ void pl_contact_search(pl_work *w) {
   pl_contact_solids(w);
   for (int k = 0; k < c->planes.n; ++k) vertex_plane(w, c->planes.pair[2 * k], c->planes.pair[2 * k + 1]);
   qsort(c->touch, c->n, sizeof *c->touch, by_key);
+}
+
+/* -- distances ------------------------------------------------------------------------------------------------------- */
+
+/* No two vertices are further apart than that. */
+static double extent(const pl_work *w) {
+  double sum = 0;
+  for (int k = 0; k < 3; ++k) {
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < w->T->n_vertex; ++i) low = fmin(low, place_of(w, i)[k]), high = fmax(high, place_of(w, i)[k]);
+    sum += (high - low) * (high - low);
+  }
+  return sqrt(sum);
+}
+
+static int is_asked_for(const pl_tables *T, const pl_touch *t, const int *side) {
+  if (!side) return 1;
+  const int a = side[T->vertex_shape[t->vertex[0]]], b = side[T->vertex_shape[t->vertex[t->first_count]]];
+  return ((a & 1) && (b & 2)) || ((a & 2) && (b & 1));
+}
+
+double pl_contact_gap(pl_work *w, const double *q, int law, const int *side) {
+  pl_contacts *c = w->contacts;
+  double gap = INFINITY;
+  pl_kinematics(w, q, w->zero);
+  c->only = law, c->listed = PL_NOTHING_LISTED;
+  pl_contact_places(w);
+  const double most = extent(w);
+  /* surfaces within a reach that grows until some are found */
+  for (c->reach = 1e-3 * most + 1e-9; !(gap < c->reach); c->reach *= 4) {
+    c->listed = PL_NOTHING_LISTED;
+    pl_contact_search(w);
+    for (int i = 0; i < c->n; ++i)
+      if (is_asked_for(w->T, c->touch + i, side)) gap = fmin(gap, c->touch[i].gap);
+    if (c->reach > most) break;
+  }
+  c->reach = 0, c->only = -1, c->n = 0, c->listed = PL_NOTHING_LISTED;
+  return gap;
 }

@@ -117,7 +117,7 @@ static double find_margin(pl_work *w) {
       if (size < FAR) sum += size, count++;
     }
   }
-  return fmax(count ? 0.25 * sum / count : 0, LEAST_MARGIN);
+  return fmax(fmax(count ? 0.25 * sum / count : 0, LEAST_MARGIN), w->contacts->reach);
 }
 
 /* -- pairs ------------------------------------------------------------------------------------------------------------ */
@@ -189,8 +189,10 @@ int pl_is_excluded(const pl_tables *T, int a, int b) {
   return low < T->n_excluded && T->excluded[low] == key;
 }
 
-static int may_touch(const pl_tables *T, int a, int b) {
-  if (law_between(T, a, b) < 0) return 0;
+/* Whether two shapes can touch at all, by one law only or, with -1, any. */
+static int may_touch(const pl_tables *T, int only, int a, int b) {
+  const int law = law_between(T, a, b);
+  if (law < 0 || (only >= 0 && law != only)) return 0;
   return !(T->shape_node[a] >= 0 && T->shape_node[a] == T->shape_node[b]) && !pl_is_excluded(T, a, b);
 }
 
@@ -224,11 +226,11 @@ static void pair_shapes(pl_work *w) {
   sort_shapes(w, axis);
   for (int s = 0; s < n; ++s) {
     const run a = whole(w, order[s]);
-    if (law_between(T, order[s], order[s]) >= 0 && T->shape_node[order[s]] < 0) pair_within(w, a);
+    if (T->shape_node[order[s]] < 0 && may_touch(T, w->contacts->only, order[s], order[s])) pair_within(w, a);
     for (int t = s + 1; t < n; ++t) {
       const run b = whole(w, order[t]);
       if (b.box[axis] > a.box[3 + axis]) break;
-      if (overlap(a.box, b.box) && may_touch(T, order[s], order[t])) pair_runs(w, a, b);
+      if (overlap(a.box, b.box) && may_touch(T, w->contacts->only, order[s], order[t])) pair_runs(w, a, b);
     }
   }
 }
@@ -240,7 +242,7 @@ static void pair_plane(pl_work *w, int plane) {
   double n[3], y[3];
   rotate3(w->R + 9 * T->vertex_node[origin], w->theta + T->shape_theta[plane], n);
   for (int shape = 0; shape < T->n_shape; ++shape) {
-    if (T->shape_kind[shape] == PL_SHAPE_PLANE || !may_touch(T, shape, plane)) continue;
+    if (T->shape_kind[shape] == PL_SHAPE_PLANE || !may_touch(T, w->contacts->only, shape, plane)) continue;
     for (int v = T->shape_vertex[shape]; v < T->shape_vertex[shape + 1]; ++v) {
       difference(place_of(w, v), place_of(w, origin), y);
       const double reach = number_of(w, v, VERTEX_RADIUS) + w->contacts->margin;
@@ -286,26 +288,40 @@ static void find_frame(pl_work *w, int shape) {
   }
 }
 
-static void find_corners(const pl_work *w, int shape, double *corner) {
+static void find_corners(const pl_work *w, int shape, const double *R, const double *p, double *corner) {
   const int node = w->T->shape_node[shape];
   const double *box = w->contacts->frame + 6 * (size_t)shape;
   for (int k = 0; k < 8; ++k, corner += 3) {
     const double local[3] = {box[k & 1 ? 3 : 0], box[k & 2 ? 4 : 1], box[k & 4 ? 5 : 2]};
-    rotate3(w->R + 9 * node, local, corner);
-    for (int l = 0; l < 3; ++l) corner[l] += w->p[3 * node + l];
+    rotate3(R + 9 * node, local, corner);
+    for (int l = 0; l < 3; ++l) corner[l] += p[3 * node + l];
   }
 }
 
 /* -- the list --------------------------------------------------------------------------------------------------------- */
 
+/* How far something may come in a step without passing through anything [m]. */
+static double find_thinnest(const pl_work *w) {
+  const pl_tables *T = w->T;
+  double thinnest = INFINITY;
+  for (int shape = 0; shape < T->n_shape; ++shape)
+    for (int v = T->shape_vertex[shape]; v < T->shape_vertex[shape + 1] && T->shape_kind[shape] != PL_SHAPE_PLANE; ++v)
+      thinnest = fmin(thinnest, number_of(w, v, VERTEX_RADIUS) + depth_of(w, shape));
+  return thinnest;
+}
+
+static void place_all(pl_work *w) {
+  for (int shape = 0; shape < w->T->n_shape; ++shape)
+    if (w->contacts->listed == PL_NOTHING_LISTED || !is_static(w->T, shape)) place_shape(w, shape);
+}
+
 static void make_list(pl_work *w) {
   const pl_tables *T = w->T;
   pl_contacts *c = w->contacts;
-  const int first = !c->listed;
+  const int first = c->listed == PL_NOTHING_LISTED;
   c->items.n = c->planes.n = 0;
-  for (int shape = 0; shape < T->n_shape; ++shape)
-    if (first || !is_static(T, shape)) place_shape(w, shape);
-  if (first) c->margin = find_margin(w);
+  place_all(w);
+  if (first) c->margin = find_margin(w), c->thinnest = find_thinnest(w);
   for (int shape = 0; shape < T->n_shape; ++shape)
     if (first || !is_static(T, shape)) find_boxes(w, shape);
   pair_shapes(w);
@@ -313,20 +329,23 @@ static void make_list(pl_work *w) {
   for (int shape = 0; shape < T->n_shape; ++shape) {
     if (T->shape_kind[shape] == PL_SHAPE_PLANE) pair_plane(w, shape);
     if (is_large(T, shape) && first) find_frame(w, shape);
-    if (is_large(T, shape)) find_corners(w, shape, c->corner + 24 * (size_t)shape);
+    if (is_large(T, shape)) find_corners(w, shape, w->R, w->p, c->corner + 24 * (size_t)shape);
   }
   find_live(w);
   memcpy(c->x_listed, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
-  c->listed = !c->failed;
+  c->listed = c->failed ? PL_NOTHING_LISTED : PL_LISTED;
 }
 
-static int moved_far(const double *x, const double *before, int points, double limit) {
+/* Square of the longest way of points (3 each). */
+static double longest_way(const double *x, const double *before, int points) {
+  double most = 0;
   for (int i = 0; i < points; ++i) {
     double moved[3];
     difference(x + 3 * i, before + 3 * i, moved);
-    if (!(dot3(moved, moved) < limit)) return 1;
+    const double way = dot3(moved, moved);
+    if (!(way <= most)) most = way;
   }
-  return 0;
+  return most;
 }
 
 static int list_is_old(const pl_work *w) {
@@ -334,14 +353,13 @@ static int list_is_old(const pl_work *w) {
   const pl_contacts *c = w->contacts;
   const double limit = 0.25 * c->margin * c->margin;
   for (int shape = 0; shape < T->n_shape; ++shape) {
-    const size_t first = T->shape_vertex[shape], count = T->shape_vertex[shape + 1] - first;
+    const size_t first = 3 * (size_t)T->shape_vertex[shape];
     double corner[24];
     if (is_static(T, shape)) continue;
-    if (is_large(T, shape)) {
-      find_corners(w, shape, corner);
-      if (moved_far(corner, c->corner + 24 * (size_t)shape, 8, limit)) return 1;
-    } else if (moved_far(c->x + 3 * first, c->x_listed + 3 * first, (int)count, limit))
-      return 1;
+    if (is_large(T, shape)) find_corners(w, shape, w->R, w->p, corner);
+    const double way = is_large(T, shape) ? longest_way(corner, c->corner + 24 * (size_t)shape, 8)
+                                          : longest_way(c->x + first, c->x_listed + first, T->shape_vertex[shape + 1] - T->shape_vertex[shape]);
+    if (!(way < limit)) return 1;
   }
   return 0;
 }
@@ -349,10 +367,63 @@ static int list_is_old(const pl_work *w) {
 void pl_contact_places(pl_work *w) {
   const pl_tables *T = w->T;
   pl_contacts *c = w->contacts;
-  if (c->listed) {
+  if (c->listed == PL_LISTED) {
     for (int shape = 0; shape < T->n_shape; ++shape)
       if (!is_static(T, shape) && !is_large(T, shape)) place_shape(w, shape);
     for (int i = 0; i < c->n_live; ++i) place_vertex(w, c->live[i]);
   }
-  if (!c->listed || list_is_old(w)) make_list(w);
+  if (c->listed != PL_LISTED || list_is_old(w)) make_list(w);
+}
+
+/* -- ways within a step ------------------------------------------------------------------------------------------------ */
+
+static void place_before(const pl_work *w, const pl_contact_memory *m, int i) {
+  const int node = w->T->vertex_node[i];
+  double *x = w->contacts->x_before + 3 * (size_t)i;
+  rotate3(m->R + 9 * node, w->theta + w->T->vertex_theta[i], x);
+  for (int k = 0; k < 3; ++k) x[k] += m->p[3 * node + k];
+}
+
+double pl_contact_way(const pl_work *w, const pl_contact_memory *m) {
+  const pl_tables *T = w->T;
+  const pl_contacts *c = w->contacts;
+  double most = 0;
+  for (int shape = 0; shape < T->n_shape; ++shape) {
+    const int first = T->shape_vertex[shape], last = T->shape_vertex[shape + 1];
+    double now[24], then[24];
+    if (is_static(T, shape)) continue;
+    if (is_large(T, shape)) {
+      find_corners(w, shape, w->R, w->p, now), find_corners(w, shape, m->R, m->p, then);
+      most = fmax(most, longest_way(now, then, 8));
+    } else {
+      for (int v = first; v < last; ++v) place_before(w, m, v);
+      most = fmax(most, longest_way(c->x + 3 * (size_t)first, c->x_before + 3 * (size_t)first, last - first));
+    }
+  }
+  return sqrt(most);
+}
+
+void pl_contact_ways(pl_work *w, const pl_contact_memory *m) {
+  const pl_tables *T = w->T;
+  pl_contacts *c = w->contacts;
+  place_all(w);
+  memcpy(c->x_before, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
+  for (int shape = 0; shape < T->n_shape; ++shape) {
+    if (is_static(T, shape)) continue;
+    for (int v = T->shape_vertex[shape]; v < T->shape_vertex[shape + 1]; ++v) place_before(w, m, v);
+    for (int i = T->shape_item[shape]; i < T->shape_item[shape + 1]; ++i) {
+      double *box = box_of(w, i);
+      empty(box);
+      for (int j = 0; j < size_of(T, i); ++j) {
+        const double *x = place_of(w, T->item_vertex[3 * i + j]), *x0 = c->x_before + 3 * (size_t)T->item_vertex[3 * i + j];
+        const double both[6] = {fmin(x[0], x0[0]), fmin(x[1], x0[1]), fmin(x[2], x0[2]),
+                                fmax(x[0], x0[0]), fmax(x[1], x0[1]), fmax(x[2], x0[2])};
+        include(box, both);
+      }
+    }
+    if (T->shape_item[shape + 1] > T->shape_item[shape]) fit(w, whole(w, shape));
+  }
+  c->items.n = 0;
+  pair_shapes(w);
+  c->listed = PL_WORLD_LISTED; /* these are other pairs */
 }

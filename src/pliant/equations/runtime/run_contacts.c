@@ -37,6 +37,20 @@ static int in_place(const pl_run *r) {
   return 1;
 }
 
+/* Contacts that the caller says something of are as he says; evaluated again, a sliding one would not quite be. */
+static void keep_given(pl_run *r) {
+  const pl_contact_memory *given = r->w->contacts->memory;
+  pl_contact_memory *own = r->contact[0];
+  if (!given || given->kind != PL_MEMORY_HELD) return;
+  for (int i = 0, j = 0; i < own->count; ++i) {
+    while (j < given->count && given->entry[j].key < own->entry[i].key) ++j;
+    if (j < given->count && given->entry[j].key == own->entry[i].key) {
+      const double stored = own->entry[i].stored;
+      own->entry[i] = given->entry[j], own->entry[i].stored = stored;
+    }
+  }
+}
+
 int pl_run_begin_contacts(pl_run *r) {
   pl_work *w = r->w;
   if (!w->contacts || (r->touched && in_place(r))) return PL_OK;
@@ -45,9 +59,41 @@ int pl_run_begin_contacts(pl_run *r) {
     pl_evaluate(w, pl_time(r, r->t), r->q, r->v);
   }
   const int status = pl_contact_remember(w, r->contact[0]);
+  if (!status && !r->touched) keep_given(r);
   r->touched = !status;
   pl_run_use_contacts(r);
   return status;
+}
+
+int pl_run_contacts_changed(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  if (!r->touched) return 0;
+  if (c->n != r->contact[0]->count) return 1;
+  for (int i = 0; i < c->n; ++i)
+    if (c->touch[i].key != r->contact[0]->entry[i].key) return 1;
+  return 0;
+}
+
+double pl_run_impact(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  const pl_contact_memory *m = r->contact[0];
+  double hardest = 0;
+  if (!r->touched) return 0;
+  for (int i = 0, k = 0; i < c->n || k < m->count;) { /* both by key */
+    const int met = i < c->n && (k == m->count || c->touch[i].key < m->entry[k].key);
+    const int parted = !met && (i == c->n || c->touch[i].key > m->entry[k].key);
+    if (met) hardest = fmax(hardest, c->touch[i].speed / (1 + c->touch[i].loss * c->touch[i].speed)); /* as it leaves again */
+    if (parted) hardest = fmax(hardest, fabs(m->entry[k].rate));
+    i += !parted, k += !met;
+  }
+  return hardest;
+}
+
+int pl_run_passed(pl_run *r, double t) {
+  pl_work *w = r->w;
+  if (!r->touched || !w->T->n_item) return 0;
+  if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1), r->evaluated = t;
+  return pl_contact_passed(w, r->contact[0]);
 }
 
 int pl_run_commit_contacts(pl_run *r, double t) {
@@ -61,6 +107,16 @@ int pl_run_commit_contacts(pl_run *r, double t) {
   r->evaluated = w->contacts->n ? NAN : t;
   pl_run_use_contacts(r);
   return status;
+}
+
+double pl_run_slip_loss(pl_run *r, double t) {
+  const pl_contacts *c = r->w->contacts;
+  if (!c || (!r->contact[0]->count && !c->n)) return 0;
+  if (!(r->evaluated == t)) pl_evaluate(r->w, t, r->q1, r->v1), r->evaluated = t;
+  double loss = 0;
+  for (int i = 0; i < r->contact[0]->count; ++i) loss += r->contact[0]->entry[i].stored;
+  for (int i = 0; i < c->n; ++i) loss -= c->touch[i].sliding ? c->touch[i].stored : c->touch[i].stored_before;
+  return loss;
 }
 
 int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const double *v) {
@@ -85,6 +141,13 @@ int pl_run_log_contacts(pl_run *r, int sample, double t, const double *q, const 
   if (count) pl_contact_records(w, count, log->record + (size_t)PL_CONTACT_RECORD * first);
   log->begin[sample + 1] = first + count;
   return PL_OK;
+}
+
+int pl_run_contacts_now(pl_run *r, int capacity, double *out) {
+  if (!r->w->contacts) return 0;
+  pl_run_use_contacts(r);
+  r->evaluated = NAN;
+  return pl_contacts_at(r->w, pl_time(r, r->t), r->q, r->v, capacity, out);
 }
 
 /* For callers: where the records of each sample begin, and all records. */

@@ -11,6 +11,8 @@ import casadi as ca
 import numpy as np
 
 from pliant.equations.binding import Batch, Binding
+from pliant.equations.contact_sums import model_sums
+from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import carrying_nodes, output_function, output_names
 from pliant.geometry import quaternion
@@ -23,7 +25,8 @@ CHUNK_BYTES = 64_000_000
 
 @dataclass(frozen=True)
 class SavedStates:
-    """Saved states: time n, q n x nq, v and a n x nv, multipliers n x m, work n x 2 (dissipated, supplied) [J]."""
+    """Saved states: time n, q n x nq, v and a n x nv, multipliers n x m, work n x 2 (dissipated, supplied) [J], and the contacts
+    that were there."""
 
     time: np.ndarray
     q: np.ndarray
@@ -31,11 +34,12 @@ class SavedStates:
     a: np.ndarray
     multipliers: np.ndarray
     work: np.ndarray
+    contacts: Contacts
 
     def between(self, begin: int, end: int) -> SavedStates:
         """The saved states from one index up to another."""
         parts = (self.time, self.q, self.v, self.a, self.multipliers, self.work)
-        return SavedStates(*(x[begin:end] for x in parts))
+        return SavedStates(*(x[begin:end] for x in parts), self.contacts.samples(begin, end))
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class DerivedQuantities:
         count, at = len(self._motion.time), 0
         whole: dict[str, np.ndarray] = {}
         for bound, motion in self._parts():
-            part = quantities(bound, motion, bound.batch(motion.time, motion.q, motion.v))
+            part = quantities(bound, motion, bound.batch(motion.time, motion.q, motion.v, motion.contacts))
             size = len(motion.time)
             if size == count:
                 return part
@@ -177,8 +181,9 @@ def _outputs(eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch) 
     states = (motion.q, motion.v, motion.a, motion.multipliers)
     carried: np.ndarray = np.zeros(0)
     if nodes := carrying_nodes(eqs.model):
-        carried = bound.carried(motion.time, *states, nodes).reshape(len(motion.time), -1)
+        carried = bound.carried(motion.time, *states, nodes, motion.contacts).reshape(len(motion.time), -1)
     energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])
-    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies)
+    sums = model_sums(eqs.model, bound, motion.time, motion.q, motion.v, motion.contacts)
+    arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies, sums)
     values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
     return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}

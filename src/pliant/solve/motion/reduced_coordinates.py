@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
+from pliant.equations.contacts import Contacts
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
@@ -129,7 +130,11 @@ def simulate_reduced(
     saved_t, states = np.array(run.saved_times), run.saved
     q, v, a = (np.array([s[k] for s in states]).reshape(len(states), -1) for k in range(3))
     multipliers = np.array([bound.forward(t, qi, vi)[1] for t, qi, vi in zip(saved_t, q, v, strict=True)])
-    motion = SavedStates(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), _work(bound, saved_t, q, v))
+    work, nothing = (
+        _work(bound, saved_t, q, v),
+        Contacts(times=saved_t, begins=np.zeros(len(saved_t) + 1, dtype=np.int32)),
+    )
+    motion = SavedStates(saved_t, q, v, a, multipliers.reshape(len(states), bound.m), work, nothing)
     timing = Timing(
         eqs.derive_seconds + bound.program.table_seconds, bound.program.compile_seconds, clock.perf_counter() - start,
         run.steps, 0, run.reduction.evaluations,
@@ -149,6 +154,10 @@ def _independent_rates(
     if not made.bound.m:
         raise ArgumentError(
             "the reduced formulation solves closed loops, and this robot has none", "leave the formulation out"
+        )
+    if eqs.model.system.contacts.laws:
+        raise ArgumentError(
+            "the reduced formulation remembers no contacts, and this robot has some", "leave the formulation out"
         )
     if eqs.model.system.quaternions():
         raise PartitionError("the reduced formulation needs plain coordinates; this robot has free rotations")

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_axes, output_size, output_units
+from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled import Labelled, Parts, Variable, named_axes
 from pliant.solve.motion.derived_quantities import ActiveBinding, DerivedQuantities, SavedStates
 from pliant.solve.motion.remarks import energy_remarks
@@ -50,11 +51,12 @@ def build_result(
 
     def parts() -> Parts:
         profiles = output_axes(eqs.model, history[0].bound)
-        variables = _variables(motion, derived) | _output_variables(eqs, derived, profiles)
+        touching, names = contact_variables(motion.contacts)
+        variables = _variables(motion, derived) | touching | _output_variables(eqs, derived, profiles)
         if jumps:
             about = {"long_name": "energy added by setting the state", "units": "J"}
             variables[ADDED] = (("time",), lambda: _added(motion, jumps), about)
-        return Parts(variables, _labels(eqs, motion, profiles), attributes)
+        return Parts(variables, _labels(eqs, motion, profiles) | names, attributes)
 
     saved = {"time": motion.time, "q": motion.q, "v": motion.v, "a": motion.a, "multiplier": motion.multipliers}
     return Result(status, message, Labelled(saved, parts), timing, method)

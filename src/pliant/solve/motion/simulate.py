@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
@@ -122,7 +122,8 @@ def simulate(
     given_eqs, eqs = eqs, eqs.at(inputs=timed, parameters=parameters)
     state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
     motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-    made = assemble(eqs, eqs.binding.with_series(motions.series), begin, state.q, state.v, state.given)
+    bound = with_remembered(eqs.binding.with_series(motions.series), state)
+    made = assemble(eqs, bound, begin, state.q, state.v, state.given)
     if controllers is None or controllers is True:
         controllers = model_controllers(given_eqs, parameters)
     elif controllers is False:
@@ -331,7 +332,8 @@ class Job:
 
         Returns whether anything changed.
         """
-        found = set_state(self.eqs, self.bound, run.t, (run.q.copy(), run.v.copy()), q, v)
+        bound = self.bound.with_contacts(run.contacts.rows)
+        found = set_state(self.eqs, bound, run.t, (run.q.copy(), run.v.copy()), q, v)
         if found is None:
             return False
         if found.note and len(self._contradictions) < MOST_NOTES:
@@ -357,12 +359,14 @@ class Job:
         parts = (self.times, run.sample_q, run.sample_v, run.sample_a, run.sample_multipliers, run.sample_work)
         # rows that are filled stay as they are; copies of all of them would double what a large run takes
         time_, q, v, a, multipliers, work = parts if n == len(self.times) else (np.array(x[:n]) for x in parts)
+        contacts = run.sample_contacts
         if n < len(self.times) and (n == 0 or run.t > time_[-1] + 1e-12) and np.all(np.isfinite(run.q)):
             time_ = np.append(time_, run.t)
             q, v, a = (np.vstack([x, y]) for x, y in ((q, run.q), (v, run.v), (a, run.a)))
             multipliers = np.vstack([multipliers, run.multipliers])
             work = np.vstack([work, run.work])
-        return SavedStates(time_, q, v, a, multipliers, work)
+            contacts = contacts.followed_by(run.contacts)
+        return SavedStates(time_, q, v, a, multipliers, work, contacts)
 
     def _result(
         self, run: TimeLoop, status: int, stopped: str, failed: str, timing: Timing, found: list[str]

@@ -1,0 +1,100 @@
+"""Contacts in sum, as outputs see them: of one contact of the model, or between two of its things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.model.contact_shapes import ContactSystem
+from pliant.output.base import CONTACT_SUMS, ContactQuestion
+
+if TYPE_CHECKING:
+    from pliant.equations.binding import Binding
+    from pliant.equations.contacts import Contacts
+    from pliant.model.model import Model
+
+SIZE = sum(size for _, size in CONTACT_SUMS.values())
+"""Numbers that a question is answered with: `PL_SUM_SIZE` in `runtime/contact.h`."""
+
+
+@dataclass(frozen=True)
+class ContactQuestions:
+    """Questions by index, as the runtime reads them: the law of each, per shape which side it is on (1, 2 or both), and whether the
+    gap is asked for."""
+
+    law: np.ndarray
+    side: np.ndarray
+    with_gap: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.law)
+
+
+def contact_questions(model: Model) -> tuple[ContactQuestion, ...]:
+    """What the outputs ask of contacts, in the order of `output_function`."""
+    return model.once("contact_questions", lambda: _contact_questions(model))
+
+
+def _contact_questions(model: Model) -> tuple[ContactQuestion, ...]:
+    return tuple(sorted({x for spec in model.spec.outputs.values() for x in spec.touching(model)}))
+
+
+def indexed_questions(system: ContactSystem, questions: Sequence[ContactQuestion]) -> ContactQuestions:
+    """Questions with the numbers of their laws and shapes."""
+    names = [law.name for law in system.laws]
+    law = np.array([names.index(x.contact) for x in questions], dtype=np.int32)
+    side = np.zeros((len(questions), len(system.shapes)), dtype=np.int32)
+    for k, question in enumerate(questions):
+        for i, shape in enumerate(system.shapes):
+            sides = system.laws[law[k]].first, system.laws[law[k]].second
+            there = [shape.name == name for name in question.of] if question.of else [i in members for members in sides]
+            side[k, i] = there[0] + 2 * there[1]
+    return ContactQuestions(law, side, np.array([x.gap for x in questions], dtype=np.int32))
+
+
+def contact_sums(
+    binding: Binding, questions: ContactQuestions, time: Any, q: Any, v: Any, contacts: Contacts | None = None
+) -> np.ndarray:
+    """Answers in states of a motion, n x questions x SIZE; contacts: those that were there, otherwise as the binding remembers."""
+    given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
+    out = np.zeros((len(given[0]), len(questions), SIZE))
+    if len(questions):
+        w = binding.program.workspace(binding)
+        remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
+        asked = (questions.law, questions.side, questions.with_gap)
+        states = [x.ctypes.data for x in given]
+        w.library.pl_batch_contact_sums(
+            w.address, len(out), *states, *remembered, len(questions), *(x.ctypes.data for x in asked), out.ctypes.data
+        )
+    return out
+
+
+def model_sums(model: Model, binding: Binding, time: Any, q: Any, v: Any, contacts: Contacts | None = None) -> np.ndarray:
+    """What the outputs of a model need, n x numbers."""
+    asked = model.once(
+        "indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model))
+    )
+    return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), -1)
+
+
+STEP = 1e-8
+"""Increments of positions and rates by which sums of contacts are differentiated [m, rad, m/s or rad/s]."""
+
+
+def sums_by_state(model: Model, binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of `model_sums` by increments of q and by v, numbers x nv, by central differences. Friction holds what sticks if
+    the binding knows since when."""
+    count, nv = SIZE * len(contact_questions(model)), binding.nv
+    by_q, by_v = np.zeros((count, nv)), np.zeros((count, nv))
+    if not count:
+        return by_q, by_v
+    steps = STEP * np.eye(nv)
+    moved = np.array([binding.increment(q, x) for x in (*steps, *-steps)])
+    rates = np.array([v + x for x in (*steps, *-steps)])
+    for out, states in ((by_q, (moved, np.tile(v, (2 * nv, 1)))), (by_v, (np.tile(q, (2 * nv, 1)), rates))):
+        found = model_sums(model, binding, np.full(2 * nv, t), *states)
+        out[:] = ((found[:nv] - found[nv:]) / (2 * STEP)).T
+    return by_q, by_v
