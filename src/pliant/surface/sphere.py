@@ -24,7 +24,7 @@ class SphereSurface(SurfaceBase):
     example: ClassVar[str] = """\
 pliant: 1
 bodies:
-  leg: {mass: 200 g, shape: {type: slender_rod, length: 20 cm, axis: z}}
+  leg: {mass: 200 g, shape: {type: cylinder, radius: 5 mm, length: 20 cm}}
 joints:
   flight: {type: free, child: leg, z: {initial: 20 cm}}
 surfaces:

@@ -107,7 +107,7 @@ static int is_outermost(const pl_work *w, int vertex, const double *y) {
     for (int j = 0; j < size_of(T, T->around[k]); ++j) {
       double to[3];
       difference(place_of(w, vertices_of(T, T->around[k])[j]), place_of(w, vertex), to);
-      if (dot3(to, y) > 2 * AT_END * dot3(to, to)) return 0;
+      if (dot3(to, y) > AT_END * dot3(to, to)) return 0;
     }
   return 1;
 }
@@ -333,6 +333,7 @@ static void cross_edges(pl_work *w, int law, int i, int j) {
     for (int l = 0; l < m; ++l) {
       double s, r, sine, y[3];
       if (!pl_crossing(w, a[k].end, b[l].end, &s, &r, &sine, y)) continue;
+      if (fmin(fmin(s, 1 - s), fmin(r, 1 - r)) <= AT_END) continue; /* their ends have it */
       const double size = sqrt(dot3(y, y)), out[3] = {y[0] / size, y[1] / size, y[2] / size}, back[3] = {-out[0], -out[1], -out[2]};
       if (!(size > 0) || !leaves(w, a[k].edge, back) || !leaves(w, b[l].edge, out)) continue;
       const double share = a[k].edge < 0 || b[l].edge < 0 ? sine : fmin(1, 10 * sine);
