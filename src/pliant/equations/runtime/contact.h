@@ -80,7 +80,7 @@ typedef struct pl_pairs {
 
 /* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
 typedef struct pl_near {
-  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  int vertex, shape, item, inside;
   double distance;
 } pl_near;
 
