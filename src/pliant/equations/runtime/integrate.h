@@ -73,6 +73,8 @@ typedef struct pl_run {
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
   pl_contact_memory *contact[2]; /* contacts at the beginning of this step, and of the one before; null without shapes */
   int touched;              /* whether the first is filled */
+  int euler;                /* generalized-alpha has taken a step of the implicit Euler method instead */
+  int colliding;            /* surfaces met or parted in the step before: in a pile they will in the next one too */
   pl_contact_log log;
   long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
   pl_run_memory memory;
