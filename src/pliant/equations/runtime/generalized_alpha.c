@@ -96,8 +96,11 @@ static int consistent_rates(pl_run *r) {
 /* Local error of positions (level 0) and velocities (level 1) from differences of the acceleration. */
 static void raw_error(const pl_run *r, double h, int level, double *e) {
   const pl_tables *T = r->w->T;
-  if (r->euler) {
-    for (int i = 0; i < T->nv; ++i) e[i] = level ? 0.5 * h * (r->a1[i] - r->a[i]) : 0.5 * h * h * r->a1[i];
+  if (r->kinked) { /* accelerations jump somewhere within the step */
+    for (int i = 0; i < T->nv; ++i) {
+      const double jump = r->a1[i] - r->a[i];
+      e[i] = level ? 0.5 * h * jump : 0.5 * h * h * (r->euler ? r->a1[i] : jump);
+    }
     return;
   }
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma, shift = am - af;
@@ -377,6 +380,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
               .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
   int status = solve_step(r, &n);
   if (status) return status;
+  r->kinked = r->euler || pl_run_contacts_slip(r);
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
     if ((status = consistent_rates(r))) return status;
