@@ -102,7 +102,7 @@ contacts:
         numbers = LawNumbers(
             stiffness,
             build.value(self.exponent),
-            build.value(self.dissipation),
+            build.value(self.dissipation) if self.restitution is None else 0.0,
             0.0 if self.restitution is None else impact_number(build.nominal(build.value(self.restitution))),
             build.value(self.tangential_stiffness),
             along,

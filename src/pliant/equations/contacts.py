@@ -312,3 +312,11 @@ def contact_tangents(binding: Binding) -> tuple[Any, Any] | None:
     shape = (program.nv, program.nv)
     K, C = (scipy.sparse.csc_matrix((x, (rows, columns)), shape=shape) for x in (stiffness, damping))
     return K, C
+
+
+def anchored(binding: Binding, t: float, q: np.ndarray) -> Binding:
+    """The binding with surfaces that touch in a configuration at rest, and have not slid there: friction holds against motions from it."""
+    if not binding.program.tables.counts["n_shape"]:
+        return binding
+    records = contacts_at(binding.with_contacts(None), t, q, np.zeros(binding.nv)).rows
+    return binding.with_contacts(records, since=q)

@@ -9,6 +9,7 @@
 
 static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
   c->x = pl_doubles(m, 3 * (size_t)T->n_vertex), c->x_listed = pl_doubles(m, 3 * (size_t)T->n_vertex);
+  c->x_before = pl_doubles(m, 3 * (size_t)T->n_vertex);
   c->low = pl_doubles(m, 3 * (size_t)T->n_item), c->high = pl_doubles(m, 3 * (size_t)T->n_item);
   c->order = pl_ints(m, T->n_item);
   c->columns = pl_doubles(m, 12 * (size_t)T->max_k);
@@ -68,7 +69,8 @@ int pl_contact_remember(const pl_work *w, pl_contact_memory *m) {
   for (int i = 0; i < c->n; ++i) {
     const pl_touch *t = c->touch + i;
     pl_remembered *e = m->entry + i;
-    e->key = t->key, e->law = t->law, e->speed = t->speed, e->share = t->share_here, e->stored = t->stored, e->slid = t->sliding;
+    e->key = t->key, e->law = t->law, e->speed = t->speed, e->share = t->share_here, e->stored = t->stored;
+    e->slid = t->sliding, e->rate = t->rate;
     memcpy(e->stretch, t->stretch, sizeof e->stretch), memcpy(e->place, t->place, sizeof e->place);
   }
   memcpy(m->R, w->R, 9 * (size_t)w->T->n_node * sizeof(double));
@@ -86,7 +88,8 @@ int pl_contact_hold(pl_work *w, int count, const double *records) {
   for (int i = 0; i < count; ++i) {
     const double *x = records + (size_t)PL_CONTACT_RECORD * i;
     pl_remembered *e = m->entry + i;
-    e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->stored = 0, e->slid = x[10] != 0;
+    e->key = (long long)x[0], e->law = (int)x[1], e->speed = x[8], e->share = x[9], e->stored = 0;
+    e->slid = x[10] != 0, e->rate = x[21];
     memcpy(e->stretch, x + 2, sizeof e->stretch), memcpy(e->place, x + 5, sizeof e->place);
   }
   return PL_OK;

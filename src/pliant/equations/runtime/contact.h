@@ -26,10 +26,10 @@ enum {
 enum { PL_CONTACT_RECORD = 25 };
 
 /* What a contact remembers: the stretch of its friction spring [m] in world axes and the energy in it [J], the speed at which the
- * surfaces met [m/s], whether they slid, and the part of the stiffness that it has. */
+ * surfaces met [m/s], whether they slid, the part of the stiffness that it has, and the rate of the gap [m/s]. */
 typedef struct pl_remembered {
   long long key;
-  double stretch[3], place[3], speed, share, stored;
+  double stretch[3], place[3], speed, share, stored, rate;
   int law, slid;
 } pl_remembered;
 
@@ -45,7 +45,7 @@ typedef struct pl_touch {
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
   double slip_rate[3], rate;         /* sliding velocity, rate of the distance */
-  double force[3], pressing, cap;    /* on side A; its normal part; friction that it bears */
+  double force[3], pressing, loss;   /* on side A; its normal part; dissipation in force [s/m] */
   double stretch[3], speed;          /* after the step */
   double k_t, c_t, k_t_by_gap, c_t_by_gap; /* stiffness and damping of friction */
   double D[3][3], Dv[3][3];          /* how friction changes with the slip and with the sliding velocity */
@@ -71,6 +71,7 @@ typedef struct pl_contact_matrix pl_contact_matrix;
 
 struct pl_contacts {
   double *x;        /* places of all vertices, 3 each */
+  double *x_before; /* at the beginning of a step */
   double *x_listed; /* where they were when candidates were last looked for */
   double margin;    /* candidates are pairs of items nearer than that */
   double reach;     /* surfaces nearer than that count as touching: 0, except while a distance is looked for */
@@ -95,6 +96,10 @@ void pl_contacts_free(pl_contacts *);
 
 /* contact_search.c: contacts in the configuration evaluated last, their geometry. */
 void pl_contact_search(pl_work *);
+/* Pairs of items whose boxes overlap, and may touch, in w->contacts->pair. */
+void pl_contact_pairs(pl_work *);
+/* contact_passing.c: whether items have passed through each other since the beginning of a step. */
+int pl_contact_passed(pl_work *, const pl_contact_memory *);
 /* The smallest distance of surfaces that a law joins, below zero where they overlap, in a configuration; infinite where there are
  * none. side: per shape 1, 2 or 3 for those of the one side, the other or both, null for all. The contacts evaluated last are lost. */
 double pl_contact_gap(pl_work *, const double *q, int law, const int *side);

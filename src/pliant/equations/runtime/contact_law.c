@@ -140,6 +140,7 @@ static void press(pl_touch *c, const double *law) {
   double loss = law[PL_LAW_DISSIPATION];
   if (law[PL_LAW_IMPACT] > 0) loss = law[PL_LAW_IMPACT] / fmax(c->speed, SLOW_IMPACT);
   const double factor = 1 - loss * c->rate;
+  c->loss = loss;
   c->energy = spring * depth / (p + 1);
   c->pressing = factor > 0 ? spring * factor : 0;
   c->by_gap = factor > 0 ? -p * slope * factor : 0;

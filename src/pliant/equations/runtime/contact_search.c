@@ -125,14 +125,10 @@ static int widest_axis(const pl_contacts *c, int n) {
   return axis;
 }
 
-static void list_pairs(pl_work *w) {
+void pl_contact_pairs(pl_work *w) {
   const pl_tables *T = w->T;
   pl_contacts *c = w->contacts;
   const int n = T->n_item;
-  c->margin = 0;
-  find_boxes(w);
-  c->margin = fmax(find_margin(w), c->reach);
-  find_boxes(w);
   const int axis = widest_axis(c, n);
   sort_items(c, n, axis);
   c->n_pair = 0;
@@ -147,7 +143,16 @@ static void list_pairs(pl_work *w) {
     }
   }
   qsort(c->pair, c->n_pair, 2 * sizeof(int), by_numbers);
-  memcpy(c->x_listed, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
+}
+
+static void list_pairs(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  c->margin = 0;
+  find_boxes(w);
+  c->margin = fmax(find_margin(w), c->reach);
+  find_boxes(w);
+  pl_contact_pairs(w);
+  memcpy(c->x_listed, c->x, 3 * (size_t)w->T->n_vertex * sizeof(double));
   c->listed = 1;
 }
 

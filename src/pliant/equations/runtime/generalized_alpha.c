@@ -37,6 +37,7 @@ typedef struct newton {
   double work;                        /* of the last iteration at its start, zero if it is not to be searched */
   int keep, used;                     /* whether the factors at hand serve, and iterations since they were made */
   int iterations, factorizations;
+  int euler;                          /* a step of the implicit Euler method instead */
 } newton;
 
 /* Moves the unknowns by a share of an iteration: change of x, and of the multipliers times s. */
@@ -193,10 +194,12 @@ static void predict(pl_run *r, const newton *n, int prediction) {
   double *x = r->memory.alpha.x, *unchanged = r->memory.alpha.unchanged;
   for (int i = 0; i < r->w->T->nv; ++i) {
     const double before = r->a[i] + h * r->lead[i], after = (r->a[i] - am * before) / (1 - am);
-    unchanged[i] = h * (r->v[i] + h * ((0.5 - beta) * before + beta * after));
+    const double at_x = n->euler ? r->a[i] : (0.5 - beta) * before + beta * after;
+    const double at_v = n->euler ? r->a[i] : (1 - gamma) * before + gamma * after;
+    unchanged[i] = h * (r->v[i] + h * at_x);
     const double change = predicted(r, n, prediction, i, unchanged[i]);
     x[i] = unchanged[i] + n->s * change;
-    r->v1[i] = r->v[i] + h * ((1 - gamma) * before + gamma * after) + n->to_v * n->s * change;
+    r->v1[i] = r->v[i] + h * at_v + n->to_v * n->s * change;
     r->a1[i] = r->a[i] + change;
   }
   memcpy(r->multipliers1, r->multipliers, r->w->T->m * sizeof(double));
@@ -341,6 +344,22 @@ static int solve(pl_run *r, newton *n) {
   return PL_OK;
 }
 
+/* Newton's iterations by the coefficients of a method. Surfaces that meet or part within a step would gain energy by
+ * averages of accelerations before and after; there the implicit Euler method is used, which loses some. */
+static int solve_step(pl_run *r, newton *n) {
+  start(r, n);
+  int status = solve(r, n);
+  if (status || !pl_run_contacts_changed(r)) return status;
+  const newton again = {.t = n->t, .h = n->h, .s = n->h * n->h, .to_v = 1 / n->h, .last = INFINITY,
+                        .first_size = INFINITY, .euler = 1};
+  *n = again;
+  pl_secant_forget(r->secant);
+  predict(r, n, UNCHANGED);
+  status = solve(r, n);
+  pl_secant_forget(r->secant);
+  return status;
+}
+
 int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   const int nv = r->w->T->nv, m = r->w->T->m;
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma;
@@ -348,8 +367,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   double *errors = r->memory.alpha.errors, *unit = r->memory.alpha.unit;
   newton n = {.t = pl_time(r, r->t + h), .h = h, .s = s, .to_v = gamma / (h * beta), .last = INFINITY,
               .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
-  start(r, &n);
-  int status = solve(r, &n);
+  int status = solve_step(r, &n);
   if (status) return status;
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
@@ -363,7 +381,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   for (int i = 0; i < nv; ++i) {
     const double before = r->a[i] + h * r->lead[i];
     const double after = ((1 - af) * r->a1[i] + af * r->a[i] - am * before) / (1 - am);
-    r->lead1[i] = (after - r->a1[i]) / h;
+    r->lead1[i] = n.euler ? 0 : (after - r->a1[i]) / h;
   }
   return PL_OK;
 }

@@ -11,6 +11,8 @@
 
 #define MAX_HALVINGS 6   /* of a fixed step that Newton's method cannot solve */
 #define LEAST_STEP 1e-18 /* [s] no step is shorter */
+#define TOUCH_STRICTER 100 /* than the tolerances, where surfaces meet or part: estimates take motions for smooth */
+#define GENTLE 0.05       /* of the largest speed of the run: rebounds so slow hardly matter */
 #define CALM_STEPS 16    /* steps after which a longer one is tried again */
 
 typedef struct {
@@ -339,6 +341,7 @@ static int attempt(pl_run *r, double h, double *error) {
   r->complete = 0;
   *error = 0;
   int status = m->step(r, h, error);
+  if (!status && !r->fixed && pl_run_impact(r) > GENTLE * r->extent.speed) *error *= TOUCH_STRICTER;
   r->evaluated = NAN;
   if (status) return status;
   if ((status = pl_check_finite(r, r->v1))) return status;
@@ -357,7 +360,7 @@ static int attempt(pl_run *r, double h, double *error) {
   if (!powered) r->work1[0] = r->work[0], r->work1[1] = r->work[1];
   else if (r->method != PL_EXPLICIT && (status = add_work(r, h))) return status;
   r->work1[0] += pl_run_slip_loss(r, t1);
-  return PL_OK;
+  return pl_run_passed(r, t1) ? PL_PASSED_THROUGH : PL_OK;
 }
 
 static void swap(double **a, double **b) {
@@ -409,7 +412,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
     if (status || (!r->fixed && error > 1)) {
       r->rejected++, failures++;
       if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */
-        if (status != PL_NO_CONVERGENCE || r->halvings == MAX_HALVINGS) return status;
+        if ((status != PL_NO_CONVERGENCE && status != PL_PASSED_THROUGH) || r->halvings == MAX_HALVINGS) return status;
         r->halvings++, r->calm = 0;
         continue;
       }

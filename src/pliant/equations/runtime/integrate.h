@@ -113,6 +113,12 @@ void pl_run_contacts_free(pl_run *);
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */
 int pl_run_begin_contacts(pl_run *);
+/* Whether surfaces have passed through one another on the way to the candidate at time t. */
+int pl_run_passed(pl_run *, double t);
+/* Whether the contacts evaluated last are others than those at the beginning of the step. */
+int pl_run_contacts_changed(const pl_run *);
+/* The largest speed at which surfaces that meet within the step will part again, or have parted [m/s]. */
+double pl_run_impact(const pl_run *);
 /* Energy that springs of friction have lost in the step to the candidate at time t because their surfaces slid or came apart. While
  * they slide, all work of friction counts as dissipated; what the springs have gained or lost meanwhile was not. */
 double pl_run_slip_loss(pl_run *, double t);

@@ -65,6 +65,37 @@ int pl_run_begin_contacts(pl_run *r) {
   return status;
 }
 
+int pl_run_contacts_changed(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  if (!r->touched) return 0;
+  if (c->n != r->contact[0]->count) return 1;
+  for (int i = 0; i < c->n; ++i)
+    if (c->touch[i].key != r->contact[0]->entry[i].key) return 1;
+  return 0;
+}
+
+double pl_run_impact(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  const pl_contact_memory *m = r->contact[0];
+  double hardest = 0;
+  if (!r->touched) return 0;
+  for (int i = 0, k = 0; i < c->n || k < m->count;) { /* both by key */
+    const int met = i < c->n && (k == m->count || c->touch[i].key < m->entry[k].key);
+    const int parted = !met && (i == c->n || c->touch[i].key > m->entry[k].key);
+    if (met) hardest = fmax(hardest, c->touch[i].speed / (1 + c->touch[i].loss * c->touch[i].speed)); /* as it leaves again */
+    if (parted) hardest = fmax(hardest, fabs(m->entry[k].rate));
+    i += !parted, k += !met;
+  }
+  return hardest;
+}
+
+int pl_run_passed(pl_run *r, double t) {
+  pl_work *w = r->w;
+  if (!r->touched || !w->T->n_item) return 0;
+  if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1), r->evaluated = t;
+  return pl_contact_passed(w, r->contact[0]);
+}
+
 int pl_run_commit_contacts(pl_run *r, double t) {
   pl_work *w = r->w;
   if (!w->contacts) return PL_OK;

@@ -40,7 +40,7 @@ LONGER = 1.5
 WITHOUT_END = 3000
 """Steps after which an explicit run is looked at again."""
 CONTACT_TOLERANCE = 1e-4
-"""Relative tolerance of robots with contacts: small errors of an impact grow in the flight after it."""
+"""Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
 POWER_ITERATIONS = 25
 DENSE = 100
 """Rates and constraints in all up to which full matrices are quicker than sparse ones."""
@@ -68,7 +68,7 @@ def choose_method(
     explicit, implicit = ExplicitRungeKutta(**tolerances), Rosenbrock(**tolerances)
     system = bound.system
     if system.contacts.laws:
-        tighter = {"rtol": CONTACT_TOLERANCE, **tolerances}
+        tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
         return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
         return Choice(explicit, "automatic: no springs or dampers")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pliant.equations.contacts import anchored
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
@@ -148,7 +149,7 @@ def equilibrium(
     begin = given_state(eqs, start, time, where="start")
     q = np.array(begin.q)
     made = assemble(eqs, eqs.binding, time, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
-    bound = made.bound
+    bound = anchored(made.bound, time, made.q)
     statics = StaticEquations(bound, time, tolerance)
     rest = _search(eqs, statics, made, q, stable=stability == "stable")
     at = statics.linearized(rest.q, rest.multipliers)
