@@ -155,7 +155,7 @@ int pl_run_contacts_now(pl_run *r, int capacity, double *out) {
   if (!r->w->contacts) return 0;
   pl_run_use_contacts(r);
   r->evaluated = NAN;
-  return pl_contacts_at(r->w, pl_time(r, r->t), r->q, r->v, capacity, out);
+  return pl_contacts_at(r->w, r->t, r->q, r->v, capacity, out);
 }
 
 /* For callers: where the records of each sample begin, and all records. */
