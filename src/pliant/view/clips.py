@@ -69,11 +69,11 @@ def run_scenes(eqs: Equations, run: Result, chosen: Iterable[int]) -> Iterator[S
     spec = eqs.model.spec
     # inputs are seen in loads and tendons alone; without these nothing has to be evaluated again
     inputs = run.inputs if spec.loads or spec.tendons else {}
-    q, times = run.q, run.time
+    q, times, touching = run.q, run.time, run.contacts
     maker = SceneMaker(eqs, parameters)
     for k in chosen:
         maker.inputs = {name: float(values[k]) for name, values in inputs.items() if name in eqs.inputs}
-        yield maker.at(q[k], float(times[k]))
+        yield maker.at(q[k], float(times[k]), touching.sample(k) if touching.names else None)
 
 
 def _parameters(eqs: Equations, written: str) -> dict[str, float]:
@@ -117,7 +117,7 @@ def start_clip(eqs: Equations, *, name: str = "start") -> Clip:
 def pose_clip(eqs: Equations, pose: Equilibrium, *, name: str = "at rest") -> Clip:
     """A pose at rest."""
     maker = SceneMaker(eqs, pose.parameters, inputs=pose.inputs)
-    return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time),))
+    return Clip(name, np.zeros(1), (maker.at(pose.q, pose.time, pose.state.contacts),))
 
 
 def mode_clips(

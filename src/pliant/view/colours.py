@@ -12,6 +12,8 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00")
 """Of bodies (Okabe and Ito)."""
 SOFT = "#CC79A7"
 INK, PALE, HELD = "#2B2B2B", "#8A8A8A", "#D55E00"
+PUSH = "#A3195B"
+"""Of forces of contacts."""
 AXES = ("#D55E00", "#009E73", "#0072B2")
 
 SCALE = np.array(

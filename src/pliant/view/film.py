@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.language.files import write_whole
 from pliant.view.clips import run_scenes
+from pliant.view.marks import push_scale
 from pliant.view.sketch import Drawing, front_view
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ def _pictures(
     points = np.concatenate([scene.outline_points() for scene in scenes.values()])
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     size = float(max(np.max(np.ptp(camera.project(points), axis=0)), 1e-6))
+    push = push_scale(list(scenes.values()))
     drawings = {
-        k: Drawing(scene, camera, labels=True, frames=True, size=size, center=center) for k, scene in scenes.items()
+        k: Drawing(scene, camera, labels=True, frames=True, size=size, center=center, push=push)
+        for k, scene in scenes.items()
     }
     low = np.min([drawing.low for drawing in drawings.values()], axis=0)
     high = np.max([drawing.high for drawing in drawings.values()], axis=0)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, group_colours, lighter, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, SolidForm, TendonMark
+from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, group_colours, lighter, rgb, scale_colours
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, sides
 
@@ -47,13 +47,15 @@ class Pieces:
     labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
 
 
-def scene_pieces(scene: Scene, size: float, curvature: float, force: float, center: np.ndarray) -> Pieces:
-    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force: of the longest arrow [N],
-    center: the middle of what is shown [m].
+def scene_pieces(
+    scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray
+) -> Pieces:
+    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrow of loads and
+    of contacts [N], center: the middle of what is shown [m].
 
     Scenes of one robot have the same pieces in the same order, whatever its pose.
     """
-    maker = _Maker(size, curvature, force, center, group_colours(solid.name for solid in scene.solids))
+    maker = _Maker(size, curvature, force, push, center, group_colours(solid.name for solid in scene.solids))
     looks: tuple[tuple[Iterable[Any], Callable[[Any], None]], ...] = (
         (enumerate(scene.solids), maker.solid),
         (scene.rods, maker.rod),
@@ -63,6 +65,7 @@ def scene_pieces(scene: Scene, size: float, curvature: float, force: float, cent
         (scene.meshes, maker.mesh),
         (scene.constraints, maker.constraint),
         (scene.loads, maker.load),
+        (scene.pushes, maker.push),
         (scene.frames.values(), maker.frame),
         (scene.surfaces, maker.surface),
     )
@@ -78,9 +81,10 @@ class _Maker:
     """Sizes named `share` are in parts of the robot's size."""
 
     def __init__(
-        self, size: float, curvature: float, force: float, center: np.ndarray, colours: dict[str, str]
+        self, size: float, curvature: float, force: float, push: float, center: np.ndarray, colours: dict[str, str]
     ) -> None:
         self.size, self.curvature, self.force, self.center, self.colours = size, curvature, force, center, colours
+        self.longest_push = push
         self.pieces = Pieces()
 
     # -- parts of robots ---------------------------------------------------------------------------------------------
@@ -191,13 +195,20 @@ class _Maker:
 
     def load(self, load: LoadMark) -> None:
         """An arrow that ends where the load acts."""
-        strength = float(np.linalg.norm(load.force))
-        length = 0.25 * self.size * strength / self.force if self.force > 0 else 0.0
-        along = load.force / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
+        self._arrow(load.point, load.force, self.force, HELD)
+
+    def push(self, push: PushMark) -> None:
+        """An arrow that ends where things touch; those of impacts are cut."""
+        self._arrow(push.point, push.force, self.longest_push, PUSH)
+
+    def _arrow(self, point: np.ndarray, force: np.ndarray, longest: float, colour: str) -> None:
+        strength = float(np.linalg.norm(force))
+        length = 0.25 * self.size * min(1.0, strength / longest) if longest > 0 else 0.0
+        along = force / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
         head = min(0.06 * self.size, 0.5 * length)
-        neck = load.point - head * along
-        self._between("cylinder", np.stack([load.point - length * along, neck]), 0.15 * head, _bytes(HELD), "loads")
-        self._between("cone", np.stack([neck, load.point]), 0.4 * head, _bytes(HELD), "loads")
+        neck = point - head * along
+        self._between("cylinder", np.stack([point - length * along, neck]), 0.15 * head, _bytes(colour), "loads")
+        self._between("cone", np.stack([neck, point]), 0.4 * head, _bytes(colour), "loads")
 
     def surface(self, surface: SurfaceMark) -> None:
         SURFACES[surface.form](self, surface, _bytes(lighter(PALE, 0.3)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface, SurfaceBase
+from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
 from pliant.external_load import Wrench
@@ -20,7 +21,7 @@ from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
 from pliant.model import placing
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, Scene, Solid, SolidForm, TendonMark, outline
+from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark
@@ -33,10 +34,11 @@ UNIT = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "z": np.array([0
 
 
 def make_scene(
-    eqs: Equations, q: np.ndarray, parameters: Values | None = None, *, inputs: Values | None = None, t: float = 0.0
-) -> Scene:
-    """The scene of a robot at positions q and time t [s], which loads and inputs may depend on."""
-    return SceneMaker(eqs, parameters, inputs=inputs).at(q, t)
+    eqs: Equations, q: np.ndarray, parameters: Values | None = None, *, inputs: Values | None = None, t: float = 0.0,
+    contacts: Contacts | None = None,
+) -> Scene:  # fmt: skip
+    """The scene of a robot at positions q and time t [s], which loads and inputs may depend on; contacts as in `SceneMaker.at`."""
+    return SceneMaker(eqs, parameters, inputs=inputs).at(q, t, contacts)
 
 
 class SceneMaker:
@@ -54,15 +56,19 @@ class SceneMaker:
         self.pose: dict[str, Pose] = {}
         self.nodes: Pose = (np.zeros((0, 3, 3)), np.zeros((0, 3)))
         self.signals, self.signal_rates = np.zeros(0), np.zeros(0)
+        self.contacts = Contacts()
+        shapes = eqs.model.system.contacts.shapes
+        self.fixed = {shape.name for shape in shapes if all(vertex.node == 0 for vertex in shape.vertices)}
 
-    def at(self, q: np.ndarray, t: float = 0.0) -> Scene:
-        """The scene at positions q and time t [s]."""
+    def at(self, q: np.ndarray, t: float = 0.0, contacts: Contacts | None = None) -> Scene:
+        """The scene at positions q and time t [s]; contacts: those that are there, otherwise as they are at rest."""
         bound = self.eqs.at(inputs=self.inputs, parameters=self.parameters, within_limits=False).binding
         moved = frame_motion(self.eqs.model, bound.program.calls, bound, q, None, None, self.named)
         self.pose = {name: (motion.rotation, motion.position) for name, motion in moved.items()}
         self.nodes = bound.node_poses(np.asarray(q, dtype=float))
         self.signals, self.signal_rates = bound.signals(t)[1], bound.signal_rates(t)[0]
         self.q, self.theta = np.asarray(q, dtype=float), bound.constants
+        self.contacts = contacts_at(bound, t, self.q, np.zeros(bound.nv)) if contacts is None else contacts
         return self._scene()
 
     def _scene(self) -> Scene:
@@ -117,6 +123,7 @@ class SceneMaker:
             slides=tuple(a for m in marks.values() for a in _slides(m)),
             meshes=tuple(net.mark(self.nodes, self.theta) for net in self.nets),
             surfaces=tuple(self.surface(name, surface) for name, surface in spec.surfaces.items()),
+            pushes=tuple(self.pushes()),
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -167,6 +174,12 @@ class SceneMaker:
         moves = surface.parent != "world" and not _is_ground(surface.parent)
         form, axis, radius, half_length = SURFACES[type(surface)](surface, self.value)
         return SurfaceMark(name, form, place, rotation @ self.direction(axis), radius, half_length, moves)
+
+    def pushes(self) -> Iterator[PushMark]:
+        """Forces of contacts, on the first of two things unless that is fixed to the world."""
+        found, fixed = self.contacts, self.fixed
+        for key, (a, b), place, force in zip(found.rows[:, 0], found.pairs, found.place, found.force, strict=True):
+            yield PushMark(int(key), place, -force if a in fixed and b not in fixed else force)
 
     # -- places ------------------------------------------------------------------------------------------------------
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.equations.state import state_of
 from pliant.language.files import write_whole
 from pliant.solve.state import assemble
 from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
-from pliant.view.colours import AXES, HELD, INK, PALE, SOFT, darker, group_colours, lighter
+from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
 from pliant.view.ink import Ink
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, Scene, Solid, SolidForm, TendonMark
+from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, push_scale
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
@@ -57,7 +58,8 @@ def sketch(
     """
     if inputs is None:  # at the end, where they are over time
         inputs = {name: float(np.ravel(value)[-1]) for name, value in getattr(q, "inputs", {}).items()}
-    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs)
+    contacts = getattr(state_of(q), "contacts", None)
+    scene = make_scene(eqs, positions_of(eqs, q, parameters), parameters, inputs=inputs, contacts=contacts)
     camera = front_view(scene) if view is None else look_from(view, scene.gravity)
     return Drawing(scene, camera, labels=labels, frames=frames).draw(ax)
 
@@ -119,7 +121,7 @@ class Drawing(Ink):
 
     def __init__(
         self, scene: Scene, camera: Camera, *, labels: bool, frames: bool, size: float | None = None,
-        center: np.ndarray | None = None,
+        center: np.ndarray | None = None, push: float | None = None,
     ) -> None:  # fmt: skip
         self.scene, self.camera, self.labels, self.frames = scene, camera, labels, frames
         points = scene.outline_points()
@@ -133,6 +135,7 @@ class Drawing(Ink):
         self.low, self.high = low - 0.02 * self.size, high + 0.02 * self.size
         self.todo = []
         self.colours = group_colours(solid.name for solid in scene.solids)
+        self.longest_push = push_scale([scene]) if push is None else push
         self.strongest = max((float(np.linalg.norm(load.force)) for load in scene.loads), default=0.0)
         self._layers()
         self._all_symbols()
@@ -171,6 +174,7 @@ class Drawing(Ink):
             (scene.meshes, self._mesh),
             (scene.tendons, self._tendon),
             (scene.loads, self._load),
+            (scene.pushes, self._push),
             (scene.solids, self._solid),
             (scene.rods, self._rod),
             (scene.joints, self._joint),
@@ -360,6 +364,14 @@ class Drawing(Ink):
         if np.linalg.norm(arm) > 0.01 * self.size:
             point = self.camera.project(load.point)
             self._polygon(outlines.arrow(point - arm, point, 0.006 * self.size), HELD, 925)
+
+    def _push(self, push: PushMark) -> None:
+        """An arrow along the force of a contact that ends where things touch; those of impacts are cut."""
+        strength = float(np.linalg.norm(push.force))
+        length = 0.16 * self.size * min(1.0, strength / self.longest_push) if self.longest_push > 0 else 0.0
+        if length > 0.01 * self.size:
+            point, arm = self.camera.project(push.point), self.camera.project(push.force * (length / strength))
+            self._polygon(outlines.arrow(point - arm, point, 0.005 * self.size), PUSH, 926)
 
     # -- symbols -----------------------------------------------------------------------------------------------------
 

@@ -9,14 +9,14 @@ describes everything, and whoever draws it needs no other knowledge of robots.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from pliant.geometry import quaternion
 from pliant.view.camera import Camera, look_from
-from pliant.view.marks import Scene, rod_outline
+from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
 from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
 
@@ -86,6 +86,8 @@ class Stage:
     curvature: float
     size: float
     force: float
+    push: float
+    pushes: int
     see_through: bool
 
     @property
@@ -94,11 +96,15 @@ class Stage:
         return len(self.batches[0].positions)
 
 
-def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float = 0.0, force: float = 0.0) -> Stage:
+def make_stage(
+    scenes: Sequence[Scene], *, curvature: float = 0.0, size: float = 0.0, force: float = 0.0, push: float = 0.0,
+    pushes: int = 0,
+) -> Stage:  # fmt: skip
     """The stage of one robot in several poses.
 
-    curvature, size, force: smallest ends of the scales of colour [1/m], symbols [m] and arrows [N]; those of the scenes
-    themselves are used where they are larger. Pass those of an earlier stage to draw further poses alike.
+    curvature, size, force, push: smallest ends of the scales of colour [1/m], symbols [m] and arrows of loads and contacts [N];
+    pushes: fewest arrows of contacts. Those of the scenes themselves are used where they are larger. Pass those of an earlier stage
+    to draw further poses alike.
     """
     points = np.concatenate(
         [part for scene in scenes for part in (scene.outline_points(), *map(rod_outline, scene.rods))]
@@ -108,7 +114,8 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     bent = max((float(rod.curvature.max()) for scene in scenes for rod in scene.rods), default=0.0)
     curvature = max(curvature, bent if bent * size > STRAIGHT else 0.0)
     force = max([force, *(float(np.linalg.norm(load.force)) for scene in scenes for load in scene.loads)])
-    pieces = [scene_pieces(scene, size, curvature, force, 0.5 * (low + high)) for scene in scenes]
+    push, scenes = max(push, push_scale(scenes)), with_equal_pushes(scenes, pushes)
+    pieces = [scene_pieces(scene, size, curvature, force, push, 0.5 * (low + high)) for scene in scenes]
     batches = [batch for layer in get_args(Layer) for batch in _batches(pieces, layer)]
     labels = [
         Label(text, np.stack([frame.labels[k][1] for frame in pieces]), layer)
@@ -123,7 +130,33 @@ def make_stage(scenes: Sequence[Scene], *, curvature: float = 0.0, size: float =
     nearest = int(np.argmax(np.abs(flat.up)))
     up = -gravity / down if down > 0 else np.sign(flat.up[nearest]) * np.eye(3)[nearest]
     see_through = any(scene.tendons for scene in scenes)
-    return Stage(tuple(batches), tuple(labels), low, high, camera, up, curvature, size, force, see_through)
+    pushes = len(scenes[0].pushes)
+    return Stage(
+        tuple(batches), tuple(labels), low, high, camera, up, curvature, size, force, push, pushes, see_through
+    )
+
+
+def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
+    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list; where there are fewer, the
+    others are zero, where they were last or will be next."""
+    slots: list[int | None] = [None] * fewest
+    rows: list[dict[int, PushMark]] = []
+    for scene in scenes:
+        there = {push.key: push for push in scene.pushes}
+        slots = [key if key in there else None for key in slots]
+        waiting = [key for key in there if key not in slots]
+        for k, key in enumerate(slots):
+            if key is None and waiting:
+                slots[k] = waiting.pop(0)
+        slots += waiting
+        rows.append({k: there[key] for k, key in enumerate(slots) if key is not None})
+    places = [next((row[k].point for row in rows if k in row), np.zeros(3)) for k in range(len(slots))]
+    out = []
+    for scene, row in zip(scenes, rows, strict=True):
+        places = [row[k].point if k in row else place for k, place in enumerate(places)]
+        pushes = (row.get(k, PushMark(-1, place, np.zeros(3))) for k, place in enumerate(places))
+        out.append(replace(scene, pushes=tuple(pushes)))
+    return out
 
 
 def _batches(pieces: Sequence[Pieces], layer: Layer) -> list[Batch]:

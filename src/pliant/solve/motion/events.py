@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 import scipy
 
+from pliant.equations.contacts import Contacts
 from pliant.equations.core import check_names
 from pliant.equations.workspace import EvaluationError, check
 from pliant.language.arguments import ArgumentError, choice
@@ -35,7 +36,8 @@ class Event:
 
     `value` is a function of a `Now`, or the name of an output. `direction`: "rising", "falling" or "both".
     `then`: a function of a `Now` that is called at the crossing and may set the state, inputs and parameters (an impact, say).
-    `stop`: end the run there; by default where there is no `then`.
+    `stop`: end the run there; by default where there is no `then`. `Event.touch("grip")` and `Event.release("grip")` look at
+    contacts.
     """
 
     value: Callable[[Now], float] | str
@@ -54,6 +56,22 @@ class Event:
         """Whether the run ends at it."""
         return self.then is None if self.stop is None else self.stop
 
+    @classmethod
+    def touch(
+        cls, contact: str, *, of: Sequence[str] = (), stop: bool | None = None, then: Callable[[Now], None] | None = None,
+        name: str = "",
+    ) -> Event:  # fmt: skip
+        """The things of a contact, or two of them (`of=("finger", "ball")`), come to touch."""
+        return cls(_Gap(contact, tuple(of)), "falling", stop, name or f"touch of {contact}", then)
+
+    @classmethod
+    def release(
+        cls, contact: str, *, of: Sequence[str] = (), stop: bool | None = None, then: Callable[[Now], None] | None = None,
+        name: str = "",
+    ) -> Event:  # fmt: skip
+        """The things of a contact, or two of them, touch nowhere any more."""
+        return cls(_Gap(contact, tuple(of)), "rising", stop, name or f"release of {contact}", then)
+
     def passed(self, old: float, new: float) -> bool:
         """Whether the value has passed zero in the direction that counts."""
         rising, falling = old < 0 <= new, old > 0 >= new
@@ -61,12 +79,30 @@ class Event:
 
 
 @dataclass(frozen=True)
+class _Gap:
+    """The smallest distance of the surfaces of a contact, or of two of its things [m]."""
+
+    contact: str
+    of: tuple[str, ...]
+
+    def __call__(self, now: Now) -> float:
+        return now.gap(self.contact, self.of)
+
+
+class _Place(NamedTuple):
+    """A state within a step, and the contacts there."""
+
+    q: np.ndarray
+    v: np.ndarray
+    contacts: Contacts
+
+
+@dataclass(frozen=True)
 class _Hit:
     """A crossing: when [s], in which state, and how far the value is from zero there."""
 
     t: float
-    q: np.ndarray
-    v: np.ndarray
+    place: _Place
     rest: float
     index: int
 
@@ -79,7 +115,7 @@ class EventMonitor:
         self.active = bool(events) or mid_step is not None
         self.happened: list[list[float]] = [[] for _ in events]
         self.memory: dict[str, Any] = {}
-        self.before: tuple[float, np.ndarray, np.ndarray] = (0.0, np.zeros(0), np.zeros(0))
+        self.before = 0.0, _Place(np.zeros(0), np.zeros(0), Contacts())
         self.values: list[float] = []
         self.rests = np.zeros(len(events))
         """How far from zero a value is that counts as zero: of events that have just happened."""
@@ -93,16 +129,17 @@ class EventMonitor:
 
     def _look(self, run: Any) -> None:
         """Note where the next step begins."""
-        now = self._now(run.t, run.q, run.v, "the value of an event")
-        self.before = (run.t, run.q.copy(), run.v.copy())
+        place = _place(run)
+        now = self._now(run.t, place, "the value of an event")
+        self.before = run.t, place
         self.values = [self._value(event, now) for event in self.events]
         self.bound = self.job.bound
 
-    def _now(self, t: float, q: np.ndarray, v: np.ndarray, reader: str = "") -> Now:
+    def _now(self, t: float, place: _Place, reader: str = "") -> Now:
         job = self.job
         return Now(
-            t, q, v, job.eqs, dict(job.inputs), dict(job.parameters), self.memory, motions=job.motions.series,
-            reader=reader,
+            t, place.q, place.v, job.eqs, dict(job.inputs), dict(job.parameters), self.memory,
+            motions=job.motions.series, reader=reader, contacts=place.contacts,
         )  # fmt: skip
 
     def _value(self, event: Event, now: Now) -> float:
@@ -137,7 +174,7 @@ class EventMonitor:
         or an empty string."""
         if not self.events:
             return ""
-        now = self._now(run.t, run.q, run.v, "the value of an event")
+        now = self._now(run.t, _place(run), "the value of an event")
         values = [self._value(event, now) for event in self.events]
         hits = [hit for i, new in enumerate(values) if (hit := self._hit(i, new, run)) is not None]
         hits.sort(key=lambda hit: hit.t)
@@ -153,7 +190,7 @@ class EventMonitor:
             if not (event.stops or event.then):
                 continue
             if not back:
-                check(run.go_to(hit.t, hit.q, hit.v))
+                check(run.go_to(hit.t, hit.place.q, hit.place.v))
                 back = True
             self.rests[hit.index] = 8 * hit.rest + 1e-14 * abs(self.values[hit.index])
             if event.then is not None:
@@ -165,7 +202,7 @@ class EventMonitor:
     def _hit(self, index: int, new: float, run: Any) -> _Hit | None:
         """The crossing of an event in the last step, if there is one; `new`: its value at the end."""
         event, old, rest = self.events[index], self.values[index], self.rests[index]
-        states = {self.before[0]: self.before[1:], run.t: (run.q.copy(), run.v.copy())}
+        states = {self.before[0]: self.before[1], run.t: _place(run)}
         begin = self.before[0]
         if abs(old) > rest:
             if not event.passed(old, new):
@@ -183,20 +220,20 @@ class EventMonitor:
             if not self._leaves(event, begin, rest, states):
                 return None
         root, found = self._locate(event, begin, run.t, states)
-        return _Hit(root, *states[root], abs(found), index)
+        return _Hit(root, states[root], abs(found), index)
 
-    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, Any]) -> bool:
+    def _leaves(self, event: Event, t: float, rest: float, states: dict[float, _Place]) -> bool:
         """Whether the value, zero at the start of the step, is on its other side until t because it goes there, and not by
         round-off: it then grows in proportion to the time."""
         t0 = self.before[0]
         late, early = (self._value_at(event, t0 + share * (t - t0), states) for share in (0.25, 0.0625))
         return abs(late) > rest and 0.15 < early / late < 0.45
 
-    def _value_at(self, event: Event, t: float, states: dict[float, Any]) -> float:
+    def _value_at(self, event: Event, t: float, states: dict[float, _Place]) -> float:
         """The value at a time in the last step, by integrating there from its start; the state is added to `states`."""
         if t not in states:
-            job, (t0, q0, v0) = self.job, self.before
-            trial = make_run(job.bound, job.method)
+            job, (t0, (q0, v0, contacts)) = self.job, self.before
+            trial = make_run(job.bound.with_contacts(contacts.rows), job.method)
             trial.configure(
                 t=t0, q=q0, v=v0, stops=np.array([t]), samples=np.array([t]), step=min(job.method.step or t - t0, t - t0),
                 fixed=job.method.fixed, rtol=job.method.relative_tolerance, atol=job.method.absolute_tolerance,
@@ -204,11 +241,10 @@ class EventMonitor:
             )  # fmt: skip
             trial.start()
             trial.advance(100000)
-            states[t] = (trial.q.copy(), trial.v.copy())
-        q, v = states[t]
-        return self._value(event, self._now(t, q, v, "the value of an event"))
+            states[t] = _place(trial)
+        return self._value(event, self._now(t, states[t], "the value of an event"))
 
-    def _locate(self, event: Event, begin: float, end: float, states: dict[float, Any]) -> tuple[float, float]:
+    def _locate(self, event: Event, begin: float, end: float, states: dict[float, _Place]) -> tuple[float, float]:
         """The crossing between two times at which the value has different signs, and the value there."""
         known: dict[float, float] = {}
 
@@ -245,7 +281,7 @@ class EventMonitor:
 
     def _call(self, function: Callable[[Now], None], run: Any) -> None:
         """Let a function set what it may at the run's time."""
-        now = self._now(run.t, run.q, run.v)
+        now = self._now(run.t, _place(run))
         before = run.q.copy(), run.v.copy()
         function(now)
         self.memory = now.memory
@@ -254,3 +290,8 @@ class EventMonitor:
         v = np.where(now.v == before[1], run.v, now.v)
         if self.job.set_state(run, np.asarray(q), np.asarray(v)) or changed:
             check(run.start())
+
+
+def _place(run: Any) -> _Place:
+    """The state that a run has reached."""
+    return _Place(run.q.copy(), run.v.copy(), run.contacts)

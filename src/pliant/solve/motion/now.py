@@ -10,6 +10,8 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding
+from pliant.equations.contact_sums import indexed_questions
+from pliant.equations.contacts import Contacts, contact_gap, known
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Energy, Equations, with_independent_rows
 from pliant.equations.outputs import evaluate_outputs
@@ -17,6 +19,7 @@ from pliant.equations.state import rate_name
 from pliant.language.arguments import ArgumentError, mapping, number, vector
 from pliant.language.words import suggestion
 from pliant.model.time_series import TimeSeries
+from pliant.output.base import ContactQuestion
 
 SETTABLE = ("q", "v", "inputs", "parameters")
 """What a mid-step function or the function of an event may set."""
@@ -103,6 +106,8 @@ class Now:
     """Series of the inputs, by index, that prescribed motions follow in the run."""
     reader: str = field(default="", repr=False)
     """Who sees this and may set nothing; empty where it may be set."""
+    contacts: Contacts = field(default_factory=Contacts, repr=False)
+    """Who touches whom, where and with which force."""
 
     def __post_init__(self) -> None:
         put = self.__dict__
@@ -148,7 +153,19 @@ class Now:
 
     def _values(self) -> Binding:
         eqs = self.equations.at(inputs=self.inputs, parameters=self.parameters)
-        return eqs.binding.with_series(self.motions)
+        bound = eqs.binding.with_series(self.motions)
+        return bound.with_contacts(self.contacts.rows) if self.contacts.names else bound
+
+    def gap(self, contact: str, of: Sequence[str] = ()) -> float:
+        """Smallest distance of the surfaces of a contact now, or of two of its things; below zero where they overlap [m]."""
+        system = self.equations.model.system.contacts
+        known("contact", contact, [law.name for law in system.laws])
+        if of and len(of) != 2:
+            raise ArgumentError(f"a gap is one between two things, not {len(of)}", "write of=('finger', 'ball')")
+        for thing in of:
+            known("thing that can touch", thing, [shape.name for shape in system.shapes])
+        asked = indexed_questions(system, [ContactQuestion(contact, tuple(of))])
+        return contact_gap(self._values(), self.q, int(asked.law[0]), asked.side[0])
 
     def measure(self, names: Sequence[str]) -> np.ndarray:
         """The named outputs now, vectors part by part in a row, with the noise of their sensors."""

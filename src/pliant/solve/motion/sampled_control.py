@@ -88,7 +88,10 @@ class SampledLoop:
         memory: dict[str, Any] = {} if self._now is None else self._now.memory
         inputs, parameters = dict(job.inputs), dict(job.parameters)
         first = self._now is None
-        self._now = Now(t, run.q.copy(), run.v.copy(), job.eqs, inputs, parameters, memory, motions=job.motions.series)
+        self._now = Now(
+            t, run.q.copy(), run.v.copy(), job.eqs, inputs, parameters, memory, motions=job.motions.series,
+            contacts=run.contacts,
+        )  # fmt: skip
         if first:
             self._noise = [_deviations(controller, self._now) for controller in self.controllers]
             for i, controller in enumerate(self.controllers):

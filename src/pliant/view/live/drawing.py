@@ -27,14 +27,14 @@ class Drawing:
         self.handles: dict[tuple[str, str], Any] = {}
         self.labels: list[Any] = []
         self.label_layers: list[str] = []
-        self.scales = {"curvature": 0.0, "size": 0.0, "force": 0.0}
+        self.scales: dict[str, Any] = {"curvature": 0.0, "size": 0.0, "force": 0.0, "push": 0.0, "pushes": 0}
         self.shown = {"robot": True, "rods": True, "loads": True, "frames": False, "labels": not ghost, "nodes": False,
                       "contacts": not ghost}  # fmt: skip
 
     def draw(self, scene: Scene) -> Stage:
         """Show a scene; returns its stage."""
         stage = make_stage([scene], **self.scales)
-        self.scales = {"curvature": stage.curvature, "size": stage.size, "force": stage.force}
+        self.scales = {name: getattr(stage, name) for name in self.scales}
         for batch in stage.batches:
             key = batch.layer, batch.shape
             values = {
@@ -43,6 +43,8 @@ class Drawing:
                 "batched_scales": batch.sizes[0].astype(np.float32),
                 "batched_colors": self._colours(batch.colours[0]),
             }
+            if key in self.handles and len(self.handles[key].batched_positions) != len(batch.positions[0]):
+                self.handles.pop(key).remove()  # more things touch than before
             if key not in self.handles:
                 mesh = unit_shape(batch.shape)
                 self.handles[key] = self.api.add_batched_meshes_simple(
