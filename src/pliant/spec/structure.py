@@ -122,6 +122,8 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     homes = _homes(checked, kind)
     if leaf.value in names or checked.lacks("attach") or (kind in ("frame", "mesh") and checked.lacks("meshes")):
         return False
+    if kind == "body, rod, mesh or surface" and checked.lacks("meshes", "surfaces"):
+        return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
         return False  # looked up when everything else is right
     if kind == "frame" and target in checked.broken.frames:
