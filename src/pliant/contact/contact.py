@@ -45,8 +45,8 @@ class Friction(Part):
 class Contact(Part):
     """Things that push each other where they would overlap, and rub where they slide.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges, half as thick as
-    their section is to each side, surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as their
+    section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
     zero. Friction is that of Coulomb, and it holds: between surfaces that stick stands a spring, as stiff along the surfaces as
     contacts of elastic bodies are, which slips when its force reaches the friction.
     """
