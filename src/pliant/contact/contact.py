@@ -119,7 +119,7 @@ contacts:
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
     """What is wrong with things that cannot touch, and what to do."""
-    if len(things) == 1 and len(things[0]) == 1:
+    if len({thing for group in things for thing in group}) == 1:
         return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "name two things, such as [ball, floor]"
     if not things[0] or not things[-1]:
         return "there is nothing that could touch", "give bodies a `shape`, or add `surfaces`"
