@@ -105,7 +105,16 @@ from pliant.solve.options import (
 from pliant.spec.analyses import EquilibriumAnalysis, LinearizeAnalysis, ModesAnalysis, PathAnalysis, SimulateAnalysis
 from pliant.spec.attach import Attach
 from pliant.spec.robot import RobotSpec
-from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface
+from pliant.surface import (
+    BoxSurface,
+    CapsuleSurface,
+    ConvexSurface,
+    CylinderSurface,
+    HeightFieldSurface,
+    MeshSurface,
+    PlaneSurface,
+    SphereSurface,
+)
 from pliant.tendon import ElasticTendon, TensionTendon
 from pliant.tendon.through import FramePoint, HelicalStretch, ParallelStretch, PointStretch, RodPoint
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from pydantic import Field
 
 from pliant.contact.law import LawNumbers, impact_number
-from pliant.contact.things import default_stiffness, shapes_of
+from pliant.contact.things import can_touch, default_stiffness, exclude_joined, shapes_of, things_named
 from pliant.language.base import OneOrList, Part, Problem, positive
+from pliant.language.faults import Fault, SpecError
 from pliant.language.names import ThingName
 from pliant.language.scalar import Count, Number, Scalar, Slowness, Value
 
@@ -44,8 +45,8 @@ class Friction(Part):
 class Contact(Part):
     """Things that push each other where they would overlap, and rub where they slide.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their nodes, surfaces with their form. Who
-    touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges, half as thick as
+    their section is to each side, surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
     zero. Friction is that of Coulomb, and it holds: between surfaces that stick stands a spring, as stiff along the surfaces as
     contacts of elastic bodies are, which slips when its force reaches the friction.
     """
@@ -53,7 +54,7 @@ class Contact(Part):
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
     """The things that touch: `[finger, ball]`, `[[finger, thumb], ball]` for any of the first with any of the second, `rope` for a
     thing with itself, `all` for all things with each other and with themselves. Things that are fixed to the same frame, or whose
-    frames a joint joins, do not touch each other."""
+    frames a joint, the base of a rod or a constraint joins, do not touch each other; only the world's surfaces touch all."""
     stiffness: Value | None = None
     """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of each
     piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
@@ -96,8 +97,12 @@ contacts:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the law between the shapes of all things named."""
-        sides = [[shape for thing in things for shape in shapes_of(build, thing)] for things in self.between]
-        stiffness = default_stiffness(build, self.between) if self.stiffness is None else build.value(self.stiffness)
+        things = [things_named(build, names) for names in self.between]
+        sides = [[shape for thing in group for shape in shapes_of(build, thing)] for group in things]
+        exclude_joined(build, things[0], things[-1])
+        if not can_touch(build, sides[0], sides[-1]):
+            raise SpecError([Fault(*_why_not(things), f"contacts.{name}.between")])
+        stiffness = default_stiffness(build, things) if self.stiffness is None else build.value(self.stiffness)
         along = build.value(self.friction.along)
         numbers = LawNumbers(
             stiffness,
@@ -110,3 +115,16 @@ contacts:
             build.value(self.friction.at_rest),
         )
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
+
+
+def _why_not(things: list[list[str]]) -> tuple[str, str]:
+    """What is wrong with things that cannot touch, and what to do."""
+    if len(things) == 1 and len(things[0]) == 1:
+        return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "name two things, such as [ball, floor]"
+    if not things[0] or not things[-1]:
+        return "there is nothing that could touch", "give bodies a `shape`, or add `surfaces`"
+    names = " and ".join(", ".join(group) for group in things)
+    return (
+        f"{names} cannot touch: they are fixed to the same frame, or a joint, a rod's base or a constraint joins them",
+        "name things that move against each other",
+    )

@@ -1,45 +1,59 @@
-"""The surfaces that bodies, rods and meshes have of themselves, and the stiffness that follows from what they are made of."""
+"""Things that touch: the surfaces that bodies, rods and meshes have of themselves, and which things never touch each other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
+from pliant.body.body import Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact.law import RIGID, contact_modulus
 from pliant.language.faults import Fault, SpecError
-from pliant.surface.base import Corner, add_shape
+from pliant.surface.base import Corner, SurfaceBase, add_shape
+from pliant.surface.box import BoxSurface
+from pliant.surface.capsule import CapsuleSurface
+from pliant.surface.cylinder import CylinderSurface
 from pliant.surface.sphere import SphereSurface
+from pliant.surface.triangles import near_order
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
 ALL = "all"
 """Every thing that has a surface."""
+CROWDED = 0.4
+"""Radius of the surface of a mesh as a share of its shortest edge, at most: neighbours must not touch at rest."""
+
+BODY_SURFACES: dict[type, Callable[[Any], SurfaceBase]] = {
+    SlenderRod: lambda shape: CapsuleSurface(radius=0, length=shape.length, axis=shape.axis),
+    Cylinder: lambda shape: CylinderSurface(radius=shape.radius, length=shape.length, axis=shape.axis),
+    Tube: lambda shape: CylinderSurface(radius=shape.outer_radius, length=shape.length, axis=shape.axis),
+    Box: lambda shape: BoxSurface(size=shape.size),
+    Sphere: lambda shape: SphereSurface(radius=shape.radius),
+}
+"""The surface of a body by its shape: slender rods are lines, tubes are closed by flat ends."""
+
+
+def things_named(build: Build, names: Iterable[str]) -> list[str]:
+    """The things that a side of a contact names."""
+    robot, found = build.robot, dict[str, None]()
+    for name in names:
+        with_shape = [n for n, body in robot.bodies.items() if body.shape is not None]
+        everything = [*robot.surfaces, *with_shape, *robot.rods, *robot.meshes]
+        found |= dict.fromkeys(everything if name == ALL else [name])
+    return list(found)
 
 
 def shapes_of(build: Build, thing: str) -> list[int]:
     """Numbers of the shapes of a thing, which are made when they are first asked for."""
-    if thing == ALL:
-        robot = build.robot
-        names = [*robot.surfaces, *(n for n, b in robot.bodies.items() if b.shape is not None), *robot.rods, *robot.meshes]
-        return [shape for name in names for shape in shapes_of(build, name)]
     if thing not in build.surfaces:
         build.surfaces[thing] = _make(build, thing)
-        own = build.surfaces[thing]
-        for other, theirs in build.surfaces.items():
-            if other != thing and _are_joined(build, own + theirs):
-                for a in own:
-                    for b in theirs:
-                        build.system.contacts.exclude(a, b)
     return build.surfaces[thing]
-
-
-def _are_joined(build: Build, shapes: Sequence[int]) -> bool:
-    return False
 
 
 def _make(build: Build, thing: str) -> list[int]:
@@ -47,19 +61,76 @@ def _make(build: Build, thing: str) -> list[int]:
     if thing in robot.rods:
         return [_rod_shape(build, thing)]
     if thing in robot.meshes:
-        points = build.point_sets[f"{thing}.all"]
-        return [
-            add_shape(build, thing, "point", [Corner(node, build.entries(pose[1]))], [(0,)]) for node, pose in points
-        ]
+        return [_mesh_shape(build, thing)]
     body = robot.bodies[thing]
-    node, pose = build.frame(thing)
     if body.shape is None:
         message = f"the body '{thing}' has no shape, so nothing can touch it"
         raise SpecError([Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")])
-    R, p = pose
+    node, (R, p) = build.frame(thing)
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))
-    surface = SphereSurface(radius=body.shape.radius)
-    return [surface.shape(build, thing, node, (R, center))]
+    return BODY_SURFACES[type(body.shape)](body.shape).shapes(build, thing, node, (R, center))
+
+
+# -- who does not touch whom ----------------------------------------------------------------------------------------------
+
+
+def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
+    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not touch.
+
+    The world is no such frame: what is joined to it may touch what stands on it.
+    """
+    groups = [_by_carrier(build, things) for things in (first, second)]
+    pairs = [(carrier, carrier) for carrier in groups[0] if carrier in groups[1]]
+    joined = _joints(build)
+    for a, b in [*pairs, *joined, *((b, a) for a, b in joined)]:
+        for one, other in product(groups[0].get(a, ()), groups[1].get(b, ())):
+            if one == other:
+                continue
+            for p, q in product(shapes_of(build, one), shapes_of(build, other)):
+                build.system.contacts.exclude(p, q)
+
+
+def can_touch(build: Build, first: Sequence[int], second: Sequence[int]) -> bool:
+    """Whether any of the first shapes can touch any of the second ones."""
+    contacts = build.system.contacts
+    for a, b in product(first, second):
+        nodes = contacts.shapes[a].node, contacts.shapes[b].node
+        rigid = nodes[0] >= 0 and nodes[0] == nodes[1]
+        planes = contacts.shapes[a].form == "plane" and contacts.shapes[b].form == "plane"
+        if not rigid and not planes and (min(a, b), max(a, b)) not in contacts.excluded:
+            return True
+    return False
+
+
+def _carrier(build: Build, frame: str) -> int | str:
+    """What a frame belongs to: a rod or mesh by name, anything rigid by its node."""
+    owner = frame.partition(".")[0]
+    if owner in build.robot.rods or owner in build.robot.meshes:
+        return owner
+    return build.frame(owner)[0]
+
+
+def _by_carrier(build: Build, things: Iterable[str]) -> dict[int | str, list[str]]:
+    found: dict[int | str, list[str]] = defaultdict(list)
+    for thing in things:
+        surface = build.robot.surfaces.get(thing)
+        carrier = _carrier(build, thing if surface is None else surface.parent)
+        if carrier != 0:
+            found[carrier].append(thing)
+    return found
+
+
+def _joints(build: Build) -> list[tuple[int | str, int | str]]:
+    """Pairs of carriers that something joins."""
+    robot = build.robot
+    pairs = [(joint.parent, joint.child) for joint in robot.joints.values() if joint.type != "free"]
+    pairs += [(rod.parent, name) for name, rod in robot.rods.items()]
+    pairs += [(item.between[0].frame, item.between[1].frame) for item in robot.constraints.values()]
+    pairs += [(frame, name) for name, mesh in robot.meshes.items() for frame in mesh.holders.values()]
+    return list(dict.fromkeys((_carrier(build, a), _carrier(build, b)) for a, b in pairs))
+
+
+# -- rods and meshes --------------------------------------------------------------------------------------------------------
 
 
 def rod_radius(build: Build, rod: str, x: float) -> float:
@@ -89,16 +160,56 @@ def _rod_shape(build: Build, rod: str) -> int:
     return add_shape(build, rod, "wire", corners, items, skip=skip)
 
 
-def default_stiffness(build: Build, between: Sequence[Sequence[str]]) -> Any:
+def _mesh_shape(build: Build, name: str) -> int:
+    """Triangles where the mesh has them, and the edges that belong to none, with half their thickness as radius."""
+    mesh = build.robot.meshes[name]
+    points = build.point_sets[f"{name}.all"]
+    sheets = np.sort(mesh.lattice.faces, axis=1)
+    sides = {tuple(sorted(pair)) for face in sheets.tolist() for pair in combinations(face, 2)}
+    flat = _in_faces(sides, mesh.lattice.faces)
+    loose = [(a, b) for a, b in mesh.lattice.edges.tolist() if (min(a, b), max(a, b)) not in sides | flat]
+    items: list[tuple[int, ...]] = [*map(tuple, mesh.lattice.faces.tolist()), *loose]
+    places = mesh.lattice.shares
+    order = near_order(np.array([places[list(item)].mean(axis=0) for item in items]))
+    radius = mesh_radius(build, name)
+    corners = [Corner(node, build.entries(pose[1]), radius) for node, pose in points]
+    return add_shape(build, name, "faces", corners, [items[k] for k in order])
+
+
+def _in_faces(sides: set[tuple[Any, ...]], faces: np.ndarray) -> set[tuple[Any, ...]]:
+    """Pairs of nodes across two triangles with a side in common: second diagonals of cells."""
+    opposite: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for face in faces.tolist():
+        for pair in combinations(sorted(face), 2):
+            opposite[pair].append(next(k for k in face if k not in pair))
+    return {(min(ends), max(ends)) for ends in opposite.values() if len(ends) == 2}
+
+
+def mesh_radius(build: Build, name: str) -> float:
+    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other."""
+    mesh = build.robot.meshes[name]
+    size = [build.nominal(x) for x in mesh.drawing.size(build.value)]
+    ends = mesh.lattice.shares[mesh.lattice.edges] * np.array(size)
+    shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
+    if mesh.section is None:
+        return 0.0
+    section = build.robot.sections[mesh.section]
+    return min(*section.half_sizes(lambda s: build.nominal(build.value(s))), CROWDED * shortest)
+
+
+# -- stiffness ---------------------------------------------------------------------------------------------------------------
+
+
+def default_stiffness(build: Build, sides: Sequence[Sequence[str]]) -> Any:
     """Of linear contacts of these things [N/m]: the modulus of both sides together times the smallest radius."""
-    moduli = [min(_modulus(build, thing) for thing in things) for things in between]
-    radii = [radius for things in between for thing in things if (radius := _radius(build, thing))]
+    moduli = [min(_modulus(build, thing) for thing in things) for things in sides]
+    radii = [radius for things in sides for thing in things if (radius := _radius(build, thing))]
     return contact_modulus(moduli[0], moduli[-1]) * (min(radii) if radii else 0.01)
 
 
 def _modulus(build: Build, thing: str) -> float:
     robot = build.robot
-    part: Any = robot.rods.get(thing) or robot.bodies.get(thing) or robot.surfaces.get(thing)
+    part: Any = robot.rods.get(thing) or robot.bodies.get(thing) or robot.surfaces.get(thing) or robot.meshes.get(thing)
     names = getattr(part, "material", None) or ()
     found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
     moduli = [build.nominal(build.value(m.youngs_modulus)) for m in found if m.youngs_modulus is not None]
@@ -109,8 +220,11 @@ def _radius(build: Build, thing: str) -> float | None:
     robot = build.robot
     if thing in robot.rods:
         return rod_radius(build, thing, 0.5)
-    if thing in robot.surfaces:
-        extent = robot.surfaces[thing].extent(build)
-        return None if extent is None else build.nominal(extent)
-    shape = robot.bodies[thing].shape if thing in robot.bodies else None
-    return build.nominal(build.value(shape.radius)) if hasattr(shape, "radius") else None
+    if thing in robot.meshes:
+        return mesh_radius(build, thing) or None
+    surface = robot.surfaces.get(thing)
+    if surface is None:
+        shape = robot.bodies[thing].shape
+        surface = BODY_SURFACES[type(shape)](shape)
+    extent = surface.extent(build)
+    return None if extent is None else build.nominal(extent) or None

@@ -21,15 +21,15 @@ MOTION_FORMS = "kernel fixed screw rotation translation free planar_xz planar_yz
 ELEMENT_FORMS = "general single rotation translation free".split()
 """Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
 
-SHAPE_FORMS = "point wire faces plane".split()
-"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, triangles, or a
-half space."""
+SHAPE_FORMS = "point wire side faces plane".split()
+"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, the same without
+its ends, triangles and edges, or a half space."""
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
     "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
-    "n_vertex n_item n_shape n_group n_law n_excluded "
+    "n_vertex n_item n_edge n_shape n_group n_law n_excluded "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
     # numbers that a kernel of several instances takes of each (constants, signals, coordinates)
@@ -57,7 +57,8 @@ INTEGERS = (
     "j_row j_col kkt_colptr kkt_row kkt_order kkt_of kkt_of_j kkt_of_jt kkt_of_diagonal "
     "quat_q quat_v plain_q plain_v "
     "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex shape_item shape_skip "
-    "shape_theta group_law law_theta excluded "
+    "shape_theta shape_node shape_closed group_law law_theta excluded "
+    "vertex_item around_begin around item_edge edge_vertex edge_face edge_sharp "
     "inertia_run inertia_kind inertia_node inertia_k inertia_theta inertia_constants inertia_owned "
     "inertia_articulated inertia_begin inertia_pair mover_elem mover_own mover_node mover_pos"
 ).split()

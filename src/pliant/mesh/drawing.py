@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -24,12 +24,13 @@ Evaluate: TypeAlias = Callable[[Scalar], Any]
 class Lattice:
     """Nodes as shares of a size (n x 3), so that the size may be an expression, and edges (m x 2).
 
-    `wireframe` is what was read, where the mesh comes from a file.
+    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has one.
     """
 
     shares: np.ndarray
     edges: np.ndarray
     wireframe: Wireframe | None = None
+    faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
 
     @property
     def degree(self) -> np.ndarray:
@@ -79,7 +80,7 @@ class FileDrawing(DrawingBase):
         if found.orphans:
             hint = "remove them from the drawing, or use a larger tolerance"
             raise FileProblem(f"{self.file} has {found.orphans} nodes without edges", hint)
-        return Lattice(found.nodes, found.edges, found)
+        return Lattice(found.nodes, found.edges, found, found.faces)
 
     def size(self, value: Evaluate) -> tuple[Any, Any, Any]:
         """The scale, three times."""
@@ -190,7 +191,24 @@ def grid(cells: tuple[int, int, int], *, diagonals: bool) -> Lattice:
     if diagonals:
         ways += [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
     edges = [_pairs(index, way) for way in ways]
-    return Lattice(shares, np.concatenate(edges))
+    return Lattice(shares, np.concatenate(edges), faces=_outside(index))
+
+
+def _outside(index: np.ndarray) -> np.ndarray:
+    """Triangles of a sheet of nodes, or around a block of them, k x 3; those of a block show outwards."""
+    if index.shape[0] == 1:
+        return _cells(index[0])
+    sheets = []
+    for axis in range(3):
+        first, last = (np.take(index, k, axis=axis) for k in (0, -1))
+        sheets += [first.T, last] if axis != 1 else [first, last.T]
+    return np.concatenate([_cells(sheet) for sheet in sheets])
+
+
+def _cells(index: np.ndarray) -> np.ndarray:
+    """Two triangles for each cell of a sheet of nodes."""
+    a, b, c, d = (x.ravel() for x in (index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]))
+    return np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
 
 
 def _pairs(index: np.ndarray, way: tuple[int, int, int]) -> np.ndarray:

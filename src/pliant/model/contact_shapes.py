@@ -1,16 +1,19 @@
 """Shapes that can touch one another, and the laws between them, by index: the part of a system that contacts are found with.
 
 A shape is made of vertices, points fixed to nodes with a radius each, and items that join them: single vertices, edges in a
-chain, triangles. Shapes that touch the same others by the same laws form a group.
+chain, triangles. Items that are near each other are to have near numbers: the runtime's trees of boxes are made of runs of
+them. Shapes that touch the same others by the same laws form a group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Literal
 
-ShapeForm = Literal["point", "wire", "faces", "plane"]
+ShapeForm = Literal["point", "wire", "side", "faces", "plane"]
+"""Single vertices; edges in a chain; edges in a chain whose ends do not touch; triangles, and edges without triangles; a half space."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,11 @@ class ContactShape:
     Attributes:
         name: what it is the surface of.
         skip: items of a chain that are nearer to each other than this do not touch.
-        normal: where the direction out of a half space stands in the constants; its vertex is a point of the plane.
+        constants: where the direction out of a half space stands in the constants (its vertex is a point of the plane), or the
+            depth down to which vertices inside of a closed surface are pushed out.
+        closed: whether triangles have an inside, at their back.
+        smooth: edges (pairs of vertices, the smaller number first) that cannot cross others, because their triangles lie in one plane
+            or meet in a hollow.
     """
 
     name: str
@@ -36,7 +43,15 @@ class ContactShape:
     vertices: tuple[ContactVertex, ...]
     items: tuple[tuple[int, ...], ...]
     skip: int = 0
-    normal: int = 0
+    constants: int = 0
+    closed: bool = False
+    smooth: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def node(self) -> int:
+        """The node that carries all of it, or -1."""
+        nodes = {vertex.node for vertex in self.vertices}
+        return nodes.pop() if len(nodes) == 1 else -1
 
 
 @dataclass(frozen=True)
@@ -85,9 +100,21 @@ class ContactBuilder:
     laws: list[ContactLaw] = field(default_factory=list)
     excluded: set[tuple[int, int]] = field(default_factory=set)
 
-    def add(self, shape: ContactShape) -> int:
-        """Add a shape; returns its index."""
-        self.shapes.append(shape)
+    def add(
+        self,
+        name: str,
+        form: ShapeForm,
+        vertices: Iterable[tuple[int, int]],
+        items: Iterable[tuple[int, ...]],
+        *,
+        skip: int = 0,
+        constants: int = 0,
+        closed: bool = False,
+        smooth: frozenset[tuple[int, int]] = frozenset(),
+    ) -> int:
+        """Add a shape, whose vertices are given as node and place of their constants; returns its index."""
+        points = tuple(ContactVertex(node, at) for node, at in vertices)
+        self.shapes.append(ContactShape(name, form, points, tuple(items), skip, constants, closed, smooth))
         return len(self.shapes) - 1
 
     def exclude(self, a: int, b: int) -> None:
@@ -109,25 +136,22 @@ def contact_tables(contacts: ContactSystem, forms: Sequence[str]) -> tuple[dict[
     tables: dict[str, list[int]] = {
         name: []
         for name in "vertex_node vertex_theta vertex_shape item_vertex item_shape shape_kind shape_group shape_vertex "
-        "shape_item shape_skip shape_theta".split()
+        "shape_item shape_skip shape_theta shape_node shape_closed "
+        "vertex_item around_begin around item_edge edge_vertex edge_face edge_sharp".split()
     }
     for number, shape in enumerate(contacts.shapes):
-        first = len(tables["vertex_node"])
         tables["shape_kind"].append(forms.index(shape.form))
         tables["shape_group"].append(group[number])
-        tables["shape_vertex"].append(first)
+        tables["shape_vertex"].append(len(tables["vertex_node"]))
         tables["shape_item"].append(len(tables["item_shape"]))
         tables["shape_skip"].append(shape.skip)
-        tables["shape_theta"].append(shape.normal)
-        for vertex in shape.vertices:
-            tables["vertex_node"].append(vertex.node)
-            tables["vertex_theta"].append(vertex.constants)
-            tables["vertex_shape"].append(number)
-        for item in shape.items:
-            tables["item_shape"].append(number)
-            tables["item_vertex"].extend([*(first + k for k in item), -1, -1][:3])
+        tables["shape_theta"].append(shape.constants)
+        tables["shape_node"].append(shape.node)
+        tables["shape_closed"].append(int(shape.closed))
+        _add_items(tables, shape, number)
     tables["shape_vertex"].append(len(tables["vertex_node"]))
     tables["shape_item"].append(len(tables["item_shape"]))
+    tables["around_begin"].append(len(tables["around"]))
     count = len(contacts.shapes)
     tables["group_law"] = [number for row in law for number in row]
     tables["law_theta"] = [entry.constants for entry in contacts.laws]
@@ -135,9 +159,52 @@ def contact_tables(contacts: ContactSystem, forms: Sequence[str]) -> tuple[dict[
     counts = {
         "n_vertex": len(tables["vertex_node"]),
         "n_item": len(tables["item_shape"]),
+        "n_edge": len(tables["edge_sharp"]),
         "n_shape": count if contacts.laws else 0,
         "n_group": len(law),
         "n_law": len(contacts.laws),
         "n_excluded": len(tables["excluded"]),
     }
     return counts, tables
+
+
+def _add_items(tables: dict[str, list[int]], shape: ContactShape, number: int) -> None:
+    """Vertices, items and edges of a shape: which items are around each vertex, and on both sides of each edge."""
+    first, first_item = len(tables["vertex_node"]), len(tables["item_shape"])
+    around: list[list[int]] = [[] for _ in shape.vertices]
+    for k, item in enumerate(shape.items, start=first_item):
+        tables["item_shape"].append(number)
+        tables["item_vertex"].extend([*(first + j for j in item), -1, -1][:3])
+        for j in item:
+            around[j].append(k)
+    for vertex, items in zip(shape.vertices, around, strict=True):
+        tables["vertex_node"].append(vertex.node)
+        tables["vertex_theta"].append(vertex.constants)
+        tables["vertex_shape"].append(number)
+        tables["vertex_item"].append(items[0] if items else -1)
+        tables["around_begin"].append(len(tables["around"]))
+        tables["around"].extend(items if shape.form == "faces" else ())
+    if shape.form == "faces":
+        _add_edges(tables, shape, first, first_item)
+    else:
+        tables["item_edge"].extend([-1] * 3 * len(shape.items))
+
+
+def _add_edges(tables: dict[str, list[int]], shape: ContactShape, first: int, first_item: int) -> None:
+    """Edges of triangles, each once; of item k those from vertex 0 to 1, 1 to 2 and 2 to 0."""
+    known: dict[tuple[int, int], int] = {}
+    for k, item in enumerate(shape.items, start=first_item):
+        pairs = [(item[0], item[1]), (item[1], item[2]), (item[2], item[0])] if len(item) == 3 else combinations(item, 2)
+        own = []
+        for a, b in pairs:
+            ends = (min(a, b), max(a, b))
+            edge = known.get(ends)
+            if edge is None:
+                edge = known[ends] = len(tables["edge_sharp"])
+                tables["edge_vertex"].extend([first + ends[0], first + ends[1]])
+                tables["edge_face"].extend([k, -1])
+                tables["edge_sharp"].append(int(ends not in shape.smooth))
+            else:
+                tables["edge_face"][2 * edge + 1] = k
+            own.append(edge)
+        tables["item_edge"].extend([*own, -1, -1, -1][:3])

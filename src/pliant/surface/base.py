@@ -12,10 +12,10 @@ from pliant.geometry.se3 import Pose
 from pliant.language.names import FrameName, MaterialName
 from pliant.language.placement import Placement
 from pliant.language.scalar import Count
-from pliant.model.contact_shapes import ContactShape, ContactVertex, ShapeForm
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
+    from pliant.model.contact_shapes import ShapeForm
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,12 @@ class Corner:
 
 def add_shape(
     build: Build, name: str, form: ShapeForm, corners: Sequence[Corner], items: Sequence[tuple[int, ...]],
-    *, skip: int = 0, normal: Sequence[Any] = (),
+    *, skip: int = 0, constants: Sequence[Any] = (), closed: bool = False, smooth: frozenset[tuple[int, int]] = frozenset(),
 ) -> int:  # fmt: skip
-    """Add a shape to the system; returns its number."""
-    vertices = tuple(
-        ContactVertex(corner.node, build.system.constants([*corner.place, corner.radius, corner.share]))
-        for corner in corners
-    )
-    at = build.system.constants(normal) if normal else 0
-    return build.system.contacts.add(ContactShape(name, form, vertices, tuple(items), skip, at))
+    """Add a shape to the system; returns its number. What the arguments are: `ContactShape`."""
+    vertices = [(c.node, build.system.constants([*c.place, c.radius, c.share])) for c in corners]
+    at = build.system.constants(constants) if constants else 0
+    return build.system.contacts.add(name, form, vertices, items, skip=skip, constants=at, closed=closed, smooth=smooth)
 
 
 class SurfaceBase(Placement):
@@ -57,8 +54,8 @@ class SurfaceBase(Placement):
     example: ClassVar[str]
 
     @abstractmethod
-    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
-        """Add it at a pose on a node; returns the number of its shape."""
+    def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
+        """Add it at a pose on a node; returns the numbers of its shapes."""
 
     @abstractmethod
     def extent(self, build: Build) -> Any:
@@ -67,4 +64,4 @@ class SurfaceBase(Placement):
     def apply(self, build: Build, name: str) -> None:
         """Add it to the system, fixed to its parent."""
         node, pose = build.frame(self.parent)
-        build.surfaces[name] = [self.shape(build, name, node, se3.compose(pose, build.placement(self)))]
+        build.surfaces[name] = self.shapes(build, name, node, se3.compose(pose, build.placement(self)))

@@ -48,11 +48,11 @@ outputs:
         """Sizes above zero."""
         yield from positive(self, value, "radius", "length")
 
-    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
+    def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         R, p = pose
         half = R @ ca.vertcat(*build.direction(self.axis)) * (build.value(self.length) / 2)
         ends = [Corner(node, build.entries(p + side * half), build.value(self.radius)) for side in (-1, 1)]
-        return add_shape(build, name, "wire", ends, [(0, 1)])
+        return [add_shape(build, name, "wire", ends, [(0, 1)])]
 
     def extent(self, build: Build) -> Any:
         return build.value(self.radius)

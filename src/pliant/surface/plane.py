@@ -44,10 +44,10 @@ outputs:
         if not isinstance(self.normal, str) and all(value(x) == 0 for x in self.normal):
             yield ("normal",), "`normal` is a direction and cannot be zero", "give x, y, z, or three numbers"
 
-    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
+    def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
         R, p = pose
         normal = build.entries(R @ ca.vertcat(*build.direction(self.normal)))
-        return add_shape(build, name, "plane", [Corner(node, build.entries(p))], [], normal=normal)
+        return [add_shape(build, name, "plane", [Corner(node, build.entries(p))], [], constants=normal)]
 
     def extent(self, build: Build) -> Any:
         return None

@@ -24,7 +24,7 @@ class SphereSurface(SurfaceBase):
     example: ClassVar[str] = """\
 pliant: 1
 bodies:
-  leg: {mass: 200 g, shape: {type: slender_rod, length: 20 cm, axis: z}}
+  leg: {mass: 200 g, shape: {type: cylinder, radius: 5 mm, length: 20 cm}}
 joints:
   flight: {type: free, child: leg, z: {initial: 20 cm}}
 surfaces:
@@ -39,8 +39,8 @@ contacts:
         if value(self.radius) < 0:
             yield ("radius",), f"radius must not be below zero, but it is {value(self.radius):g} m", ""
 
-    def shape(self, build: Build, name: str, node: int, pose: Pose) -> int:
-        return add_shape(build, name, "point", [Corner(node, build.entries(pose[1]), build.value(self.radius))], [(0,)])
+    def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
+        return [add_shape(build, name, "point", [Corner(node, build.entries(pose[1]), build.value(self.radius))], [(0,)])]
 
     def extent(self, build: Build) -> Any:
         return build.value(self.radius)

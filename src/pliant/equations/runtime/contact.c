@@ -9,9 +9,10 @@
 
 static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
   c->x = pl_doubles(m, 3 * (size_t)T->n_vertex), c->x_listed = pl_doubles(m, 3 * (size_t)T->n_vertex);
+  c->frame = pl_doubles(m, 6 * (size_t)T->n_shape), c->corner = pl_doubles(m, 24 * (size_t)T->n_shape);
+  c->box = pl_doubles(m, 6 * (size_t)T->n_item), c->tree = pl_doubles(m, 12 * (size_t)T->n_item);
+  c->order = pl_ints(m, T->n_shape), c->live = pl_ints(m, T->n_vertex), c->is_live = pl_ints(m, T->n_vertex);
   c->x_before = pl_doubles(m, 3 * (size_t)T->n_vertex);
-  c->low = pl_doubles(m, 3 * (size_t)T->n_item), c->high = pl_doubles(m, 3 * (size_t)T->n_item);
-  c->order = pl_ints(m, T->n_item);
   c->columns = pl_doubles(m, 12 * (size_t)T->max_k);
 }
 
@@ -30,7 +31,8 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
     free(c->block), free(c);
     return NULL;
   }
-  for (int i = 0; i < T->n_item; ++i) c->order[i] = i;
+  for (int i = 0; i < T->n_shape; ++i)
+    if (T->shape_item[i + 1] > T->shape_item[i]) c->order[c->n_order++] = i;
   c->only = -1;
   return c;
 }
@@ -38,7 +40,7 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
 void pl_contacts_free(pl_contacts *c) {
   if (!c) return;
   pl_contact_matrix_free(c->matrix), pl_contact_memory_free(&c->bound);
-  free(c->pair), free(c->touch), free(c->block), free(c);
+  free(c->items.pair), free(c->planes.pair), free(c->near), free(c->touch), free(c->block), free(c);
 }
 
 int pl_contact_memory_new(pl_contact_memory *m, const pl_tables *T) {
@@ -99,6 +101,7 @@ int pl_contact_bind(pl_work *w) {
   pl_contacts *c = w->contacts;
   pl_contact_memory *m = &c->bound;
   const int kind = w->bound.contact_state[0], count = w->bound.contact_state[1];
+  c->listed = PL_NOTHING_LISTED;
   c->memory = NULL;
   if (kind == PL_MEMORY_NONE) return PL_OK;
   const int status = pl_contact_hold(w, count, w->bound.contact_records);

@@ -41,6 +41,7 @@ typedef struct pl_touch {
   double W[PL_TOUCH_VERTICES], G[PL_TOUCH_VERTICES][2]; /* signed weights and their change with the parameters */
   double y[3], n[3], d, gap, E[2][3], H[2][2];          /* x_A - x_B, normal, distance; edges of the parameters, inverse Gram matrix */
   double radius[2], share, share_here;  /* share as remembered, and as it is in this configuration */
+  int inside, oriented;                 /* y shows into side B; the normal is given, not that of y */
   /* by the law */
   double along[3], across[3];        /* directions of friction in the tangent plane, where it has two coefficients */
   double rho[2][3], place[3];        /* from x_A and x_B to the place of contact */
@@ -69,17 +70,37 @@ struct pl_contact_memory {
 
 typedef struct pl_contact_matrix pl_contact_matrix;
 
+/* What is known of candidates for contacts: nothing, as the constants may have changed; what stands on the world; all. */
+typedef enum { PL_NOTHING_LISTED, PL_WORLD_LISTED, PL_LISTED } pl_listed;
+
+/* A list of pairs of numbers. */
+typedef struct pl_pairs {
+  int n, capacity, *pair;
+} pl_pairs;
+
+/* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
+typedef struct pl_near {
+  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  double distance;
+} pl_near;
+
 struct pl_contacts {
-  double *x;        /* places of all vertices, 3 each */
+  double *x;        /* places of the vertices that candidates need, 3 each */
   double *x_before; /* at the beginning of a step */
   double *x_listed; /* where they were when candidates were last looked for */
+  double *frame, *corner; /* of large rigid shapes: the box around each in its node's axes, 6; where its corners were then, 24 */
   double margin;    /* candidates are pairs of items nearer than that */
+  double thinnest;  /* radius, or depth of a solid, of the thinnest shape */
   double reach;     /* surfaces nearer than that count as touching: 0, except while a distance is looked for */
   int only;         /* and then the law of which, else -1 */
-  int listed;
-  int n_pair, pair_capacity, *pair; /* candidates: items of both sides */
-  int *order;
-  double *low, *high;               /* boxes of items, 3 each */
+  pl_listed listed;
+  pl_pairs items, planes;           /* candidates: items of both sides; a vertex and a plane */
+  int n_order, *order;              /* shapes with items, along an axis */
+  double *box;                      /* of items, low and high, 6 each */
+  double *tree;                     /* boxes of runs of items, 12 per item */
+  int n_live, *live, *is_live;      /* vertices on large rigid shapes that candidates need */
+  int n_near, near_capacity;
+  pl_near *near;
   int n, capacity;
   pl_touch *touch;                  /* contacts of the state evaluated last, by key */
   const pl_contact_memory *memory;  /* null: none */
@@ -96,8 +117,15 @@ void pl_contacts_free(pl_contacts *);
 
 /* contact_search.c: contacts in the configuration evaluated last, their geometry. */
 void pl_contact_search(pl_work *);
-/* Pairs of items whose boxes overlap, and may touch, in w->contacts->pair. */
-void pl_contact_pairs(pl_work *);
+/* contact_tree.c: places of vertices, and candidates: items that are near each other. */
+void pl_contact_places(pl_work *);
+/* The same with boxes around the ways that vertices have come since `x_before`, which it places. */
+void pl_contact_ways(pl_work *, const pl_contact_memory *);
+/* How far anything has come since the beginning of a step, at least. */
+double pl_contact_way(const pl_work *, const pl_contact_memory *);
+/* contact_faces.c: two items of which one has faces, or is an edge of a net; when all have been looked at, vertices in solids. */
+void pl_contact_faces(pl_work *, int law, int i, int j);
+void pl_contact_solids(pl_work *);
 /* contact_passing.c: whether items have passed through each other since the beginning of a step. */
 int pl_contact_passed(pl_work *, const pl_contact_memory *);
 /* The smallest distance of surfaces that a law joins, below zero where they overlap, in a configuration; infinite where there are

@@ -56,61 +56,47 @@ static int pair_passed(const pl_work *w, const double *x0, const double *x, int 
   return dot3(miss, miss) < 0.25 * fmin(dot3(before, before), dot3(after, after));
 }
 
-/* Places of all vertices at the beginning of the step; returns how far the fastest has come since. */
-static double places_before(const pl_work *w, const pl_contact_memory *m, double *x0) {
-  const pl_tables *T = w->T;
-  double most = 0;
-  for (int i = 0; i < T->n_vertex; ++i) {
-    const int node = T->vertex_node[i];
-    double *x = x0 + 3 * i, way = 0;
-    rotate3(m->R + 9 * node, w->theta + T->vertex_theta[i], x);
-    for (int k = 0; k < 3; ++k) {
-      x[k] += m->p[3 * node + k];
-      way += (x[k] - w->contacts->x[3 * i + k]) * (x[k] - w->contacts->x[3 * i + k]);
-    }
-    most = fmax(most, way);
+/* Height of a point over a triangle, and whether it is beside it. */
+static double height_over(const double *const *v, const double *x, int *beside) {
+  double e[3], f[3], n[3], to[3];
+  for (int k = 0; k < 3; ++k) e[k] = v[1][k] - v[0][k], f[k] = v[2][k] - v[0][k], to[k] = x[k] - v[0][k];
+  cross3(e, f, n);
+  const double nn = dot3(n, n);
+  double ef[3], fe[3];
+  cross3(to, f, ef), cross3(e, to, fe);
+  const double s = dot3(ef, n) / nn, r = dot3(fe, n) / nn;
+  *beside = !(s >= 0 && r >= 0 && s + r <= 1);
+  return dot3(to, n) / sqrt(nn);
+}
+
+/* Whether a vertex of item i went through the triangle j: it is on the other side, and over the triangle on its way. */
+static int went_through(const pl_work *w, const double *x0, const double *x, int i, int j) {
+  const int *corner = w->T->item_vertex + 3 * j;
+  const double *before[3], *after[3];
+  for (int k = 0; k < 3; ++k) before[k] = x0 + 3 * corner[k], after[k] = x + 3 * corner[k];
+  for (int k = 0; k < 3 && w->T->item_vertex[3 * i + k] >= 0; ++k) {
+    const int vertex = w->T->item_vertex[3 * i + k];
+    int beside, beside_before;
+    const double h0 = height_over(before, x0 + 3 * vertex, &beside_before), h = height_over(after, x + 3 * vertex, &beside);
+    if (h0 * h < 0 && !beside && !beside_before) return 1;
   }
-  return sqrt(most);
+  return 0;
 }
 
-static double smallest_radius(const pl_work *w) {
-  double smallest = INFINITY;
-  for (int i = 0; i < w->T->n_item; ++i)
-    for (int k = 0; k < 3; ++k) {
-      const int vertex = w->T->item_vertex[3 * i + k];
-      if (vertex >= 0) smallest = fmin(smallest, w->theta[w->T->vertex_theta[vertex] + 3]);
-    }
-  return smallest;
-}
-
-static void boxes_of_ways(const pl_work *w, const double *x0) {
-  const pl_tables *T = w->T;
-  pl_contacts *c = w->contacts;
-  for (int i = 0; i < T->n_item; ++i)
-    for (int k = 0; k < 3; ++k) {
-      double low = INFINITY, high = -INFINITY;
-      for (int j = 0; j < 3; ++j) {
-        const int vertex = T->item_vertex[3 * i + j];
-        if (vertex < 0) break;
-        low = fmin(low, fmin(x0[3 * vertex + k], c->x[3 * vertex + k]));
-        high = fmax(high, fmax(x0[3 * vertex + k], c->x[3 * vertex + k]));
-      }
-      c->low[3 * i + k] = low, c->high[3 * i + k] = high;
-    }
-}
+/* Of solids, only their backs are to be feared: they hold what is not deeper than they know. */
+static int is_sheet(const pl_tables *T, int item) { return T->item_vertex[3 * item + 2] >= 0 && !T->shape_closed[T->item_shape[item]]; }
 
 int pl_contact_passed(pl_work *w, const pl_contact_memory *m) {
   const pl_tables *T = w->T;
   pl_contacts *c = w->contacts;
-  double *x0 = c->x_before;
-  if (places_before(w, m, x0) <= HARMLESS * smallest_radius(w)) return 0;
-  boxes_of_ways(w, x0);
-  pl_contact_pairs(w);
+  if (pl_contact_way(w, m) <= HARMLESS * c->thinnest) return 0;
+  pl_contact_ways(w, m);
   int passed = 0;
-  for (int k = 0; k < c->n_pair && !passed; ++k) {
-    const int i = c->pair[2 * k], j = c->pair[2 * k + 1];
-    if (T->item_vertex[3 * i + 2] < 0 && T->item_vertex[3 * j + 2] < 0) passed = pair_passed(w, x0, c->x, i, j);
+  for (int k = 0; k < c->items.n && !passed; ++k) {
+    const int i = c->items.pair[2 * k], j = c->items.pair[2 * k + 1];
+    if (T->item_vertex[3 * i + 2] < 0 && T->item_vertex[3 * j + 2] < 0) passed = pair_passed(w, c->x_before, c->x, i, j);
+    if (is_sheet(T, j)) passed = passed || went_through(w, c->x_before, c->x, i, j);
+    if (is_sheet(T, i)) passed = passed || went_through(w, c->x_before, c->x, j, i);
   }
-  c->listed = 0; /* these are other pairs */
   return passed;
 }

@@ -37,7 +37,6 @@ typedef struct newton {
   double work;                        /* of the last iteration at its start, zero if it is not to be searched */
   int keep, used;                     /* whether the factors at hand serve, and iterations since they were made */
   int iterations, factorizations;
-  int euler;                          /* a step of the implicit Euler method instead */
 } newton;
 
 /* Moves the unknowns by a share of an iteration: change of x, and of the multipliers times s. */
@@ -97,6 +96,13 @@ static int consistent_rates(pl_run *r) {
 /* Local error of positions (level 0) and velocities (level 1) from differences of the acceleration. */
 static void raw_error(const pl_run *r, double h, int level, double *e) {
   const pl_tables *T = r->w->T;
+  if (r->kinked) { /* accelerations jump somewhere within the step */
+    for (int i = 0; i < T->nv; ++i) {
+      const double jump = r->a1[i] - r->a[i];
+      e[i] = level ? 0.5 * h * jump : 0.5 * h * h * (r->euler ? r->a1[i] : jump);
+    }
+    return;
+  }
   const double am = r->alpha_m, af = r->alpha_f, beta = r->beta, gamma = r->gamma, shift = am - af;
   /* coefficients of h^3 a' in positions, h^2 a' and h^3 a'' in velocities */
   const double c_q = fmax(fabs(beta + 0.5 * shift - 1.0 / 6), 1.0 / 24), c_v = gamma + shift - 0.5;
@@ -194,8 +200,8 @@ static void predict(pl_run *r, const newton *n, int prediction) {
   double *x = r->memory.alpha.x, *unchanged = r->memory.alpha.unchanged;
   for (int i = 0; i < r->w->T->nv; ++i) {
     const double before = r->a[i] + h * r->lead[i], after = (r->a[i] - am * before) / (1 - am);
-    const double at_x = n->euler ? r->a[i] : (0.5 - beta) * before + beta * after;
-    const double at_v = n->euler ? r->a[i] : (1 - gamma) * before + gamma * after;
+    const double at_x = r->euler ? r->a[i] : (0.5 - beta) * before + beta * after;
+    const double at_v = r->euler ? r->a[i] : (1 - gamma) * before + gamma * after;
     unchanged[i] = h * (r->v[i] + h * at_x);
     const double change = predicted(r, n, prediction, i, unchanged[i]);
     x[i] = unchanged[i] + n->s * change;
@@ -347,16 +353,21 @@ static int solve(pl_run *r, newton *n) {
 /* Newton's iterations by the coefficients of a method. Surfaces that meet or part within a step would gain energy by
  * averages of accelerations before and after; there the implicit Euler method is used, which loses some. */
 static int solve_step(pl_run *r, newton *n) {
-  start(r, n);
-  int status = solve(r, n);
-  if (status || !pl_run_contacts_changed(r)) return status;
+  int status = PL_OK;
+  r->euler = 0;
+  if (!r->colliding || !r->fixed) {
+    start(r, n);
+    status = solve(r, n);
+    if (status || !pl_run_contacts_changed(r)) return status;
+  }
   const newton again = {.t = n->t, .h = n->h, .s = n->h * n->h, .to_v = 1 / n->h, .last = INFINITY,
-                        .first_size = INFINITY, .euler = 1};
-  *n = again;
+                        .first_size = INFINITY};
+  *n = again, r->euler = 1;
   pl_secant_forget(r->secant);
   predict(r, n, UNCHANGED);
   status = solve(r, n);
   pl_secant_forget(r->secant);
+  r->colliding = pl_run_contacts_changed(r);
   return status;
 }
 
@@ -369,6 +380,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
               .first_size = INFINITY, .keep = pl_secant_serves(r->secant, r->w, s, SAME_STEP)};
   int status = solve_step(r, &n);
   if (status) return status;
+  r->kinked = r->euler || pl_run_contacts_slip(r);
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
     if ((status = consistent_rates(r))) return status;
@@ -381,7 +393,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   for (int i = 0; i < nv; ++i) {
     const double before = r->a[i] + h * r->lead[i];
     const double after = ((1 - af) * r->a1[i] + af * r->a[i] - am * before) / (1 - am);
-    r->lead1[i] = n.euler ? 0 : (after - r->a1[i]) / h;
+    r->lead1[i] = r->euler ? 0 : (after - r->a1[i]) / h;
   }
   return PL_OK;
 }

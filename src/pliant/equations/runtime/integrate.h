@@ -73,6 +73,9 @@ typedef struct pl_run {
   pl_extent extent, extent1; /* of the motion up to the state, and up to the candidate */
   pl_contact_memory *contact[2]; /* contacts at the beginning of this step, and of the one before; null without shapes */
   int touched;              /* whether the first is filled */
+  int euler;                /* generalized-alpha has taken a step of the implicit Euler method instead */
+  int kinked;               /* and somewhere within its last step contacts began, ended, stuck or slid */
+  int colliding;            /* surfaces met or parted in the step before: in a pile they will in the next one too */
   pl_contact_log log;
   long beginning;           /* w->beginnings when the run last began: whether others have used the workspace since */
   pl_run_memory memory;
@@ -119,6 +122,8 @@ int pl_run_begin_contacts(pl_run *);
 int pl_run_passed(pl_run *, double t);
 /* Whether the contacts evaluated last are others than those at the beginning of the step. */
 int pl_run_contacts_changed(const pl_run *);
+/* Whether some of them stick that slid then, or the other way round. */
+int pl_run_contacts_slip(const pl_run *);
 /* The largest speed at which surfaces that meet within the step will part again, or have parted [m/s]. */
 double pl_run_impact(const pl_run *);
 /* Energy that springs of friction have lost in the step to the candidate at time t because their surfaces slid or came apart. While

@@ -79,6 +79,14 @@ int pl_run_contacts_changed(const pl_run *r) {
   return 0;
 }
 
+int pl_run_contacts_slip(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  if (!r->touched || c->n != r->contact[0]->count) return r->touched;
+  for (int i = 0; i < c->n; ++i)
+    if (c->touch[i].sliding != r->contact[0]->entry[i].slid) return 1;
+  return 0;
+}
+
 double pl_run_impact(const pl_run *r) {
   const pl_contacts *c = r->w->contacts;
   const pl_contact_memory *m = r->contact[0];

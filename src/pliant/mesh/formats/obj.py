@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts
+from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts, fan
 
 
 def read_obj(text: str, what: str) -> Drawing:
     """The sides of faces and the lines of an OBJ file; groups (`g`) and objects (`o`) are labels."""
     points: list[list[float]] = []
     lines: list[tuple[int, int]] = []
+    faces: list[tuple[int, int, int]] = []
     labels: dict[str, list[int]] = {}
     ignored: dict[str, int] = {}
     current: list[str] = []
@@ -25,6 +26,7 @@ def read_obj(text: str, what: str) -> Drawing:
                 raise MeshProblem(f"line {number} of {what} has too few corners")
             after = corners[1:] + corners[:1] if key == "f" and len(corners) > 2 else corners[1:]
             lines += zip(corners, after, strict=False)
+            faces += fan(corners) if key == "f" else []
             for name in current:
                 labels.setdefault(name, []).extend(corners)
         elif key in ("g", "o"):
@@ -36,6 +38,7 @@ def read_obj(text: str, what: str) -> Drawing:
         np.array(lines, dtype=int).reshape(-1, 2),
         ignored=ignored,
         labels={name: np.unique(members) for name, members in labels.items()},
+        faces=np.array(faces, dtype=int).reshape(-1, 3),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts
+from pliant.mesh.formats.wireframe import MAX_EDGES, Drawing, MeshProblem, check_counts, fan
 
 TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2", "ushort": "u2", "uint16": "u2",
@@ -35,6 +35,7 @@ def read_ply(data: bytes, what: str) -> Drawing:
     numbers = _Numbers(data[start:], order, what)
     points: list[list[float]] = []
     lines: list[tuple[float, float]] = []
+    faces: list[tuple[float, float, float]] = []
     for element in elements:
         if element.count and not element.properties:
             raise MeshProblem(f"the records '{element.name}' of {what} have no properties")
@@ -45,13 +46,15 @@ def read_ply(data: bytes, what: str) -> Drawing:
             elif element.name == "face":
                 corners = record.get("vertex_indices", record.get("vertex_index", []))
                 lines += zip(corners, corners[1:] + corners[:1], strict=True)
+                faces += fan(corners)
             elif element.name == "edge":
                 lines.append(((record.get("vertex1") or [-1])[0], (record.get("vertex2") or [-1])[0]))
             check_counts(len(points), len(lines), what)
     found = np.array(lines, dtype=float).reshape(-1, 2)
     if len(found) and not (found.min() >= 0 and found.max() < len(points)):
         raise MeshProblem(f"{what} has faces with corners that it does not have")
-    return Drawing(np.array(points, dtype=float).reshape(-1, 3), found.astype(int))
+    triangles = np.array(faces, dtype=float).reshape(-1, 3).astype(int)
+    return Drawing(np.array(points, dtype=float).reshape(-1, 3), found.astype(int), faces=triangles)
 
 
 def _header(data: bytes, what: str) -> tuple[str, list[_Element], int]:

@@ -22,7 +22,8 @@ def read_stl(data: bytes, what: str) -> Drawing:
     else:
         corners = _text_corners(data, what)
     triangles = np.arange(len(corners)).reshape(-1, 3)
-    return Drawing(corners, sides(triangles) if len(triangles) else np.zeros((0, 2), dtype=int))
+    lines = sides(triangles) if len(triangles) else np.zeros((0, 2), dtype=int)
+    return Drawing(corners, lines, faces=triangles)
 
 
 def _text_corners(data: bytes, what: str) -> np.ndarray:

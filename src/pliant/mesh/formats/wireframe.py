@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -17,6 +18,9 @@ LARGEST = 1e9
 """Larger coordinates [m] are refused: their differences would be lost in rounding."""
 CROWDED = 50
 """Neighbours within the tolerance that the average point may have before the tolerance is refused."""
+
+
+Corner = TypeVar("Corner", int, float)
 
 
 class MeshProblem(FileProblem):
@@ -34,6 +38,7 @@ class Drawing:
         unit: the file's own unit ("mm", "inch", ...), empty where it has none.
         ignored: kinds of things that are no lines, and how many of each.
         labels: indices of points by the names that the file gives them: layers, groups, sets.
+        faces: k x 3 indices of points, triangles.
     """
 
     points: np.ndarray
@@ -42,6 +47,7 @@ class Drawing:
     unit: str = ""
     ignored: dict[str, int] = field(default_factory=dict)
     labels: dict[str, np.ndarray] = field(default_factory=dict)
+    faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Wireframe:
         tolerance: ends nearer than this were merged [m].
         ignored: kinds of things in the file that are no lines, and how many of each.
         labels: indices of nodes by the names that the file gives them (layers, groups, sets), each in rising order.
+        faces: k x 3 indices of nodes, the triangles of the file, or into which its faces are cut; those of which two corners are
+            one node are left out.
     """
 
     nodes: np.ndarray
@@ -75,6 +83,7 @@ class Wireframe:
     tolerance: float
     ignored: dict[str, int]
     labels: dict[str, np.ndarray] = field(default_factory=dict)
+    faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
 
     @property
     def bounds(self) -> np.ndarray:
@@ -138,7 +147,14 @@ def join(
         tolerance=within,
         ignored=drawing.ignored,
         labels={name: np.unique(node_of[place[members]]) for name, members in drawing.labels.items() if len(members)},
+        faces=_whole(node_of[place[drawing.faces]]),
     )
+
+
+def _whole(faces: np.ndarray) -> np.ndarray:
+    """Triangles with three different corners."""
+    different = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    return np.asarray(faces[different])
 
 
 def merging(points: np.ndarray) -> float:
@@ -184,6 +200,11 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
         raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"at most {MAX_NODES} nodes; use a coarser mesh")
     assert count == len(cluster)
     return number[cluster], first[order]
+
+
+def fan(corners: list[Corner]) -> list[tuple[Corner, Corner, Corner]]:
+    """A face as triangles around its first corner."""
+    return [(corners[0], b, c) for b, c in zip(corners[1:], corners[2:], strict=False)]
 
 
 def sides(faces: np.ndarray) -> np.ndarray:

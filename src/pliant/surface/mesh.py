@@ -1,0 +1,72 @@
+"""A triangle mesh from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import StrictBool
+
+from pliant.language.source import FileProblem, Source
+from pliant.mesh.formats import read_mesh
+from pliant.surface.solid import TriangleSurface
+from pliant.surface.triangles import Triangles
+
+
+class MeshSurface(TriangleSurface):
+    """Triangles of a file: STL, OBJ or PLY. Faces with more corners are cut into triangles."""
+
+    type: Literal["mesh"] = "mesh"
+    file: str
+    """The file, in the folder of the model or below."""
+    unit: str | None = None
+    """Unit of the file's numbers, where that is not metres."""
+    closed: StrictBool = True
+    """Whether it bounds a solid, out of which things are pushed; its triangles then have to close, seen from outside anticlockwise.
+    Otherwise it is a sheet that pushes to both sides, as thick as twice its `rounding`."""
+
+    @property
+    def is_closed(self) -> bool:
+        return self.closed
+
+    def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
+        found = read_mesh(source.find(self.file), unit=self.unit)
+        if not len(found.faces):
+            raise FileProblem(f"{self.file} has no faces", "export it as a surface (STL, OBJ or PLY)", ("file",))
+        used, numbers = np.unique(found.faces, return_inverse=True)
+        mesh = Triangles(found.nodes[used], numbers.reshape(found.faces.shape))
+        flat = ~(mesh.areas > 1e-12 * mesh.areas.max())
+        if flat.any():
+            message = f"{int(flat.sum())} of the {len(mesh.faces)} triangles of {self.file} have no area"
+            raise FileProblem(message, "remove them (most mesh tools can), or export it with fewer details", ("file",))
+        if self.closed:
+            check_closed(mesh, self.file)
+        return mesh
+
+
+def check_closed(mesh: Triangles, what: str) -> None:
+    """Refuse a mesh that bounds no solid, with the numbers of what is wrong."""
+    edges = mesh.edges()
+    counts = np.array([len(faces) for faces in edges.values()])
+    lonely, crowded = int((counts == 1).sum()), int((counts > 2).sum())
+    ways: dict[tuple[int, int], int] = {}
+    for a, b, c in mesh.faces.tolist():
+        for way in ((a, b), (b, c), (c, a)):
+            ways[way] = ways.get(way, 0) + 1
+    turned = sum(1 for (a, b), count in ways.items() if count == 2 and (b, a) not in ways)
+    said = []
+    if lonely:
+        said.append(f"{lonely} of its {len(counts)} edges have one triangle only")
+    if crowded:
+        said.append(f"{crowded} have more than two")
+    if turned:
+        said.append(f"{turned} have triangles that show to opposite sides")
+    if said:
+        place = mesh.points[list(edges)[int(np.flatnonzero(counts != 2)[0])][0]] if lonely or crowded else None
+        near = "" if place is None else f", the first near ({', '.join(f'{x:.4g}' for x in place)}) m"
+        hint = "close it with a mesh tool, or give `closed: false` for a sheet that pushes to both sides"
+        raise FileProblem(f"{what} is not closed: {', '.join(said)}{near}", hint, ("file",))
+    if mesh.volume < 0:
+        message = f"the triangles of {what} show inwards: its volume comes out as {mesh.volume:.4g} m^3"
+        raise FileProblem(message, "turn its faces around with a mesh tool", ("file",))

@@ -1,0 +1,135 @@
+"""Surfaces made of triangles: what contacts need to know of them, in plain numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+SMOOTH = 0.02
+"""Edges whose triangles turn by less than this angle [rad] are no edges for others to cross."""
+DEEP = 2.0
+"""Vertices in a solid are pushed out from as deep as this many times the mean length of its edges, or half its thickness."""
+LEAF = 4
+"""Items are put in order down to runs of so many."""
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """Points (n x 3) [m] and triangles of them (m x 3), seen from outside counted anticlockwise."""
+
+    points: np.ndarray
+    faces: np.ndarray
+
+    @property
+    def normals(self) -> np.ndarray:
+        """Unit normals out of the triangles, m x 3."""
+        a, b, c = (self.points[self.faces[:, k]] for k in range(3))
+        normals = np.cross(b - a, c - a)
+        return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
+
+    @property
+    def areas(self) -> np.ndarray:
+        """Areas of the triangles, m [m^2]."""
+        a, b, c = (self.points[self.faces[:, k]] for k in range(3))
+        return np.asarray(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2)
+
+    @property
+    def volume(self) -> float:
+        """What a closed surface encloses [m^3]; below zero if its triangles show inwards."""
+        a, b, c = (self.points[self.faces[:, k]] for k in range(3))
+        return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6)
+
+    @property
+    def extents(self) -> np.ndarray:
+        """Sizes along the principal axes of the points, the smallest first [m]."""
+        centred = self.points - self.points.mean(axis=0)
+        axes = np.linalg.svd(centred, full_matrices=False)[2]
+        return np.sort(np.ptp(centred @ axes.T, axis=0))
+
+    def edges(self) -> dict[tuple[int, int], list[int]]:
+        """Triangles at each edge, by its points, the smaller number first."""
+        found: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for k, (a, b, c) in enumerate(self.faces.tolist()):
+            for p, q in ((a, b), (b, c), (c, a)):
+                found[min(p, q), max(p, q)].append(k)
+        return found
+
+    def smooth_edges(self) -> frozenset[tuple[int, int]]:
+        """Edges whose triangles lie in one plane or meet in a hollow."""
+        normals, centres = self.normals, self.points[self.faces].mean(axis=1)
+        smooth = []
+        for edge, faces in self.edges().items():
+            if len(faces) == 2:
+                first, second = faces
+                turn = np.linalg.norm(np.cross(normals[first], normals[second]))
+                hollow = normals[first] @ (centres[second] - centres[first]) > 0
+                if (turn < SMOOTH and normals[first] @ normals[second] > 0) or hollow:
+                    smooth.append(edge)
+        return frozenset(smooth)
+
+    def depth(self) -> float:
+        """How deep in the solid vertices are looked for [m]."""
+        lengths = [np.linalg.norm(self.points[a] - self.points[b]) for a, b in self.edges()]
+        return float(min(DEEP * np.mean(lengths), self.extents[0] / 2))
+
+    def in_order(self) -> Triangles:
+        """With triangles that are near each other in a row."""
+        return Triangles(self.points, self.faces[near_order(self.points[self.faces].mean(axis=1))])
+
+    def shrunk(self, by: float) -> Triangles:
+        """With every point moved inwards so that its triangles move by a length [m], or nearly where more than three meet."""
+        normals = self.normals
+        around: dict[int, list[int]] = defaultdict(list)
+        for k, face in enumerate(self.faces.tolist()):
+            for point in face:
+                around[point].append(k)
+        moved = self.points.copy()
+        for point, faces in around.items():
+            moved[point] += np.linalg.lstsq(normals[faces], np.full(len(faces), -by), rcond=0.05)[0]
+        return Triangles(moved, self.faces)
+
+
+def near_order(places: np.ndarray) -> np.ndarray:
+    """Numbers of places (n x 3), those near each other in a row: halves along the widest axis, again and again."""
+    done: list[np.ndarray] = []
+    waiting = [np.arange(len(places))]
+    while waiting:
+        run = waiting.pop()
+        if len(run) <= LEAF:
+            done.append(run)
+            continue
+        axis = int(np.argmax(np.ptp(places[run], axis=0)))
+        run = run[np.argsort(places[run, axis], kind="stable")]
+        # the runtime's trees split runs in the same way
+        waiting += [run[len(run) // 2 :], run[: len(run) // 2]]
+    return np.concatenate(done) if done else np.zeros(0, dtype=int)
+
+
+def hull(points: np.ndarray) -> Triangles:
+    """The convex hull of points (n x 3); raises scipy.spatial.QhullError where they lie in a plane."""
+    found = scipy.spatial.ConvexHull(points)
+    faces = found.simplices.copy()
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    inverted = np.einsum("ij,ij->i", np.cross(b - a, c - a), found.equations[:, :3]) < 0
+    faces[inverted] = faces[inverted][:, ::-1]
+    used, numbers = np.unique(faces, return_inverse=True)
+    return Triangles(points[used], numbers.reshape(faces.shape))
+
+
+BOX = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1, 1) for z in (-1, 1)])
+"""Corners of a box, in halves of its size."""
+BOX_FACES = np.array(
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
+)  # fmt: skip
+"""Its triangles."""
+
+
+def disc(count: int) -> Triangles:
+    """A circle of radius 1 in the plane z = 0 as a polygon, with its centre; its front shows along z."""
+    angle = 2 * np.pi * np.arange(count) / count
+    rim = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+    faces = [[count, k, (k + 1) % count] for k in range(count)]
+    return Triangles(np.concatenate([rim, np.zeros((1, 3))]), np.array(faces))
