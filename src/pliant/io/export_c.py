@@ -20,6 +20,7 @@ import scipy
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
+from pliant.equations.binding import ALL_LAWS, NO_MEMORY
 from pliant.equations.compiling import runtime_files
 from pliant.equations.contact_sums import contact_questions, indexed_questions
 from pliant.equations.equations import Equations
@@ -348,7 +349,7 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "coordinate_force_active": [1] * tables.counts["n_cforce"],
         "frame_force_active": [1] * len(model.system.frame_forces),
         "route_active": [1] * tables.counts["n_route"],
-        "contact_state": [0, 0],  # nothing is known of contacts at the start
+        "contact_state": [NO_MEMORY, 0, ALL_LAWS],
     }
     parts = [c_text.numbers(f"static const double bound_{x}", numbers[x]) for x in BINDING_NUMBERS]
     parts += [c_text.integers(f"static const int bound_{x}", integers[x]) for x in BINDING_INTEGERS]

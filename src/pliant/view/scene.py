@@ -11,7 +11,6 @@ import casadi as ca
 import numpy as np
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface, SurfaceBase
 from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
@@ -21,7 +20,19 @@ from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
 from pliant.model import placing
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, outline
+from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface, SurfaceBase
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    outline,
+)
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark
