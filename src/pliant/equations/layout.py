@@ -105,6 +105,7 @@ RUN_HEAD = (
     ("int", "n_stop next_stop n_sample next_sample"),
     ("int", "where"),  # index in v of the first number that is not finite
     ("long", "steps rejected newton"),
+    ("long", "brief"),  # impacts shorter than a step, whose rebound is lost
 )
 """Fields of `pl_run_head` by C type."""
 

@@ -201,6 +201,11 @@ class TimeLoop:
         return self._workspace.evaluations
 
     @property
+    def brief_impacts(self) -> int:
+        """Impacts that were shorter than a step, so that things did not rebound as they should."""
+        return int(self._head.brief)
+
+    @property
     def where(self) -> int:
         """Index in v of the first number that is not finite."""
         return int(self._head.where)

@@ -6,6 +6,8 @@
 #include "contact.h"
 #include "integrate.h"
 
+#define REBOUND 0.1     /* of the speed before it, or the largest of the run: a rebound that counts */
+#define RESOLVED 0.5    /* of the speed at which surfaces met, what is left after the first step of an impact that is resolved */
 #define SAME_PLACE 1e-9 /* [m] nodes that moved by more between two steps were put elsewhere */
 
 int pl_run_contacts_new(pl_run *r) {
@@ -109,10 +111,23 @@ int pl_run_passed(pl_run *r, double t) {
   return pl_contact_passed(w, r->contact[0]);
 }
 
+/* Impacts of this step that would lead to a rebound, and of which the step has passed over the better part. */
+static int passed_over(const pl_run *r) {
+  const pl_contacts *c = r->w->contacts;
+  int count = 0;
+  for (int i = 0; i < c->n; ++i) {
+    const pl_touch *t = c->touch + i;
+    const double rebound = t->speed / (1 + t->loss * t->speed);
+    count += !t->known && rebound > REBOUND * fmax(r->extent.speed, t->speed) && t->rate > -RESOLVED * t->speed;
+  }
+  return count;
+}
+
 int pl_run_commit_contacts(pl_run *r, double t) {
   pl_work *w = r->w;
   if (!w->contacts) return PL_OK;
   if (!(r->evaluated == t)) pl_evaluate(w, t, r->q1, r->v1);
+  r->brief += passed_over(r);
   const int status = pl_contact_remember(w, r->contact[1]);
   pl_contact_memory *before = r->contact[0];
   r->contact[0] = r->contact[1], r->contact[1] = before;

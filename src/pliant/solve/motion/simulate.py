@@ -375,6 +375,8 @@ class Job:
         what, message = _verdict(self, run, status, stopped, failed)
         method = f"{self.method.describe()} ({self.choice.why})"
         cure = "a smaller step" if self.method.fixed else "a smaller rtol"
+        if run.brief_impacts:
+            found = [*found, _brief(run.brief_impacts, cure)]
         before, after, start = tuple(self.notes), (*self._contradictions, *found), self._start
 
         def notes() -> tuple[str, ...]:
@@ -383,6 +385,12 @@ class Job:
         return build_result(
             self.eqs, self.history, motion, what, message, timing, method, notes, cure, self.jumps
         )  # fmt: skip
+
+
+def _brief(count: int, cure: str) -> str:
+    """What to say of impacts that steps have passed over."""
+    what = "an impact was" if count == 1 else f"{count} impacts were"
+    return f"{what} shorter than a step, so that rebounds are too low; take {cure}, or the automatic method"
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
