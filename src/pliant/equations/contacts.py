@@ -239,8 +239,10 @@ def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
     if not np.any(which):
         return rows
     rows = rows.copy()
-    rows[np.ix_(which, _TURNED)] *= -1
-    rows[np.ix_(which, [22, 23])] = rows[np.ix_(which, [23, 22])]
+    some = rows[which]
+    some[:, _TURNED] *= -1
+    some[:, [22, 23]] = some[:, [23, 22]]
+    rows[which] = some
     return rows
 
 
@@ -314,9 +316,14 @@ def contact_tangents(binding: Binding) -> tuple[Any, Any] | None:
     return K, C
 
 
-def anchored(binding: Binding, t: float, q: np.ndarray) -> Binding:
-    """The binding with surfaces that touch in a configuration at rest, and have not slid there: friction holds against motions from it."""
+def anchored(binding: Binding, t: float, q: np.ndarray, contacts: Contacts | None = None) -> Binding:
+    """The binding with surfaces that touch in a configuration at rest: friction holds against motions from it.
+
+    contacts: those that are there; otherwise they are taken not to have slid.
+    """
     if not binding.program.tables.counts["n_shape"]:
         return binding
+    if contacts is not None:
+        return binding.with_contacts(contacts.rows, since=q)
     records = contacts_at(binding.with_contacts(None), t, q, np.zeros(binding.nv)).rows
     return binding.with_contacts(records, since=q)

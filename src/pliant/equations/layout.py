@@ -81,7 +81,9 @@ BINDING_INTEGERS = (
     "contact_state"
 ).split()
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
-series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory contacts have (`pl_memory_kind`), and how many there are in it. The others are 0 or 1."""
+series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory
+contacts have (`pl_memory_kind`), how many there are in it, and which law is in force alone (-1 for all, -2 for none). The others
+are 0 or 1."""
 
 ARGUMENTS = (
     ("double", "t tolerance"),

@@ -20,7 +20,9 @@ import scipy
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
+from pliant.equations.binding import ALL_LAWS, NO_MEMORY
 from pliant.equations.compiling import runtime_files
+from pliant.equations.contact_sums import contact_questions, indexed_questions
 from pliant.equations.equations import Equations
 from pliant.equations.lanes import HEADER, lane_bodies
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
@@ -110,6 +112,7 @@ def c_files(
         "switches": str(model.switches.numel_out(0)),
         "followed": str(len(model.followed)),
         "carrying": str(len(carrying_nodes(model))),
+        "questions": str(len(contact_questions(model))),
         "moved": str(len(_moved(model))),
         "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
@@ -277,6 +280,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)
     frames = model.frames.values()
+    asked = indexed_questions(model.system.contacts, contact_questions(model))
     parts = [
         f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
         f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
@@ -308,6 +312,9 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         c_text.integers(f"const int {name}_carrying", carrying_nodes(model)),
+        c_text.integers(f"const int {name}_question_law", asked.law),
+        c_text.integers(f"const int {name}_question_side", asked.side.ravel()),
+        c_text.integers(f"const int {name}_question_gap", asked.with_gap),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
         _binding(model, plan, tables, row_active, name),
         _tables(tables, counts, name, symbol),
@@ -331,6 +338,8 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "held": np.zeros(len(plan.kinds)),
         "series_time": np.concatenate([np.zeros(0), *(s.time for s in plan.table)]),
         "series_poly": np.concatenate([np.zeros(0), *(s.poly.ravel() for s in plan.table)]),
+        "contact_records": np.zeros(0),
+        "contact_poses": np.zeros(0),
     }
     integers = {
         "input_kind": plan.kinds,
@@ -340,6 +349,7 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "coordinate_force_active": [1] * tables.counts["n_cforce"],
         "frame_force_active": [1] * len(model.system.frame_forces),
         "route_active": [1] * tables.counts["n_route"],
+        "contact_state": [NO_MEMORY, 0, ALL_LAWS],
     }
     parts = [c_text.numbers(f"static const double bound_{x}", numbers[x]) for x in BINDING_NUMBERS]
     parts += [c_text.integers(f"static const int bound_{x}", integers[x]) for x in BINDING_INTEGERS]

@@ -58,6 +58,9 @@ typedef struct pl_touch {
   int sliding, known;
 } pl_touch;
 
+/* In a binding's contact_state, instead of the one law that is in force. */
+enum { PL_ALL_LAWS = -1, PL_NO_LAW = -2 };
+
 typedef enum { PL_MEMORY_NONE, PL_MEMORY_HELD, PL_MEMORY_STEP } pl_memory_kind;
 
 /* Contacts, poses and twists of all nodes at the beginning of a step. */

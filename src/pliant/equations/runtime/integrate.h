@@ -112,6 +112,8 @@ void pl_secant_improve(const pl_secant *, double *x);
 /* run_contacts.c: all do nothing without shapes */
 int pl_run_contacts_new(pl_run *);
 void pl_run_contacts_free(pl_run *);
+/* Another state is about to be set, of which nothing is known. */
+void pl_run_forget_contacts(pl_run *);
 /* The run's own memory of contacts is in force. */
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.contacts import anchored
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
@@ -167,7 +168,8 @@ def modes(
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     made, moving = steady_start(eqs, given, t)
     notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]
-    found, state, stable, more = _solved(eqs, made.bound, t, made.q, made.v, count, undamped)
+    bound = made.bound if np.any(made.v) else anchored(made.bound, t, made.q, given.contacts)
+    found, state, stable, more = _solved(eqs, bound, t, made.q, made.v, count, undamped)
     notes += more
     order, kinds = _in_order(found)
     unlisted = [] if count is None else [kinds[k] for k in order[count:]]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName, check_names
 from pliant.equations.contact_sums import model_sums, sums_by_state
+from pliant.equations.contacts import anchored
+from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names, output_parts
 from pliant.equations.state import State
@@ -123,6 +124,8 @@ def linearize(
     followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
     made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v), given.given)
     bound, q, v = made.bound, made.q, made.v
+    if given.contacts is not None or not np.any(v):  # what sticks is held where it is
+        bound = anchored(bound, t, q, given.contacts)
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
     notes = [*made.messages, *friction_remarks(eqs.model, linear=True)]
@@ -133,7 +136,7 @@ def linearize(
             notes.append(said)
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
-    state = State(q, v, t, multipliers)
+    state = State(q, v, t, multipliers, contacts=given.contacts)
     linear = bound.linearized(t, q, v, a, multipliers)
     moved = MovedInputs(eqs, bound, state, linear, a)
     order = first_order(

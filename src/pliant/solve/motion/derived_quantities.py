@@ -39,7 +39,8 @@ class SavedStates:
     def between(self, begin: int, end: int) -> SavedStates:
         """The saved states from one index up to another."""
         parts = (self.time, self.q, self.v, self.a, self.multipliers, self.work)
-        return SavedStates(*(x[begin:end] for x in parts), self.contacts.samples(begin, end))
+        time, q, v, a, multipliers, work = (x[begin:end] for x in parts)
+        return SavedStates(time, q, v, a, multipliers, work, self.contacts.samples(begin, end))
 
 
 @dataclass(frozen=True)

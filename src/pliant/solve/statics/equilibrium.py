@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pliant.equations.contacts import anchored
-from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.contacts import Contacts, anchored, contacts_at
+from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
@@ -41,6 +41,7 @@ class Equilibrium:
         iterations: evaluations of the equations and their tangents on the way.
         warnings: what a reader of the pose should know.
         balanced: whether all forces balance, stable or not.
+        contacts: who touches whom, and how friction holds it; None where nothing can touch.
     """
 
     status: Status
@@ -55,6 +56,7 @@ class Equilibrium:
     time: float = 0.0
     warnings: tuple[str, ...] = ()
     balanced: bool = True
+    contacts: Contacts | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -69,7 +71,8 @@ class Equilibrium:
     @property
     def state(self) -> State:
         """The pose as a state at rest."""
-        return State(self.q, np.zeros(len(self.equations.rates)), self.time, self.multipliers)
+        zero = np.zeros(len(self.equations.rates))
+        return State(self.q, zero, self.time, self.multipliers, contacts=self.contacts)
 
     @property
     def coordinates(self) -> dict[str, float]:
@@ -84,7 +87,7 @@ class Equilibrium:
     @property
     def outputs(self) -> dict[str, Any]:
         """The model's outputs by name."""
-        bound = self.equations.binding
+        bound = with_remembered(self.equations.binding, self.state)
         zero = np.zeros(bound.nv)
         return evaluate_outputs(self.equations.model, bound, self.time, self.q, zero, zero, self.multipliers, 0.0)
 
@@ -149,7 +152,8 @@ def equilibrium(
     begin = given_state(eqs, start, time, where="start")
     q = np.array(begin.q)
     made = assemble(eqs, eqs.binding, time, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
-    bound = anchored(made.bound, time, made.q)
+    # friction of a state that knows its contacts goes on from there, unless the pose had to be changed
+    bound = anchored(made.bound, time, made.q, begin.contacts if np.array_equal(made.q, begin.q) else None)
     statics = StaticEquations(bound, time, tolerance)
     rest = _search(eqs, statics, made, q, stable=stability == "stable")
     at = statics.linearized(rest.q, rest.multipliers)
@@ -174,6 +178,7 @@ def equilibrium(
         Status.CONVERGED if found else Status.FAILED, "; ".join([first, *warnings]), rest.q, rest.multipliers,
         float(np.max(np.abs(at.residual), initial=0.0)), stable, stiffness, rest.iterations, eqs, time, tuple(warnings),
         rest.in_balance,
+        contacts_at(bound, time, rest.q, np.zeros(bound.nv)) if eqs.model.system.contacts.laws else None,
     )  # fmt: skip
     return unless_failed(result, on_failure)
 
