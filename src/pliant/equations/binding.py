@@ -206,6 +206,10 @@ class Binding:
             arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records)]}
         return self._with(arrays)
 
+    def with_constants(self, constants: np.ndarray) -> Binding:
+        """The same with other constants of its elements."""
+        return self._with({"constants": constants})
+
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
         """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
         constants = self.constants.copy()
