@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from pliant.contact.law import LawNumbers
@@ -42,27 +40,23 @@ def sliding_words(contacts: Contacts | None) -> str:
     """Which contacts slide in a pose that is not at rest; empty where none does."""
     if contacts is None or not len(contacts) or np.all(contacts.sticks):
         return ""
-    slides = ~contacts.sticks
     forces = np.linalg.norm(contacts.friction_force, axis=1)
-    parts = []
-    for name, (first, second) in dict.fromkeys(
-        (name, pair) for name, pair, moves in zip(contacts.name, contacts.pairs, slides, strict=True) if moves
-    ):
-        ours = slides & np.array(
-            [(x, y) == (name, (first, second)) for x, y in zip(contacts.name, contacts.pairs, strict=True)]
-        )
-        parts.append(f"{first} on {second} ('{name}', {forces[ours].sum():.3g} N)")
+    sums: dict[tuple[str, tuple[str, str]], float] = {}
+    for name, pair, sticks, force in zip(contacts.name, contacts.pairs, contacts.sticks, forces, strict=True):
+        if not sticks:
+            sums[name, pair] = sums.get((name, pair), 0.0) + float(force)
+    parts = [f"{first} on {second} ('{name}', {force:.3g} N)" for (name, (first, second)), force in sums.items()]
     more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return f"friction does not hold it: {', '.join(parts[:3])}{more} slides on and on"
+    return f"friction does not hold it: {', '.join(parts[:3])}{more} slide{'s' if len(parts) == 1 else ''} on and on"
 
 
-def linear_remarks(contacts: Contacts | None, names: Sequence[str]) -> list[str]:
+def linear_remarks(contacts: Contacts | None) -> list[str]:
     """How contacts count in small motions."""
-    if contacts is None or not names:
+    if contacts is None:
         return []
     here, sticks = np.array(contacts.name), contacts.sticks
     parts = []
-    for name in names:
+    for name in contacts.names:
         ours = here == name if len(here) else np.zeros(0, dtype=bool)
         held, slid = int(np.sum(ours & sticks)), int(np.sum(ours & ~sticks))
         if held:

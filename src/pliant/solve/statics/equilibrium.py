@@ -231,7 +231,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Conta
         "iterations. "
     )
     if sliding := sliding_words(touching):
-        return f"{first}{sliding.capitalize()}. Raise its `friction`, or start from a pose nearer to a rest."
+        return f"{first}{sliding[0].upper()}{sliding[1:]}. Raise its `friction`, or start from a pose nearer to a rest."
     if rest.away:
         grounded = touching is not None
         ground = "touches nothing on its way" if grounded else "has nothing to rest on"
