@@ -53,10 +53,10 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     return Kernels(
         name,
         (
-            dense_function(f"{name}_value", [x, q, W, theta], [into.T @ M @ into, into.T @ h]),
+            dense_function(f"{name}_value", [x, q, W, theta], [ca.triu2symm(ca.triu(into.T @ M @ into)), into.T @ h]),
             dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
         ),
-        lanes=True,
+        lanes=2,
     )
 
 
@@ -81,7 +81,7 @@ def shared_inertia_kernels(kind: Inertia) -> Kernels:
             dense_function(f"{name}_tangent", inputs, [X, Y, M]),
             dense_function(f"{name}_mass", inputs, [M]),
         ),
-        lanes=True,
+        lanes=3,
     )
 
 

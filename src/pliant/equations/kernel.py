@@ -33,11 +33,22 @@ from pliant.motion.base import Motion, Part, Vector
 
 @dataclass(frozen=True)
 class Kernels:
-    """The functions of one kind, in the order the compiled runtime expects them; on `lanes`, several instances at once."""
+    """The functions of one kind, in the order the compiled runtime expects them; the first `lanes` of them evaluate several
+    instances at once."""
 
     name: str
     functions: tuple[ca.Function, ...]
-    lanes: bool = False
+    lanes: int = 0
+
+    @property
+    def on_lanes(self) -> tuple[ca.Function, ...]:
+        """Those that evaluate several instances at once."""
+        return self.functions[: self.lanes]
+
+    @property
+    def single(self) -> tuple[ca.Function, ...]:
+        """The others."""
+        return self.functions[self.lanes :]
 
 
 def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
@@ -78,6 +89,7 @@ def motion_kernels(motion: Motion) -> Kernels:
             ),
             dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
         ),
+        lanes=1,
     )
 
 
@@ -330,5 +342,5 @@ def relative_force_kernels(kind: RelativeForce) -> Kernels:
             dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
             dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
         ),
-        lanes=True,
+        lanes=2,
     )

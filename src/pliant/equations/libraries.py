@@ -238,17 +238,15 @@ def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
 
 def kernel_library_source(kernels: Kernels, level: str) -> Source:
     """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
-    if kernels.lanes:
-        return _lanes_library_source(kernels, level)
-    text = kernel_source(kernels.functions, "kernels")
-    instructions = sum(function.n_instructions() for function in kernels.functions)
+    files = {}
+    if kernels.single:
+        files["kernels.c"] = kernel_source(kernels.single, "kernels")
+    if kernels.on_lanes:
+        files["lanes.c"] = lane_source(kernels.on_lanes)
+    instructions = sum(function.n_instructions() for function in kernels.single)
     flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
-    return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
-
-
-def _lanes_library_source(kernels: Kernels, level: str) -> Source:
-    files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
-    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], KERNEL_FLAGS, level)
+    headers = {HEADER: lanes_header()} if kernels.lanes else {}
+    return Source(kernels.name, {**headers, **files}, list(files), flags, level)
 
 
 class _VirtualMachine:
@@ -329,11 +327,15 @@ class _Library:
                 return True
         return False
 
+    def is_on_lanes(self, name: str) -> bool:
+        """Whether the compiled function evaluates several instances at once."""
+        return any(function.name() == name for function in self.kernels.on_lanes)
+
     def entry(self, name: str) -> tuple[int, int, int | None]:
         """Address of the code, the number to give it, and the address of code for several instances at once."""
-        lanes = self.native[name] if self.native is not None and self.kernels.lanes else None
-        if self.native is not None and not self.kernels.lanes:
+        if self.native is not None and not self.is_on_lanes(name):
             return self.native[name], 0, None
+        lanes = None if self.native is None else self.native[name]
         if self._numbers is None:
             numbers = _virtual_machine().load(self.kernels.functions)
             self._numbers = {f.name(): k for f, k in zip(self.kernels.functions, numbers, strict=True)}
@@ -363,7 +365,7 @@ class KernelCode:
 
     def entry(self, name: str) -> tuple[int, int, int | None]:
         """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
-        evaluates several instances at once, where there is some: such kinds are compiled in that form alone."""
+        evaluates several instances at once, where there is some: such functions are compiled in that form alone."""
         with _registry_lock:
             return self._home[name].entry(name)
 
@@ -372,7 +374,7 @@ class KernelCode:
         row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
-            field = "lanes" if self._home[name].kernels.lanes else "call"
+            field = "lanes" if self._home[name].is_on_lanes(name) else "call"
             for slot, own in zip(row, names, strict=False):
                 if own == name:
                     setattr(slot, field, address)

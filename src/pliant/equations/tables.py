@@ -173,6 +173,7 @@ def _counts(
         "n_inertia": len(integers["inertia_kind"]),
         "n_inertia_run": len(integers["inertia_run"]) - 1,
         "n_shared_kind": len(integers["shared_constants"]),
+        "n_motion": len(integers["motion_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
         "inertia_columns": max(
             (_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0
@@ -196,7 +197,8 @@ def _largest(system: System) -> dict[str, int]:
         "max_points": [len(r.nodes) for r in system.routes],
         "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
         "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
-        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias],
+        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias]
+        + [m.constants + m.q_size + m.v_size for m in {node.motion for node in system.nodes if node is not None}],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 
@@ -250,6 +252,19 @@ def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> N
             theta=node.constants, s=at_s, constant=int(constant[motion]), mass=mass,
         )  # fmt: skip
         at_s += 6 * system.elements[node.element].v_size
+    _moved_nodes(system, integers, motions)
+
+
+def _moved_nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
+    """Nodes that kernels move, kind by kind: those of one kind are evaluated side by side."""
+    members: dict[Any, list[int]] = {motion: [] for motion in motions.index}
+    for number, node in enumerate(system.nodes):
+        if node is not None and node.motion in members:
+            members[node.motion].append(number)
+    for motion, nodes in members.items():
+        add_row(integers, "motion", begin=len(integers["motion_node"]), constants=motion.constants)
+        integers["motion_node"] += nodes
+    integers["motion_begin"].append(len(integers["motion_node"]))
 
 
 def _coordinate_forces(

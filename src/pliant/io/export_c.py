@@ -266,8 +266,8 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
-    kernels = [f for library in tables.libraries if not library.lanes for f in library.functions]
-    on_lanes = [f for library in tables.libraries if library.lanes for f in library.functions]
+    kernels = [f for library in tables.libraries for f in library.single]
+    on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     assembled_q, assembled_v, row_active = _assembled_start(model)

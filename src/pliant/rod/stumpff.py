@@ -27,8 +27,7 @@ def stumpff(s: Any, highest: int = 7) -> list[Any]:
     """c0 to c_highest (at least 2) as functions of s, for any s not below zero.
 
     Beyond the range of the series, whole turns are taken from the angle: the same series then gives its sine and cosine,
-    and these all orders. No library is called, and all branches share the long polynomials. The way back from the highest orders
-    costs digits of the lowest: after two turns, two of sixteen with the eleven orders of a mass matrix.
+    and these all orders, upward. No library is called, and all branches share the long polynomials.
     """
     near = s < SERIES_BELOW
     angle = ca.sqrt(ca.if_else(near, SERIES_BELOW, s))

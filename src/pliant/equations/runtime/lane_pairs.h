@@ -58,6 +58,20 @@ static inline void lanes_add(const pl_lanes *x, int n, int count, double *const 
     for (int l = 0; l < count; ++l) to[l][i] += PL_LANE(x[i], l);
 }
 
+/* The same, put in place of what was there. */
+static inline void lanes_take(const pl_lanes *x, int n, int count, double *const *to) {
+  int i = 0;
+#ifdef __GNUC__
+  for (; i + PL_WIDTH <= n; i += PL_WIDTH) {
+    pl_lanes own[PL_WIDTH];
+    lanes_transpose(x + i, own);
+    for (int l = 0; l < count; ++l) *(pl_lanes *)(to[l] + i) = own[l];
+  }
+#endif
+  for (; i < n; ++i)
+    for (int l = 0; l < count; ++l) to[l][i] = PL_LANE(x[i], l);
+}
+
 static inline void lanes_cross(const pl_lanes *a, const pl_lanes *b, pl_lanes *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];
   c[1] = a[2] * b[0] - a[0] * b[2];

@@ -41,6 +41,7 @@ enum {
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
   PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
+  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion.c */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -50,7 +51,7 @@ typedef struct pl_tree pl_tree;
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *s;                                  /* pl_kinematics: subspace, 6 x k */
+  double *lanes_motion;                       /* pl_kinematics: what kernels give for nodes, PL_LOCAL + 6 x k on lanes */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *block;                              /* pl_own_block: k x k */
   double *rows;                               /* derivatives.c: k rows of lanes */
@@ -78,6 +79,7 @@ typedef struct pl_work {
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S;
   double *R0, *p0; /* where motions by kernels start from */
+  double *local;   /* and what those say; see motion.c */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
