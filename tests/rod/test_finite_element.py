@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
+from pliant.equations.inertia_kernel import shared_inertia_kernels
 from pliant.equations.kernel import relative_force_kernels
 from pliant.formula.relative import relative_force
 from pliant.geometry import se3
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.finite_element import _mean_strain, element_constants, element_effect, element_force
+from pliant.rod.finite_element_mass import ELEMENT
 from pliant.rod.section_law import Law
 
 
@@ -63,3 +67,17 @@ def test_kernels_are_short():
     value, tangent = relative_force_kernels(element_force("linear")).functions
     assert value.n_instructions() < 1500
     assert tangent.n_instructions() < 5000
+
+
+def test_stated_forces_of_the_velocities_are_those_of_the_mass_differentiated():
+    rng = np.random.default_rng(5)
+    short, long = (shared_inertia_kernels(kind).functions for kind in (ELEMENT, replace(ELEMENT, velocity_forces=None)))
+    for angle in (0.0, 0.7, 2.5):
+        pose, _ = state(angle, 0.2, rng)
+        numbers = np.concatenate(
+            [[0.2], 0.1 * rng.normal(size=2), [1.0], rng.uniform(1, 2, 3), 0.1 * rng.uniform(1, 2, 4)]
+        )
+        arguments = (pose, rng.normal(size=12), rng.normal(size=12), numbers)
+        for a, b in zip(short, long, strict=True):
+            for x, y in zip(a.call(arguments), b.call(arguments), strict=True):
+                np.testing.assert_allclose(np.array(x), np.array(y), rtol=0, atol=1e-13)
