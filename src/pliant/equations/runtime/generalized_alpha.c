@@ -121,9 +121,11 @@ static void allowed_error(pl_run *r, double h, double *errors, double *raw) {
   const int nv = w->T->nv;
   for (int level = 0; level < 2; ++level) {
     raw_error(r, h, level, raw);
+    pl_secant_displace(r->secant, w->T, 1, raw);
     pl_step_product(w, raw, NULL, w->rhs);
     memset(w->rhs + nv, 0, w->T->m * sizeof(double));
     pl_step_solve(w, w->rhs);
+    pl_secant_displace(r->secant, w->T, 0, w->rhs);
     memcpy(errors + nv * level, w->rhs, nv * sizeof(double));
   }
 }
@@ -290,7 +292,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   double *turned = r->memory.alpha.turned, *step = r->memory.alpha.step, norm = 0, size = 0;
   for (int i = 0; i < nv; ++i) w->rhs[i] *= -n->s;
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
-  pl_step_solve(w, w->rhs);
+  pl_secant_solve(r->secant, w, w->rhs);
   pl_secant_improve(r->secant, w->rhs);
   pl_increment_rate(w->T, r->memory.alpha.x, w->rhs, turned);
   for (int i = 0; i < nv; ++i) {
@@ -331,6 +333,7 @@ static int solve(pl_run *r, newton *n) {
     }
     if (n->iterations == MAX_ITERATIONS || n->factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     if ((status = evaluate(r, n))) return status;
+    if (n->keep && !n->iterations) pl_secant_turn(r->secant, w);
     if (!n->keep && (status = factorize(r, n))) return status;
     if ((status = iterate(r, n, &converged))) return status;
   }
