@@ -16,7 +16,7 @@
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define CONSTRAINT_TOLERANCE 1e-11
-#define SMALL 24            /* unknowns up to which every iteration has tangents of its own, which then cost little */
+#define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
 #define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
 #define USUAL 2             /* iterations of a step whose factors are good */
 #define SAME_STEP 0.1       /* change of s up to which factors of another step may serve */
