@@ -16,6 +16,7 @@
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define CONSTRAINT_TOLERANCE 1e-11
+#define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
 #define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
 #define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
 #define USUAL 2             /* iterations of a step whose factors are good */
@@ -337,6 +338,7 @@ static int solve(pl_run *r, newton *n) {
     if (!n->keep && (status = factorize(r, n))) return status;
     if ((status = iterate(r, n, &converged))) return status;
   }
+  if (!w->T->m && n->last < SAME_POWER) pl_power_here(r, r->multipliers1, r->power1), r->complete = 1;
   r->secant->excess += fmax(0, n->used - USUAL);
   /* where a step is not smooth, the one before tells little of it, and its first iteration needs the tangents there */
   if (n->first_rate < SMOOTH) choose_prediction(r, n);
