@@ -6,14 +6,9 @@
 enum { AT_ONCE = 6 }; /* columns */
 
 void pl_lanes_gather(const pl_work *w, const pl_batch *b, const int *nodes, int end, pl_lanes *pose, pl_lanes *twist) {
-  for (int l = 0; l < PL_WIDTH; ++l) {
-    const int g = nodes[2 * pl_instance(b, l) + end];
-    lanes_put(w->R + 9 * g, 9, l, pose), lanes_put(w->p + 3 * g, 3, l, pose + 9), lanes_put(w->V + 6 * g, 6, l, twist);
-  }
-}
-
-void pl_lanes_numbers(const pl_batch *b, const double *all, const int *at, int skip, int count, pl_lanes *out) {
-  for (int l = 0; l < PL_WIDTH; ++l) lanes_put(all + at[pl_instance(b, l)] + skip, count, l, out);
+  int g[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) g[l] = nodes[2 * pl_instance(b, l) + end];
+  pl_lanes_nodes(w, g, pose, twist);
 }
 
 static void call_singly(const pl_work *w, const pl_kernel *kernel, int lane, int arguments, const int *in,

@@ -158,6 +158,23 @@ static inline void planar(moved *x, int first, int normal) {
   put_part(x->convective, &convective);
 }
 
+/* A twist in the axes of (R0, p0), in the world; `arm` is of p0. */
+static inline void to_world(const moved *x, const lever *arm, const double *s, part *linear, part *angular) {
+  *angular = turned(x->R0, s + 3);
+  *linear = PART_SUM(turned(x->R0, s), cross_lever(arm, angular));
+}
+
+/* The columns of S from those of the kernel, and the twist of the rates. */
+PL_INLINE void columns_to_world(const int k, moved *x, const lever *arm, const double *s) {
+  part linear, angular, moving = PART(0, 0, 0, 0), turning = moving;
+  for (int j = 0; j < k; ++j) {
+    to_world(x, arm, s + 6 * j, &linear, &angular);
+    put_part(x->S + 6 * j, &linear), put_part(x->S + 6 * j + 3, &angular);
+    moving = PART_SUM(moving, PART_SCALED(linear, x->v[j])), turning = PART_SUM(turning, PART_SCALED(angular, x->v[j]));
+  }
+  put_part(x->twist, &moving), put_part(x->twist + 3, &turning);
+}
+
 /* Keeps where the motion starts from: its tangents ask for it. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
@@ -169,15 +186,15 @@ static void by_kernel(const pl_work *w, moved *x) {
   const double *arg[3] = {x->q, x->v, x->theta};
   double *res[4] = {Rr, pr, s, constant ? 0 : local};
   pl_call(T->motion_kinematics + T->node_kind[x->g], arg, res, w);
-  matmul3(R0, Rr, x->R);
-  rotate3(R0, pr, x->p);
-  for (int i = 0; i < 3; ++i) x->p[i] += p0[i];
-  memset(x->twist, 0, sizeof x->twist);
-  for (int j = 0; j < k; ++j) {
-    twist_to_world(R0, p0, s + 6 * j, x->S + 6 * j);
-    for (int i = 0; i < 6; ++i) x->twist[i] += x->S[6 * j + i] * x->v[j];
-  }
-  if (!constant) twist_to_world(R0, p0, local, x->convective);
+  const part p = PART_SUM(x->p0, turned(x->R0, pr));
+  const lever arm = lever_of(&x->p0);
+  turn(x, Rr);
+  put_part(x->p, &p);
+  PL_BY_SIZE(columns_to_world, k, x, &arm, s);
+  if (constant) return;
+  part linear, angular;
+  to_world(x, &arm, local, &linear, &angular);
+  put_part(x->convective, &linear), put_part(x->convective + 3, &angular);
 }
 
 /* Pose, subspace, twist V and convective acceleration c of one node. */

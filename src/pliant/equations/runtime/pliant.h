@@ -62,7 +62,7 @@ typedef struct pl_temporary {
   double *tension_by_signal, *tension_by_signal_rate; /* s */
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *rate, *column, *Y_W, *Z; /* inertia.c: n, n, n x n, n x n */
-  double *inertia_lanes; /* the same on lanes: n, 6 x n, n x n, n x n */
+  double *inertia_lanes; /* tangents on lanes: n, n x n, n x n */
 } pl_temporary;
 
 typedef struct pl_work {
@@ -111,7 +111,7 @@ typedef struct pl_work {
   int inertia_singled;      /* whether they are */
   double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
-  double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
+  double *own_H, *own_m;    /* its coupling, nv columns as in spatial.h, and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */
   double *friction, *friction_gradient, *friction_change;           /* and route_friction.c */
   pl_temporary temporary;

@@ -87,7 +87,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
   w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
   w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
-  w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
+  w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, COLUMN * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 
 static void make_linear(pl_work *w) {
