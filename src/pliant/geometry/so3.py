@@ -254,7 +254,8 @@ def inverse_jacobian_functions(x2: Any, cotangent: Any) -> Any:
     """
     near = x2 < SERIES_BELOW
     over = reciprocal(ca.if_else(near, 1.0, x2))
-    first, found = _COTANGENT, []
+    first: Sequence[float] = _COTANGENT
+    found: list[Any] = []
     for order in range(3):
         if order == 0:
             closed = (1 - cotangent) * over
