@@ -369,14 +369,24 @@ class Binding:
             out[source] = inertial - self.with_forces(active, gravity=False).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]."""
+    def batch(self, time: Any, q: Any, v: Any, *, with_energies: bool = True) -> Batch:
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; energies, which take forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
-        shapes = ((5,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6))
+        shapes = (
+            (5 * with_energies,),
+            (len(self.held),),
+            (signals,),
+            (signals,),
+            (nodes, 3, 3),
+            (nodes, 3),
+            (nodes, 6),
+        )
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
-        w.library.pl_batch(w.address, count, *(x.ctypes.data for x in (*given, *found)))
+        addresses = [x.ctypes.data for x in (*given, *found)]
+        addresses[len(given)] *= with_energies
+        w.library.pl_batch(w.address, count, *addresses)
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)
 

@@ -90,6 +90,9 @@ def _forces(kind: Inertia) -> ca.Function:
     W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
     at = _setting(kind, 0, theta)
     momentum = _momentum(kind, 12, at, theta)
+    if kind.velocity_forces is not None:
+        forces = momentum(W_dot) + kind.velocity_forces(at.pose, at.q, W, theta, *at.functions)
+        return ca.Function("forces", [at.x, W, W_dot, theta], [forces], {"cse": True})
     p = momentum(W)
     along = ca.jtimes(p, at.x, at.increments @ at.rate(W))
     slope = at.increments.T @ ca.gradient(ca.dot(W, p) / 2, at.x)

@@ -67,7 +67,7 @@ def relative_force(name: str, *, constants: int, signals: int, deformation: Defo
     def slopes(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
         return tuple(tangent.call([_coordinates(pose), twist, own, signal]))
 
-    return _in_world(name, constants, signals, True, answer, slopes)
+    return in_world(name, constants, signals, True, answer, slopes)
 
 
 def force_between_points(name: str, *, constants: int, signals: int, law: Law) -> RelativeForce:
@@ -110,11 +110,11 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
         K = B.T @ (by_d + by_rate @ so3.hat(twist[3:6])) @ B - ca.vertcat(ca.SX(3, 6), so3.hat(F) @ B)
         return ca.vertcat(F, ca.cross(b, F)), K, B.T @ by_rate @ B, B.T @ by_signal
 
-    return _in_world(name, constants, signals, False, answer, slopes)
+    return in_world(name, constants, signals, False, answer, slopes)
 
 
-def _in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
-    """The kind, with its effect on both frames as other forces between frames state it."""
+def in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
+    """A kind from what `RelativeForce` asks for, with its effect on both frames as other forces between frames state it."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
         return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)

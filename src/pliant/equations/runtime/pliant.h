@@ -168,6 +168,8 @@ int pl_articulated_columns(pl_work *);
 /* tangent.c */
 void pl_mass_matrix(pl_work *);
 void pl_rate_matrices(pl_work *);
+/* How many of a node's columns, the first ones, displace it along axes of the ground: K and C do not depend on these. */
+int pl_still_columns(const pl_tables *, int e, int g);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
