@@ -132,24 +132,33 @@ class Source:
     level: str = ""
     headers: Sequence[str] = ()
 
-    def file_name(self) -> str:
-        """Name of the library's file, with the hash of all that decides its code.
-
-        The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
-        compiler; arguments given with CC are not.
-        """
+    def code(self) -> str:
+        """Hash of the code itself."""
         key = hashlib.sha256()
-        parts = (
-            sysconfig.get_platform(),
-            " ".join(_chosen()[1:]),
-            " ".join([*self.flags, *_level_flags(("cc",), self.level)]),
-            " ".join(self.main),
-        )
-        for part in (*parts, *(f"{name}\0{self.files[name]}" for name in sorted(self.files))):
+        for part in (" ".join(self.main), *(f"{name}\0{self.files[name]}" for name in sorted(self.files))):
             key.update(part.encode())
             key.update(b"\0")
-        level = f"-{self.level}" if self.level else ""
-        return f"{self.name}{level}-{key.hexdigest()[:24]}{SUFFIX}"
+        return key.hexdigest()
+
+    def file_name(self) -> str:
+        """Name of the library's file."""
+        return library_name(self.name, self.code(), self.flags, self.level)
+
+
+def library_name(name: str, code: str, flags: Sequence[str], level: str) -> str:
+    """Name of the file of a library, with the hash of all that decides what is in it: its code (`Source.code`), flags, level.
+
+    The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
+    compiler; arguments given with CC are not.
+    """
+    decisive = (
+        sysconfig.get_platform(),
+        " ".join(_chosen()[1:]),
+        " ".join([*flags, *_level_flags(("cc",), level)]),
+        code,
+    )
+    key = hashlib.sha256("\0".join(decisive).encode()).hexdigest()
+    return f"{name}{f'-{level}' if level else ''}-{key[:24]}{SUFFIX}"
 
 
 def digest(path: Path) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry import se3, so3
+from pliant.geometry import prepared, se3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
@@ -338,7 +338,7 @@ class Build:
         """
         nodes = self.system.free_elements(motion, len(names))
         plan = NodePlan(motion, se3.identity())
-        turned = [] if rotation is None else self.entries(so3.matrix_quaternion(rotation))
+        turned = [] if rotation is None else self.entries(prepared.matrix_quaternion(rotation))
         q_at, v_at = len(self._initial_q), len(self._initial_v)
         twist = self.initial_twist(carrier)
         spin = [] if rotation is None else self.entries(rotation.T @ twist[3:6])
@@ -393,10 +393,10 @@ class Build:
     def _quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
         if not isinstance(R, ca.DM):
-            return self.entries(so3.matrix_quaternion(R))
+            return self.entries(prepared.matrix_quaternion(R))
         key = tuple(self.entries(R))
         if key not in self._quaternions:
-            self._quaternions[key] = self.entries(so3.matrix_quaternion(R))
+            self._quaternions[key] = self.entries(prepared.matrix_quaternion(R))
         return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
