@@ -47,11 +47,11 @@ def kernel_library_source(kernels: Kernels, level: str) -> Source:
     """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
     if kernels.lanes:
         files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
-        return Source(_title(kernels), files, ["kernels.c"], KERNEL_FLAGS, level)
-    text = kernel_source(kernels.functions, "kernels")
+    else:
+        files = {"kernels.c": kernel_source(kernels.functions, "kernels")}
     instructions = sum(function.n_instructions() for function in kernels.functions)
     flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
-    return Source(_title(kernels), {"kernels.c": text}, ["kernels.c"], flags, level)
+    return Source(_title(kernels), files, ["kernels.c"], flags, level)
 
 
 def _title(kernels: Kernels) -> str:

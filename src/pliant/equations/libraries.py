@@ -23,7 +23,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -412,16 +412,15 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     With PLIANT_COMPILE=wait or quick all is compiled before this returns, if there is a compiler. Raises CompileError when it
     then refuses the code or cannot write.
     """
-    level, mode = processor_level(), compile_mode()
+    mode = compile_mode()
     runtime_library()
-    with _registry_lock:
-        libraries = [_library(k, level, quick=mode == "quick") for k in kernels]
-        missing = [library for library in libraries if library.native is None and not library.look(_folders())]
-    waited = 0.0
-    if missing and mode != "never" and (compiler := find_compiler()):
-        if mode in ("wait", "quick"):
-            waited = _wait_for(missing)
-        else:
+    if mode in ("wait", "quick"):
+        libraries, waited = _wait_for(kernels, quick=mode == "quick")
+    else:
+        with _registry_lock:
+            libraries, waited = [_library(k, quick=False) for k in kernels], 0.0
+        missing = [library for library in libraries if library.native is None]
+        if missing and mode != "never" and (compiler := find_compiler()):
             _start(compiler, missing)
     if mode != "never":
         for library in libraries:
@@ -429,20 +428,29 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     return KernelCode(libraries, waited)
 
 
-def _wait_for(missing: Sequence[_Library]) -> float:
-    """Compile libraries and load them; returns how long it took [s]."""
+def _wait_for(kernels: Sequence[Kernels], *, quick: bool) -> tuple[list[_Library], float]:
+    """Libraries of kernels, compiled if there is a compiler, which begins while kernels are made; how long it took [s]."""
+    libraries: list[_Library] = []
+    jobs: dict[_Library, Future[Path]] = {}
     start = time.perf_counter()
-    sources = [library.source for library in missing if library.source is not None]
     with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
-        folders = [path.parent for path in pool.map(_build, sources)]
+        for one in kernels:
+            with _registry_lock:
+                library = _library(one, quick=quick)
+            libraries.append(library)
+            if library.native is None and library.source is not None and find_compiler():
+                jobs[library] = pool.submit(_build, library.source)
+        folders = [job.result().parent for job in jobs.values()]
     with _registry_lock:
-        for library in missing:
+        for library in jobs:
             library.look(folders)
-    return time.perf_counter() - start
+    return libraries, time.perf_counter() - start if jobs else 0.0
 
 
-def _library(kernels: Kernels, level: str, *, quick: bool) -> _Library:
-    """The library of one kind's kernels; `quick`: one to be compiled without optimizing, unless an optimized one is there."""
+def _library(kernels: Kernels, *, quick: bool) -> _Library:
+    """The library of one kind's kernels, loaded if its code is there; `quick`: one to be compiled without optimizing, unless an
+    optimized one is there."""
+    level = processor_level()
     if (note := read_note(kernels, _folders())) and (library := _compiled(kernels, note, level, None, quick=quick)):
         return library
     source = kernel_library_source(kernels, level)
