@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,8 @@ class Build:
         self.constraint_rows: dict[str, int] = {}
         self.rod_elements: dict[str, int] = {}
         self.notes: list[str] = []
-        self.rod_pieces: dict[str, list[RodPiece]] = {}
+        self._rod_pieces: dict[str, list[RodPiece]] = {}
+        self._later_pieces: dict[str, Callable[[], Iterable[tuple[int, Pose, Any, float]]]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
@@ -401,7 +402,18 @@ class Build:
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
-        self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+        self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
+        """Note pieces of rod that are worked out if something asks for them, each as `rod_piece` takes it."""
+        self._later_pieces[rod] = pieces
+
+    def rod_pieces(self, rod: str) -> list[RodPiece]:
+        """Pieces of a rod that move with nodes."""
+        if rod in self._later_pieces:
+            for piece in self._later_pieces.pop(rod)():
+                self.rod_piece(rod, *piece)
+        return self._rod_pieces.get(rod, [])
 
     def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
         """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched
