@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -49,18 +50,24 @@ def fingerprint(formula: Any) -> str | None:
 @cache
 def formula_sources() -> str | None:
     """Hash of the sources that formulas and their code come from, and of versions that matter; None without sources."""
-    files = [
-        *(p for p in PACKAGE.glob("**/*.py") if p.relative_to(PACKAGE).parts[0] not in WITHOUT_FORMULAS),
-        *(PACKAGE / "equations" / "runtime").glob("*.h"),
-    ]
+    files = sorted(_source_files())
     if not files:
         return None
     key = hashlib.sha256(repr((sys.version_info[:2], ca.CasadiMeta.version(), np.__version__)).encode())
-    for file in sorted(files):
-        text = file.read_bytes()
-        key.update(f"{file.relative_to(PACKAGE)}:{len(text)}:".encode())
+    for name in files:
+        text = (PACKAGE / name).read_bytes()
+        key.update(f"{name}:{len(text)}:".encode())
         key.update(text)
     return key.hexdigest()
+
+
+def _source_files() -> Iterator[str]:
+    """Sources of formulas, and headers that their code includes, by their paths in the package."""
+    for folder, folders, names in os.walk(PACKAGE):
+        inside = os.path.relpath(folder, PACKAGE)
+        if inside == ".":
+            folders[:] = [name for name in folders if name not in WITHOUT_FORMULAS]
+        yield from (f"{inside}/{name}" for name in names if name.endswith((".py", ".h")))
 
 
 def _words(x: Any, within: tuple[int, ...]) -> Iterator[str]:
