@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from pliant.equations.inertia_kernel import inertia_kernels, shared_inertia_kernels
@@ -47,11 +46,12 @@ PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tan
 
 @dataclass(frozen=True)
 class Tables:
-    """Filled tables: counts, integer arrays, and per kernel slot the functions in use."""
+    """Filled tables: counts (`kernel_w` and `kernel_iw` apart, which the code of the kernels knows), integer arrays, and per kernel
+    slot the names of the functions in use."""
 
     counts: dict[str, int]
     integers: dict[str, np.ndarray]
-    kernels: dict[str, tuple[ca.Function, ...]]
+    kernels: dict[str, tuple[str, ...]]
     libraries: tuple[Kernels, ...]
     pattern: Pattern
     jacobian_rows: np.ndarray
@@ -104,7 +104,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     kernels = _kernels(kinds, plan)
     libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
     return Tables(
-        _counts(system, plan, integers, pattern, kkt, libraries),
+        _counts(system, plan, integers, pattern, kkt),
         # copies: matrices that are handed out share the pattern's own arrays
         {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
         kernels,
@@ -117,28 +117,26 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
 
 def _input_libraries(plan: InputPlan) -> list[Kernels]:
     named = (("inputs", plan.inputs), ("signals", plan.signals))
-    return [Kernels(name, (function,)) for name, function in named if function is not None]
+    return [Kernels.of(name, function) for name, function in named if function is not None]
 
 
-def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[ca.Function, ...]]:
+def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, ...]]:
     """The functions of each kernel slot, one for each kind in use."""
-    slots: dict[str, tuple[ca.Function, ...]] = {
-        "input_kernel": () if plan.inputs is None else (plan.inputs,),
-        "signal_kernel": () if plan.signals is None else (plan.signals,),
+    slots: dict[str, tuple[str, ...]] = {
+        "input_kernel": () if plan.inputs is None else (plan.inputs.name(),),
+        "signal_kernel": () if plan.signals is None else (plan.signals.name(),),
     }
     for prefix, numbered in kinds.items():
         purposes = PURPOSES.get(prefix, ("value", "tangent"))
         for place, purpose in enumerate(purposes):
-            slots[f"{prefix}_{purpose}"] = tuple(library.functions[place] for library in numbered.kernels)
+            slots[f"{prefix}_{purpose}"] = tuple(library.function_names[place] for library in numbered.kernels)
     return slots
 
 
 def _counts(
-    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern,
-    libraries: list[Kernels],
-) -> dict[str, int]:  # fmt: skip
+    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern
+) -> dict[str, int]:
     """Sizes and numbers of everything."""
-    functions = [f for library in libraries for f in library.functions]
     fill = kkt.nnz / max(1, kkt.size) ** 2
     return {
         "n_node": len(system.nodes),
@@ -168,8 +166,6 @@ def _counts(
         "nnz_kkt": kkt.nnz,
         "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
         "by_tree": int(is_solved_by_tree(system)),
-        "kernel_w": max((f.sz_w() for f in functions), default=0),
-        "kernel_iw": max((f.sz_iw() for f in functions), default=0),
         "n_inertia": len(integers["inertia_kind"]),
         "n_inertia_run": len(integers["inertia_run"]) - 1,
         "n_shared_kind": len(integers["shared_constants"]),

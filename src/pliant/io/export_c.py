@@ -351,7 +351,7 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     """The tables of the runtime as initialized static data."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
     for slot in KERNELS:
-        kernels = [_kernel(f.name(), symbol) for f in tables.kernels[slot]] or ["{0, 0, 0}"]
+        kernels = [_kernel(kernel, symbol) for kernel in tables.kernels[slot]] or ["{0, 0, 0}"]
         parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
     members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]

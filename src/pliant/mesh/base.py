@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import casadi as ca
 import numpy as np
-import scipy
 from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
@@ -262,9 +261,10 @@ class PlacedMesh:
         shape = (int(self.lengths.shape[1]), self.count)
         total = 0
         for values, ends in ((first, self.first), (second, self.second)):
-            counts = scipy.sparse.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()
-            sparsity = ca.Sparsity(*shape, counts.indptr.tolist(), counts.indices.tolist())
-            total = total + values @ ca.DM(sparsity, counts.data.tolist())
+            places, counts = np.unique(ends * shape[0] + self.kind, return_counts=True)
+            column, row = np.divmod(places, shape[0])
+            begins = np.searchsorted(column, np.arange(self.count + 1))
+            total = total + values @ ca.DM(ca.Sparsity(*shape, begins.tolist(), row.tolist()), counts.tolist())
         return total
 
     def kind_columns(self, matrix: Any) -> list[list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry import se3, so3
+from pliant.geometry import prepared, se3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
@@ -64,7 +64,8 @@ class Build:
         self.constraint_rows: dict[str, int] = {}
         self.rod_elements: dict[str, int] = {}
         self.notes: list[str] = []
-        self.rod_pieces: dict[str, list[RodPiece]] = {}
+        self._rod_pieces: dict[str, list[RodPiece]] = {}
+        self._later_pieces: dict[str, Callable[[], Iterable[tuple[int, Pose, Any, float]]]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
@@ -338,7 +339,7 @@ class Build:
         """
         nodes = self.system.free_elements(motion, len(names))
         plan = NodePlan(motion, se3.identity())
-        turned = [] if rotation is None else self.entries(so3.matrix_quaternion(rotation))
+        turned = [] if rotation is None else self.entries(prepared.matrix_quaternion(rotation))
         q_at, v_at = len(self._initial_q), len(self._initial_v)
         twist = self.initial_twist(carrier)
         spin = [] if rotation is None else self.entries(rotation.T @ twist[3:6])
@@ -393,15 +394,26 @@ class Build:
     def _quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
         if not isinstance(R, ca.DM):
-            return self.entries(so3.matrix_quaternion(R))
+            return self.entries(prepared.matrix_quaternion(R))
         key = tuple(self.entries(R))
         if key not in self._quaternions:
-            self._quaternions[key] = self.entries(so3.matrix_quaternion(R))
+            self._quaternions[key] = self.entries(prepared.matrix_quaternion(R))
         return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
-        self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+        self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
+        """Note pieces of rod that are worked out if something asks for them, each as `rod_piece` takes it."""
+        self._later_pieces[rod] = pieces
+
+    def rod_pieces(self, rod: str) -> list[RodPiece]:
+        """Pieces of a rod that move with nodes."""
+        if rod in self._later_pieces:
+            for piece in self._later_pieces.pop(rod)():
+                self.rod_piece(rod, *piece)
+        return self._rod_pieces.get(rod, [])
 
     def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
         """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched

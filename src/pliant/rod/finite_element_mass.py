@@ -14,6 +14,7 @@ interpolation would have it, which makes torsion of fourth order too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -127,7 +128,7 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         length, started = end - begin, rod.curve.strains(begin, end)
         masses = [
             weight * length * rod.section(stations.fraction(k, x)).mass
-            for x, weight in zip(POINTS, WEIGHTS, strict=True)
+            for x, weight in zip(POINTS.tolist(), WEIGHTS.tolist(), strict=True)
         ]
         rotary = [length * x for x in rod.section(stations.fraction(k, 0.5)).rotary]
         tangent = (started[0], started[1], 1 + started[2])
@@ -144,5 +145,4 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
             )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # loads that are spread along the rod act at the nodes
-    for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
-        build.rod_piece(rod.name, *piece)
+    build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
