@@ -380,6 +380,39 @@ def test_large_products_in_threads_give_the_same_bits(library: ctypes.CDLL) -> N
         library.pl_use_threads(0)
 
 
+@pytest.mark.parametrize("stiffness", [1e-3, 100.0])
+def test_subtrees_in_threads_give_the_same_bits(stiffness: float, library: ctypes.CDLL) -> None:
+    """In double precision and in single, also where numbers fall below its range; and a singular matrix is one in every thread."""
+    rng = np.random.default_rng(0)
+    matrix, order = net_matrix(stiffness, rng)
+    b = rng.normal(size=matrix.shape[0])
+    singular = matrix.copy()
+    singular.data[matrix.indptr[700] : matrix.indptr[701]] = 0
+
+    def solutions() -> tuple[bytes, bytes]:
+        factors = Factors(library, matrix, dense=False, order=order)
+        try:
+            assert factors.factor(matrix.data) == OK
+            exact = factors.solve(b)
+            assert backward_error(matrix, exact, b) < 1e-14
+            assert factors.factor(singular.data) == SINGULAR
+            assert factors.factor_roughly(matrix.data) == OK
+            return exact.tobytes(), factors.solve(b).tobytes()
+        finally:
+            factors.close()
+
+    library.pl_use_threads(1)
+    try:
+        alone = solutions()
+        assert alone[0] != alone[1]
+        library.pl_use_threads(4)
+        assert [solutions() for _ in range(5)] == [alone] * 5
+        with ThreadPoolExecutor(3) as pool:
+            assert set(pool.map(lambda _: solutions(), range(6))) == {alone}
+    finally:
+        library.pl_use_threads(0)
+
+
 def test_minimum_degree_leaves_little_fill() -> None:
     """A tree has an order without any fill, and minimum degree finds it."""
     rng = np.random.default_rng(0)

@@ -170,7 +170,7 @@ static void swap_rows(number *X, int ld, int from, int to, int a, int b) {
 }
 
 /* LU of columns `begin` to `end` of a front's own, rows exchanged among its pivots. */
-static int factor_panel(pl_fronts *F, const front *f, double smallest_share, number *A, number *U, int begin, int end) {
+static int factor_panel(pl_fronts *F, branch *of, const front *f, double smallest_share, number *A, number *U, int begin, int end) {
   const int k = f->pivots, rows = k + f->shared;
   for (int p = begin; p < end; ++p) {
     number *a = A + (size_t)rows * p, largest = 0, below = 0;
@@ -180,7 +180,7 @@ static int factor_panel(pl_fronts *F, const front *f, double smallest_share, num
     for (int i = k; i < rows; ++i) below = larger(fabs(a[i]), below);
     if (!(largest > F->least[f->first + p]) || !(largest >= smallest_share * below) || !isfinite(largest + below))
       return PL_SINGULAR;
-    if (largest < F->share * below) F->share = largest / below;
+    if (largest < of->share * below) of->share = largest / below;
     F->pivot[f->first + p] = best;
     if (best != p) swap_rows(A, rows, 0, k, p, best), swap_rows(U, k, 0, f->shared, p, best);
     const number inverse = 1 / a[p];
@@ -196,33 +196,34 @@ static int factor_panel(pl_fronts *F, const front *f, double smallest_share, num
 }
 
 /* The same, of many columns: first one half of them, then the other. */
-static int factor_columns(pl_fronts *F, const front *f, double smallest_share, number *A, number *U, int begin, int end) {
-  if (end - begin <= PANEL) return factor_panel(F, f, smallest_share, A, U, begin, end);
+static int factor_columns(pl_fronts *F, branch *of, const front *f, double smallest_share, number *A, number *U, int begin, int end) {
+  if (end - begin <= PANEL) return factor_panel(F, of, f, smallest_share, A, U, begin, end);
   const int rows = f->pivots + f->shared, middle = begin + half(end - begin);
-  const int status = factor_columns(F, f, smallest_share, A, U, begin, middle);
+  const int status = factor_columns(F, of, f, smallest_share, A, U, begin, middle);
   if (status) return status;
   number *left = A + (size_t)rows * begin, *right = A + (size_t)rows * middle;
   lower_solve(middle - begin, end - middle, left + begin, rows, right + begin, rows);
   subtract_product(rows - middle, end - middle, middle - begin, left + middle, rows, right + begin, rows, right + middle, rows);
-  return factor_columns(F, f, smallest_share, A, U, middle, end);
+  return factor_columns(F, of, f, smallest_share, A, U, middle, end);
 }
 
 /* -- numbers ------------------------------------------------------------------------------------------------------ */
 
 /* Adds the rows from `begin` to `end` of a column, run by run, to where the map says. */
-static inline void add_runs(const pl_fronts *F, int begin, int end, const number *restrict x, number *restrict out) {
+static inline void add_runs(const branch *of, int begin, int end, const number *restrict x, number *restrict out) {
   for (int i = begin; i < end;) {
-    number *restrict to = out + F->map[i] - i;
-    for (const int last = F->run[i]; i < last; ++i) to[i] += x[i];
+    number *restrict to = out + of->map[i] - i;
+    for (const int last = of->run[i]; i < last; ++i) to[i] += x[i];
   }
 }
 
 /* Adds what a child left into its parent's front. */
-PL_NOINLINE static void extend_add(pl_fronts *F, const front *c, const front *f, const number *left, number *rest) {
+PL_NOINLINE static void extend_add(pl_fronts *F, const branch *of, const front *c, const front *f) {
   const int m = c->shared, k = f->pivots, rows = k + f->shared;
   const int *index = F->index + c->index, *up = F->index + f->index;
-  int *map = F->map, *run = F->run, own = 0;
-  number *A = (number *)F->factors + f->at, *U = A + (size_t)rows * k;
+  int *map = of->map, *run = of->run, own = 0;
+  const number *left = (number *)F->stack + c->left;
+  number *A = (number *)F->factors + f->at, *U = A + (size_t)rows * k, *rest = (number *)F->stack + f->rest;
   for (int i = 0, j = 0; i < m; ++i) {
     if (index[i] < f->first + k) map[i] = index[i] - f->first, own = i + 1;
     else {
@@ -234,49 +235,71 @@ PL_NOINLINE static void extend_add(pl_fronts *F, const front *c, const front *f,
   for (int j = 0; j < m; ++j) {
     const number *x = left + (size_t)m * j;
     number *above = j < own ? A + (size_t)rows * map[j] : U + (size_t)k * map[j];
-    add_runs(F, 0, own, x, above);
-    add_runs(F, own, m, x, j < own ? above + k : rest + (size_t)f->shared * map[j]);
+    add_runs(of, 0, own, x, above);
+    add_runs(of, own, m, x, j < own ? above + k : rest + (size_t)f->shared * map[j]);
   }
 }
 
-/* A front's own numbers from the scaled matrix; `top` keeps the largest value of each column so far. */
+/* A front's own numbers from the scaled matrix, and what its pivots must exceed. */
 static void load(pl_fronts *F, int s, const pl_scaled_matrix *matrix) {
   const front *f = F->fronts + s;
   const int end = s + 1 < F->count ? f[1].values : F->count_of_values;
   const double *values = matrix->values, *row_scale = matrix->row_scale, *column_scale = matrix->column_scale;
   number *A = (number *)F->factors + f->at;
-  double *top = F->top;
   memset(A, 0, (size_t)f->pivots * (f->pivots + 2 * (size_t)f->shared) * sizeof(number));
-  for (const entry *e = F->entries + f->values; e < F->entries + end; ++e) {
-    const double y = values[e->value] * row_scale[e->row] * column_scale[e->column];
-    A[e->slot] = (number)y, top[e->column] = larger(fabs(y), top[e->column]);
+  for (const entry *e = F->entries + f->values; e < F->entries + end; ++e)
+    A[e->slot] = (number)(values[e->value] * row_scale[e->row] * column_scale[e->column]);
+  for (int p = f->first; p < f->first + f->pivots; ++p) {
+    const int j = F->order[p];
+    double top = 0;
+    for (int n = F->colptr[j]; n < F->colptr[j + 1]; ++n) top = larger(fabs(values[n] * row_scale[F->row[n]] * column_scale[j]), top);
+    F->least[p] = matrix->singular_below * top;
   }
 }
 
+static int eliminate(pl_fronts *F, branch *of, int s, const pl_scaled_matrix *matrix) {
+  const front *f = F->fronts + s;
+  const int k = f->pivots, m = f->shared, rows = k + m;
+  const size_t size = (size_t)m * m * sizeof(number);
+  number *A = (number *)F->factors + f->at, *U = A + (size_t)rows * k, *rest = (number *)F->stack + f->rest;
+  load(F, s, matrix);
+  memset(rest, 0, size);
+  for (int c = f->child; c >= 0; c = F->fronts[c].sibling) extend_add(F, of, F->fronts + c, f);
+  if (factor_columns(F, of, f, matrix->smallest_share, A, U, 0, k)) return PL_SINGULAR;
+  if (!m) return PL_OK;
+  lower_solve(k, m, A, rows, U, k);
+  subtract_product(m, m, k, A + k, rows, U, k, rest, m);
+  if (f->left != f->rest) memmove((number *)F->stack + f->left, rest, size);
+  return PL_OK;
+}
+
+static void eliminate_branch(pl_fronts *F, int number_of, const pl_scaled_matrix *matrix) {
+  branch *of = F->branches + number_of;
+  of->share = 1, of->status = PL_OK;
+  for (int s = of->begin; s < of->end && !of->status; ++s)
+    if (F->fronts[s].branch == number_of) of->status = eliminate(F, of, s, matrix);
+}
+
+typedef struct subtrees {
+  pl_fronts *F;
+  const pl_scaled_matrix *matrix;
+} subtrees;
+
+static void some_subtrees(const void *loop, int begin, int end) {
+  const subtrees *x = loop;
+  const unsigned mode = enter();
+  for (int b = begin; b < end; ++b) eliminate_branch(x->F, b, x->matrix);
+  leave(mode);
+}
+
 static int factor(pl_fronts *F, const pl_scaled_matrix *matrix) {
-  number *end = F->stack;
-  memset(F->top, 0, F->n * sizeof(double));
-  for (int s = 0; s < F->count; ++s) {
-    const front *f = F->fronts + s;
-    const int k = f->pivots, m = f->shared, rows = k + m;
-    number *A = (number *)F->factors + f->at, *U = A + (size_t)rows * k, *rest = end, *children = end;
-    load(F, s, matrix);
-    /* what stands above the diagonal of these columns was loaded with the fronts before */
-    for (int p = f->first; p < f->first + k; ++p) F->least[p] = matrix->singular_below * F->top[F->order[p]];
-    memset(rest, 0, (size_t)m * m * sizeof(number));
-    /* children stand on the stack right below, the last one on top */
-    for (int c = f->child; c >= 0; c = F->fronts[c].sibling) {
-      const front *child = F->fronts + c;
-      children -= (size_t)child->shared * child->shared;
-      extend_add(F, child, f, children, rest);
-    }
-    if (factor_columns(F, f, matrix->smallest_share, A, U, 0, k)) return PL_SINGULAR;
-    if (m) {
-      lower_solve(k, m, A, rows, U, k);
-      subtract_product(m, m, k, A + k, rows, U, k, rest, m);
-      if (children != rest) memmove(children, rest, (size_t)m * m * sizeof(number));
-    }
-    end = children + (size_t)m * m;
+  const subtrees all = {F, matrix};
+  if (F->subtrees) pl_in_parts(F->subtrees, 1, some_subtrees, &all);
+  F->share = 1;
+  for (int b = 0; b <= F->subtrees; ++b) {
+    if (b == F->subtrees) eliminate_branch(F, b, matrix);
+    if (F->branches[b].status) return F->branches[b].status;
+    F->share = F->branches[b].share < F->share ? F->branches[b].share : F->share;
   }
   return PL_OK;
 }

@@ -10,8 +10,21 @@ typedef struct front {
   int values;                /* first of the matrix's values that belong to it in `entries` */
   size_t index;              /* where its shared rows stand in `index` */
   size_t at;                 /* where its numbers stand in `factors` */
+  size_t rest, left;         /* where its shared part is added up in `stack`, and where what is left of it waits for its parent */
+  int branch;                /* that it belongs to */
   double zeros;              /* of them, those that are there only because fronts were merged */
 } front;
+
+/* Fronts that are eliminated in one go, in a part of the stack of their own: a subtree, which needs nothing of other ones; or the
+ * trunk, all that is above the subtrees. */
+typedef struct branch {
+  int begin, end;  /* its fronts are among these */
+  int *map, *run;  /* where rows of a child stand in its parent, and the end of the run that they belong to: rows side by side in both */
+  double share;    /* its smallest pivot, as that of all fronts */
+  int status;
+} branch;
+
+enum { PL_MOST_BRANCHES = 16 };
 
 /* One value of the matrix: which, its row and column, and where it goes in its front. */
 typedef struct entry {
@@ -20,19 +33,21 @@ typedef struct entry {
 
 struct pl_fronts {
   int n, count;
+  const int *colptr, *row;
   int *order;      /* column at each place */
   front *fronts;
   int *index;      /* shared rows of all fronts, as places in ascending order */
   entry *entries;  /* front by front */
+  branch branches[PL_MOST_BRANCHES + 1]; /* `subtrees` of them, and then the trunk */
+  int subtrees;
   void *factors, *stack, *y, *shared; /* numbers of one precision or the other */
-  double *least, *top; /* by place, what a pivot must exceed; by column, its largest value */
+  double *least;   /* by place, what a pivot must exceed */
   size_t size, waiting; /* numbers in `factors`, and at most in `stack` */
   double work;     /* multiplications of a factorization */
   int single;      /* whether the factors are in single precision */
   int count_of_values, widest; /* the largest number of shared rows */
   int *pivot;      /* row that was exchanged for each place's */
-  int *map, *run;  /* where rows of a child stand in its parent, and the end of the run that they belong to: rows side by side in both */
-  double share;
+  double share;    /* the smallest pivot against what stood below it */
   void *block;     /* holds all arrays but `fronts` and `index` */
   size_t bytes;    /* of that block */
 };

@@ -16,18 +16,20 @@
 #include "front_structure.h"
 #include "pliant.h"
 
+#define BRANCHES_FROM 4e6  /* multiplications from which subtrees are eliminated in several threads ... */
+#define BALANCED 8         /* ... none of which takes more than one part in so many of the work, if possible */
 #define MERGE_UP_TO 12     /* fronts of fewer pivots are merged with their parent in any case ... */
 #define MERGE_ZEROS 0.05   /* ... others if at most this share of the merged front is zero */
 
 /* What is needed while the structure is found. */
 typedef struct structure {
   int *begin, *list, *place, *parent, *scratch[4];
-  size_t *left;
+  double *work; /* multiplications of each front and all below it */
 } structure;
 
 static void place_structure(int n, int entries, structure *t, pl_memory *m) {
   t->begin = pl_ints(m, (size_t)n + 2), t->list = pl_ints(m, 2 * (size_t)entries);
-  t->place = pl_ints(m, n), t->parent = pl_ints(m, n), t->left = pl_place(m, ((size_t)n + 1) * sizeof(size_t));
+  t->place = pl_ints(m, n), t->parent = pl_ints(m, n), t->work = pl_doubles(m, n);
   for (int i = 0; i < 4; ++i) t->scratch[i] = pl_ints(m, n);
 }
 
@@ -156,8 +158,8 @@ static void place_numbers(pl_fronts *F, pl_memory *m) {
   const size_t n = F->n;
   F->entries = pl_place(m, F->count_of_values * sizeof(entry)), F->shared = pl_doubles(m, F->widest);
   F->factors = pl_doubles(m, F->size), F->stack = pl_doubles(m, F->waiting), F->y = pl_doubles(m, n);
-  F->least = pl_doubles(m, n), F->top = pl_doubles(m, n), F->pivot = pl_ints(m, n);
-  F->map = pl_ints(m, n), F->run = pl_ints(m, n);
+  F->least = pl_doubles(m, n), F->pivot = pl_ints(m, n);
+  for (int b = 0; b <= F->subtrees; ++b) F->branches[b].map = pl_ints(m, F->widest), F->branches[b].run = pl_ints(m, F->widest);
 }
 
 /* Where a value at these places of row and column goes in its front. */
@@ -192,35 +194,91 @@ static double multiplications(double pivots, double shared) {
   return pivots * (pivots * pivots / 3 + shared * pivots + shared * shared);
 }
 
-/* Where everything stands, and the room that fronts waiting for their parents take at most. */
-static int lay_out(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
-  const int n = F->n, *place = t->place;
-  int *front_of = t->scratch[0];
-  size_t waiting = 0, *left = t->left;
-  memset(left, 0, (size_t)F->count * sizeof(size_t));
-  F->size = 0;
-  for (int s = 0; s < F->count; ++s) {
-    front *f = F->fronts + s;
-    for (int k = f->first; k < f->first + f->pivots; ++k) front_of[k] = s;
-    f->at = F->size;
-    F->size += (size_t)f->pivots * (f->pivots + 2 * (size_t)f->shared);
-    F->work += multiplications(f->pivots, f->shared);
-    if (f->shared > F->widest) F->widest = f->shared;
-  }
+/* Parents and children of all fronts. */
+static void link_fronts(pl_fronts *F, const int *front_of) {
   for (int s = 0; s < F->count; ++s) {
     front *f = F->fronts + s;
     f->parent = f->shared ? front_of[F->index[f->index]] : -1;
     f->child = f->sibling = -1;
-    waiting += (size_t)f->shared * f->shared;
-    if (waiting > F->waiting) F->waiting = waiting;
-    waiting -= left[s];
-    if (f->parent >= 0) left[f->parent] += (size_t)f->shared * f->shared;
   }
   for (int s = 0; s < F->count; ++s)
     if (F->fronts[s].parent >= 0) {
       front *parent = F->fronts + F->fronts[s].parent;
       F->fronts[s].sibling = parent->child, parent->child = s;
     }
+}
+
+/* Replaces the subtree of most work by those of its children, if there is room for them; returns whether it did. */
+static int split(pl_fronts *F, const double *work, const int *begin) {
+  int most = 0, children = 0;
+  for (int b = 1; b < F->subtrees; ++b)
+    if (work[F->branches[b].end - 1] > work[F->branches[most].end - 1]) most = b;
+  const int root = F->branches[most].end - 1;
+  for (int c = F->fronts[root].child; c >= 0; c = F->fronts[c].sibling) ++children;
+  if (work[root] <= F->work / BALANCED || !children || F->subtrees - 1 + children > PL_MOST_BRANCHES) return 0;
+  F->branches[most] = F->branches[--F->subtrees];
+  for (int c = F->fronts[root].child; c >= 0; c = F->fronts[c].sibling)
+    F->branches[F->subtrees++] = (branch){.begin = begin[c], .end = c + 1};
+  return 1;
+}
+
+/* Subtrees of about the same work, the largest first, and the trunk. */
+static void find_branches(pl_fronts *F, const structure *t) {
+  int *begin = t->scratch[1], roots = 0;
+  double *work = t->work;
+  F->subtrees = 0;
+  for (int s = 0; s < F->count; ++s) begin[s] = s, work[s] = 0;
+  for (int s = 0; s < F->count; ++s) {
+    const front *f = F->fronts + s;
+    work[s] += multiplications(f->pivots, f->shared);
+    if (f->parent < 0) F->work += work[s], ++roots;
+    else work[f->parent] += work[s], begin[f->parent] = begin[s] < begin[f->parent] ? begin[s] : begin[f->parent];
+  }
+  if (F->work >= BRANCHES_FROM && roots <= PL_MOST_BRANCHES) {
+    for (int s = 0; s < F->count; ++s)
+      if (F->fronts[s].parent < 0) F->branches[F->subtrees++] = (branch){.begin = begin[s], .end = s + 1};
+    while (split(F, work, begin)) continue;
+    for (int b = 1; b < F->subtrees; ++b)
+      for (int a = b; a > 0 && work[F->branches[a].end - 1] > work[F->branches[a - 1].end - 1]; --a) {
+        const branch x = F->branches[a];
+        F->branches[a] = F->branches[a - 1], F->branches[a - 1] = x;
+      }
+  }
+  F->branches[F->subtrees] = (branch){.end = F->count};
+  for (int s = 0; s < F->count; ++s) F->fronts[s].branch = F->subtrees;
+  for (int b = 0; b < F->subtrees; ++b)
+    for (int s = F->branches[b].begin; s < F->branches[b].end; ++s) F->fronts[s].branch = b;
+}
+
+/* Room for the shared parts of a branch: children that wait for a front stand right below it, the last one on top. */
+static void lay_out_stack(pl_fronts *F, int of) {
+  size_t end = F->waiting;
+  for (int s = F->branches[of].begin; s < F->branches[of].end; ++s) {
+    front *f = F->fronts + s;
+    if (f->branch != of) continue;
+    f->rest = f->left = end;
+    for (int c = f->child; c >= 0; c = F->fronts[c].sibling)
+      if (F->fronts[c].branch == of) f->left -= (size_t)F->fronts[c].shared * F->fronts[c].shared;
+    const size_t size = (size_t)f->shared * f->shared;
+    if (end + size > F->waiting) F->waiting = end + size;
+    end = f->left + size;
+  }
+}
+
+/* Where everything stands. */
+static int lay_out(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
+  const int n = F->n, *place = t->place;
+  int *front_of = t->scratch[0];
+  for (int s = 0; s < F->count; ++s) {
+    front *f = F->fronts + s;
+    for (int k = f->first; k < f->first + f->pivots; ++k) front_of[k] = s;
+    f->at = F->size;
+    F->size += (size_t)f->pivots * (f->pivots + 2 * (size_t)f->shared);
+    if (f->shared > F->widest) F->widest = f->shared;
+  }
+  link_fronts(F, front_of);
+  find_branches(F, t);
+  for (int b = 0; b <= F->subtrees; ++b) lay_out_stack(F, b);
   F->count_of_values = colptr[n];
   pl_memory m = {0};
   place_numbers(F, &m);
@@ -260,7 +318,7 @@ pl_fronts *pl_fronts_new(int n, const int *colptr, const int *row, int *order, i
   int status = F && temporary ? PL_OK : PL_OUT_OF_MEMORY;
   if (!status) {
     place_structure(n, whole ? 0 : colptr[n], &t, &m);
-    F->n = n, F->order = order;
+    F->n = n, F->colptr = colptr, F->row = row, F->order = order;
     status = whole ? one_front(F, &t) : several_fronts(F, colptr, row, &t);
   }
   if (!status) status = lay_out(F, colptr, row, &t);
@@ -287,7 +345,7 @@ size_t pl_fronts_bytes(const pl_fronts *F) {
 int pl_fronts_factor(pl_fronts *F, const double *values, const double *row_scale, const double *column_scale,
                      double singular_below, double smallest_share, int single) {
   const pl_scaled_matrix A = {values, row_scale, column_scale, singular_below, smallest_share};
-  F->single = single, F->share = 1;
+  F->single = single;
   return single ? pl_factor_single(F, &A) : pl_factor_double(F, &A);
 }
 
