@@ -5,6 +5,9 @@
  * once; a factorization is loops over small dense matrices. Rows are exchanged among a front's own pivots only: where
  * that is not enough the factorization is refused, and linear.c pivots over the whole column.
  *
+ * Subtrees of fronts need nothing of each other: in large matrices several are eliminated at once, each in a part of the stack of its
+ * own, and then the trunk above them.
+ *
  * A front keeps its own columns (k + m rows) and then its own rows of the shared columns (k x m), column by column. Here the
  * structure is found; front_numbers.h has the numbers, of double precision or of single precision in the same memory.
  */
