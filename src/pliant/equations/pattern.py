@@ -68,7 +68,8 @@ def system_pattern(system: System) -> Pattern:
         above = element_path(system, element.base)
         pairs.update([index * count + other for other in above])
         pairs.update([other * count + index for other in above])
-    linked = [(f.nodes, ()) for f in system.frame_forces] + [(c.nodes, ()) for c in system.constraints]
+    linked: list[tuple[tuple[int, ...], tuple[int, ...]]] = [(f.nodes, ()) for f in system.frame_forces]
+    linked += [(c.nodes, ()) for c in system.constraints]
     linked += [(i.nodes, i.elements) for i in system.inertias]
     free = [nodes for nodes, own in linked if not own and is_free_pair(system, nodes)]
     if free:

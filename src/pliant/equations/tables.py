@@ -322,7 +322,7 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
     _pairs(system, positions, ordered, integers, "sharedpair")
 
 
-def _rotations(system: System, integers: dict[str, list[int]]) -> None:
+def _rotations(system: System, integers: dict[str, Any]) -> None:
     """Where unit quaternions stand in q and v, and all other coordinates."""
     pairs = system.quaternions()
     q, v = np.array(pairs, dtype=int).reshape(-1, 2).T

@@ -285,7 +285,7 @@ class PlacedMesh:
         for values, ends in ((first, self.first), (second, self.second)):
             counts = scipy.sparse.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()[:, examples]
             counts.sort_indices()
-            sparsity = ca.Sparsity(*counts.shape, counts.indptr.tolist(), counts.indices.tolist())
+            sparsity = ca.Sparsity(shape[0], len(examples), counts.indptr.tolist(), counts.indices.tolist())
             total = total + values @ ca.DM(sparsity, counts.data.tolist())
         return total
 
