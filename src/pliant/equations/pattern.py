@@ -60,6 +60,7 @@ def system_pattern(system: System) -> Pattern:
     """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
     count = len(system.elements)
     pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
+    found = [np.arange(count) * (count + 1)]  # the same, many at once
 
     def couple(group: Iterable[int]) -> None:
         members = list(group)
@@ -67,13 +68,21 @@ def system_pattern(system: System) -> Pattern:
             pairs.update([a * count + b for b in members])
 
     for index, element in enumerate(system.elements):
+        if not element.base:
+            continue
         above = element_path(system, element.base)
-        pairs.add(index * count + index)
         pairs.update([index * count + other for other in above])
         pairs.update([other * count + index for other in above])
-    linked = [(f.nodes, ()) for f in system.frame_forces] + [(c.nodes, ()) for c in system.constraints]
-    for nodes, own in linked + [(i.nodes, i.elements) for i in system.inertias]:
-        couple({e for node in nodes for e in element_path(system, node)} | set(own))
+    linked: list[tuple[tuple[int, ...], tuple[int, ...]]] = [(f.nodes, ()) for f in system.frame_forces]
+    linked += [(c.nodes, ()) for c in system.constraints]
+    linked += [(i.nodes, i.elements) for i in system.inertias]
+    free = [nodes for nodes, own in linked if not own and is_free_pair(system, nodes)]
+    if free:
+        a, b = system.node_elements[np.array(free)].T
+        found += [a * count + b, b * count + a]
+    for nodes, own in linked:
+        if own or not is_free_pair(system, nodes):
+            couple({e for node in nodes for e in element_path(system, node)} | set(own))
     for route in system.routes:
         for group in _coupled_by(system, route):
             couple(group)
@@ -81,10 +90,16 @@ def system_pattern(system: System) -> Pattern:
     for force in system.coordinate_forces:
         first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
         couple(range(first, last + 1))
-    if not pairs:
+    if not count:
         return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
-    rows, columns = np.divmod(np.fromiter(pairs, dtype=np.int64, count=len(pairs)), count)
+    found.append(np.fromiter(pairs, dtype=np.int64, count=len(pairs)))
+    rows, columns = np.divmod(np.unique(np.concatenate(found)), count)
     return _with_full_blocks(system, rows, columns)
+
+
+def is_free_pair(system: System, nodes: Sequence[int]) -> bool:
+    """Whether these are two nodes that stand on the ground by one element each, as those of meshes do."""
+    return len(nodes) == 2 and bool(system.depths[nodes[0]] == 1 == system.depths[nodes[1]])
 
 
 def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> Pattern:

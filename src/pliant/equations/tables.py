@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from pliant.equations.pattern import (
     DENSE_UP_TO,
     BlockPositions,
     Pattern,
+    is_free_pair,
     saddle_pattern,
     system_pattern,
 )
@@ -302,14 +304,13 @@ def _relative_forces(system: System, positions: BlockPositions, integers: dict[s
             integers, "rel", begin=len(integers["rel_force"]), placed=int(kind.placed), signals=kind.signals,
             constants=kind.constants - ENDS.size * kind.placed,
         )  # fmt: skip
-        for index in indices:
-            force = system.frame_forces[index]
-            paths = [system.path(node) for node in force.nodes]
-            add_row(
-                integers, "rel", force=index, theta=force.constants, signal=force.signals,
-                plain=int(all(len(path) < 2 for path in paths)),
-            )  # fmt: skip
-            integers["rel_nodes"] += force.nodes
+        forces = [system.frame_forces[index] for index in indices]
+        nodes = np.array([force.nodes for force in forces])
+        integers["rel_force"] += indices
+        integers["rel_theta"] += [force.constants for force in forces]
+        integers["rel_signal"] += [force.signals for force in forces]
+        integers["rel_plain"] += (system.depths[nodes] < 2).all(axis=1).astype(int).tolist()
+        integers["rel_nodes"] += nodes.ravel().tolist()
     integers["rel_begin"].append(len(integers["rel_force"]))
     _pairs(system, positions, [system.frame_forces[k].nodes for k in integers["rel_force"]], integers, "relpair")
 
@@ -332,21 +333,22 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
     _pairs(system, positions, ordered, integers, "sharedpair")
 
 
-def _rotations(system: System, integers: dict[str, list[int]]) -> None:
+def _rotations(system: System, integers: dict[str, Any]) -> None:
     """Where unit quaternions stand in q and v, and all other coordinates."""
     pairs = system.quaternions()
-    plain_q = np.setdiff1d(np.arange(system.q_size), [q + k for q, _ in pairs for k in range(4)])
-    plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in pairs for k in range(3)])
-    integers["quat_q"], integers["quat_v"] = [q for q, _ in pairs], [v for _, v in pairs]
-    integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
+    q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
+    integers["quat_q"], integers["quat_v"] = q, v
+    integers["plain_q"] = np.setdiff1d(np.arange(system.q_size), q[:, None] + np.arange(4))
+    integers["plain_v"] = np.setdiff1d(np.arange(system.v_size), v[:, None] + np.arange(3))
 
 
 def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
     integers["colptr"], integers["row"] = positions.pattern.indptr, positions.pattern.indices
+    every = np.arange(len(system.elements))
+    integers["elem_pos"] = positions.blocks(every, every)
+    heights = np.append(np.diff(positions.pattern.indptr), 0)
+    integers["elem_stride"] = [int(heights[e.v_at]) if e.v_size else 0 for e in system.elements]
     for index, element in enumerate(system.elements):
-        position, stride = positions.block(index, index)
-        integers["elem_pos"].append(position)
-        integers["elem_stride"].append(stride)
         integers["path_begin"].append(len(integers["path_node"]))
         for node in system.path(element.base):
             above = system.element_of(node)
@@ -362,18 +364,27 @@ def _pairs(
     system: System, positions: BlockPositions, groups: Sequence[tuple[int, ...]], integers: dict[str, Any], name: str
 ) -> None:
     """Of groups of frames, for every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
-    pairs: list[tuple[int, int, int, int]] = []
-    begins = []
-    for nodes in groups:
-        begins.append(len(pairs))
-        paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
-        pairs += [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
-    integers[f"{name}_begin"] = [*begins, len(pairs)]
-    found = np.array(pairs, dtype=int).reshape(-1, 4)
-    element = np.array([-1 if node is None else node.element for node in system.nodes])
-    for column, values in zip(("a", "b", "row", "col"), found.T, strict=True):
+    begins = [0]
+    found = [np.zeros((0, 4), dtype=int)]
+    for free, members in groupby(groups, lambda nodes: is_free_pair(system, nodes)):  # those of a mesh stand in a row
+        if free:
+            first, second = np.array(list(members)).T
+            a, b = np.zeros(len(first), dtype=int), np.ones(len(first), dtype=int)
+            blocks = [(a, a, first, first), (a, b, first, second), (b, a, second, first), (b, b, second, second)]
+            found.append(np.array(blocks).transpose(2, 0, 1).reshape(-1, 4))
+            begins += (begins[-1] + 4 * np.arange(1, len(first) + 1)).tolist()
+            continue
+        for nodes in members:
+            paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
+            pairs = [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
+            found.append(np.array(pairs, dtype=int).reshape(-1, 4))
+            begins.append(begins[-1] + len(pairs))
+    integers[f"{name}_begin"] = begins
+    table = np.concatenate(found)
+    for column, values in zip(("a", "b", "row", "col"), table.T, strict=True):
         integers[f"{name}_{column}"] = values
-    integers[f"{name}_pos"] = positions.blocks(element[found[:, 2]], element[found[:, 3]])
+    element = system.node_elements
+    integers[f"{name}_pos"] = positions.blocks(element[table[:, 2]], element[table[:, 3]])
 
 
 def _constraints(

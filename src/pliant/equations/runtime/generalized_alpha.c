@@ -271,7 +271,7 @@ static int factorize(pl_run *r, newton *n) {
   double *blocks = r->memory.alpha.blocks;
   turn_blocks(w->T, r->memory.alpha.x, blocks, r->memory.alpha.unit, r->memory.alpha.column);
   n->factorizations++, n->used = 0;
-  const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL);
+  const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL, 1);
   if (!status) pl_secant_restart(r->secant, w, n->s);
   return status;
 }

@@ -68,15 +68,21 @@ static int most_columns(const pl_tables *T, const int *nodes) {
   return most;
 }
 
-/* Adds one lane of a block that begins at (row, column) of the pair's. */
+static inline void add_lane(int rows, int columns, int stride, double factor, const pl_lanes *block, int lane, double *at) {
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < rows; ++i) at[stride * j + i] += factor * PL_LANE(block[6 * j + i], lane);
+}
+
+/* Adds one lane of a block that begins at (row, column) of the pair's; loops over usual sizes unroll. */
 static inline void add(const pl_tables *T, int pair, const pl_pairs *p, int lane, int row, int column, const pl_lanes *block,
                        double *out) {
   const int er = T->node_elem[p->row[pair]], ec = T->node_elem[p->col[pair]], stride = T->elem_stride[ec];
   const int rows = T->elem_k[er] - row < AT_ONCE ? T->elem_k[er] - row : AT_ONCE;
   const int columns = T->elem_k[ec] - column < AT_ONCE ? T->elem_k[ec] - column : AT_ONCE;
   double *at = out + p->pos[pair] + stride * column + row;
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) at[stride * j + i] += p->factor * PL_LANE(block[6 * j + i], lane);
+  if (rows == 3 && columns == 3) add_lane(3, 3, stride, p->factor, block, lane, at);
+  else if (rows == 6 && columns == 6) add_lane(6, 6, stride, p->factor, block, lane, at);
+  else add_lane(rows, columns, stride, p->factor, block, lane, at);
 }
 
 static void add_all(const pl_tables *T, int pair, const pl_pairs *p, int lane, int row, int column, const pl_lanes *K,

@@ -232,8 +232,10 @@ int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* Factors of w->kkt; the second for [M, -J'; J, 0], whose scales need no search. */
+/* Factors of w->kkt; the second for iterations that correct what a solution leaves over (see pl_linear_factor_roughly), the third
+ * for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);
+int pl_factor_roughly(pl_work *);
 int pl_factor_mass(pl_work *);
 /* What is evaluated from here on does not depend on earlier factorizations. */
 void pl_begin(pl_work *);
@@ -247,11 +249,12 @@ void pl_assemble(pl_work *, double cM, double cC, double cK);
 /* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
  *
  * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
- * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
+ * factorized at once, `roughly` if its solutions are only to improve what is iterated. `blocks` holds B - 1 on rotations, 3x3
+ * column-major each; `rows` L on the pattern of J, null for L = J. */
 void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* The same in the state evaluated last. */
 void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
-int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
+int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly);
 /* [M, -J'; J, 0] of the state evaluated last instead. */
 int pl_step_mass_matrix(pl_work *);
 /* Solves with the matrix factorized last, x of nv + m numbers in place. */
@@ -272,6 +275,8 @@ void pl_linear_forget(pl_linear *);
 int pl_linear_is_scaled(const pl_linear *);
 void pl_linear_scale(pl_linear *, const double *scales);
 int pl_linear_factor(pl_linear *, const double *values);
+/* The same for iterations that correct what a solution leaves over: it may be off by some hundredths of its size. */
+int pl_linear_factor_roughly(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 
 #endif

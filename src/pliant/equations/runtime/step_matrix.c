@@ -18,7 +18,7 @@ void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const 
   else pl_tangents(w, q, v, a, lambda);
 }
 
-int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows) {
+int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly) {
   const pl_tables *T = w->T;
   if (w->tree) {
     w->factorizations++;
@@ -30,7 +30,7 @@ int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *bl
   pl_turn_columns(w, cM, cC, blocks);
   for (int n = 0; rows && n < T->nnz_j; ++n)
     if (w->row_active[T->j_row[n]]) w->kkt[T->kkt_of_j[n]] = rows[n];
-  return pl_factor(w);
+  return roughly ? pl_factor_roughly(w) : pl_factor(w);
 }
 
 int pl_step_mass_matrix(pl_work *w) {

@@ -169,12 +169,14 @@ void pl_begin(pl_work *w) {
   w->beginnings++;
 }
 
-int pl_factor(pl_work *w) {
+static int factor(pl_work *w, int (*by)(pl_linear *, const double *)) {
   w->factorizations++, w->by_tree = 0;
   if (!w->linear) make_linear(w);
-  if (!w->linear) return PL_OUT_OF_MEMORY;
-  return pl_linear_factor(w->linear, w->kkt);
+  return w->linear ? by(w->linear, w->kkt) : PL_OUT_OF_MEMORY;
 }
+
+int pl_factor(pl_work *w) { return factor(w, pl_linear_factor); }
+int pl_factor_roughly(pl_work *w) { return factor(w, pl_linear_factor_roughly); }
 
 int pl_work_reserve(pl_work *w, int lower, int upper) {
   if (!w->linear) make_linear(w);
