@@ -95,7 +95,7 @@ class Unusual:
         *(foreign, lambda x: x, Unusual(), Unusual, partial(foreign, 1), ours("lambda: f", f=foreign), ca.SX.sym("x")),
         *(ca.Function("f", [ca.SX.sym("x")], [1]), replace(SCREW, pose=foreign), np.array([foreign]), {1: foreign}),
     ],
-    ids=str,
+    ids=lambda formula: type(formula).__name__,
 )
 def test_what_is_not_ours_has_none(formula: Any) -> None:
     assert fingerprint(formula) is None

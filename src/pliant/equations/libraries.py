@@ -339,7 +339,7 @@ class KernelCode:
 
     def entry(self, name: str) -> tuple[int | None, int, int | None]:
         """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
-        evaluates several instances at once, where there is some: such functions are compiled in that form alone, and need no other."""
+        evaluates several instances at once, where there is some: such functions are compiled in that form alone."""
         with _registry_lock:
             return self._home[name].entry(name)
 
