@@ -69,10 +69,7 @@ def shared_inertia_kernels(kind: Inertia) -> Kernels:
     mass     (pose, W, dW/dt, constants) -> M 12 x 12
     """
     return Kernels(
-        f"shared_inertia_{kind.name}",
-        ("value", "tangent", "mass"),
-        partial(_shared_inertia_functions, kind),
-        lanes=3,
+        f"shared_inertia_{kind.name}", ("value", "tangent", "mass"), partial(_shared_inertia_functions, kind), lanes=3
     )
 
 
