@@ -104,4 +104,6 @@ def read_rows(source: Source, name: str) -> np.ndarray:
             message = f"line {number} of {name} has {len(row)} heights, but the first row has {len(rows[0])}"
             raise FileProblem(message, "", ("file",))
         rows.append(row)
-    return np.array(rows).reshape(len(rows), -1)
+    if not rows:
+        raise FileProblem(f"{name} has no heights", "", ("file",))
+    return np.array(rows)

@@ -85,7 +85,9 @@ class TriangleSurface(FromFiles, SurfaceBase):
             build.require(-1.0, f"surfaces.{name}.rounding", message, "")
         core = self.triangles.shrunk(own) if self.is_solid and own > 0 else self.triangles
         points = ca.DM(core.points.T) * scale
-        return [add_faces(build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed)]
+        return [
+            add_faces(build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed, solid=self.is_solid)
+        ]
 
     def extent(self, build: Build) -> Any:
         return float(self.triangles.extents[0]) / 2 * build.value(self.scale) if self.is_solid else None

@@ -80,10 +80,11 @@ class Triangles:
         smooth = edges.ends[(edges.counts == 2) & (flat | hollow)]
         return frozenset((a, b) for a, b in smooth.tolist())
 
-    def depth(self) -> float:
-        """How deep in the solid vertices are looked for [m]."""
+    def depth(self, *, solid: bool = True) -> float:
+        """How deep behind the surface vertices are looked for [m]; in a solid no deeper than its middle."""
         a, b = self.points[self.edges.ends.T]
-        return float(min(DEEP * np.linalg.norm(a - b, axis=1).mean(), self.extents[0] / 2))
+        deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
+        return min(deep, float(self.extents[0]) / 2) if solid else deep
 
     def in_order(self) -> Triangles:
         """With triangles that are near each other in a row."""
