@@ -34,7 +34,7 @@ CASES = {
     "capsule across": ("type: capsule, radius: 2 cm, length: 30 cm, axis: y", (0.0, 0.0, 0.068), 2),
     "capsule upright": ("type: capsule, radius: 2 cm, length: 30 cm", (0.0, 0.0, 0.217), 1),
     "cylinder upright": ("type: cylinder, radius: 2 cm, length: 8 cm", (0.0, 0.0, 0.088), 24),
-    "cylinder lying": ("type: cylinder, radius: 2 cm, length: 8 cm, axis: y", (0.0, 0.0, 0.0695), 2),
+    "cylinder lying": ("type: cylinder, radius: 2 cm, length: 8 cm, axis: y", (0.0, 0.0, 0.0698), 2),
 }
 
 
@@ -86,7 +86,7 @@ def test_the_gap_of_a_ball_is_the_signed_distance_of_a_rounded_box() -> None:
     """Above faces, edges and corners, and down to the middle of the box."""
     eqs = pair("ball on a face")
     rng = np.random.default_rng(0)
-    rounding = 0.05 * 0.1
+    rounding = 0.01 * 0.1
     core = np.array([0.1, 0.08, 0.05]) - rounding
     start = eqs.initial_state().q
     for place in rng.uniform(-0.13, 0.13, (200, 3)):

@@ -17,7 +17,7 @@ from pliant.surface.triangles import BOX, BOX_FACES
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
-ROUND = 0.05
+ROUND = 0.01
 """Radius of the edges as a share of the smallest size, where none is given."""
 
 
@@ -28,7 +28,7 @@ class BoxSurface(SurfaceBase):
     size: LengthVector
     """Whole edge lengths along x, y, z [m]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m], below half the smallest size; otherwise a twentieth of that size."""
+    """Radius of its edges and corners [m], below half the smallest size; otherwise a hundredth of that size."""
 
     example: ClassVar[str] = """\
 pliant: 1

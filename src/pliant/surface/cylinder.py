@@ -13,7 +13,6 @@ from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, Scalar
 from pliant.surface.base import Corner, SurfaceBase, add_shape
-from pliant.surface.box import ROUND
 from pliant.surface.faces import matrix_columns
 from pliant.surface.triangles import disc
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 ENDLESS = 100.0
 """Half the length of a cylinder that is given none [m]."""
+ROUND = 0.02
+"""Radius of the rims as a share of the smaller of radius and half the length, where none is given."""
 CORNERS = 24
 """Corners of the rim of a flat end."""
 RIM = 0.5
@@ -43,7 +44,7 @@ class CylinderSurface(SurfaceBase):
     axis: Axis = "z"
     """Direction of its axis: x, y, z, or three numbers."""
     rounding: Length | None = None
-    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a twentieth of the smaller of
+    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a fiftieth of the smaller of
     radius and half the length."""
 
     example: ClassVar[str] = """\
