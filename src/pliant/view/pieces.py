@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, group_colours, lighter, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    MeshMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+)
 from pliant.view.rod_curve import RodCurve
 from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
@@ -47,11 +58,9 @@ class Pieces:
     labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
 
 
-def scene_pieces(
-    scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray
-) -> Pieces:
-    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrow of loads and
-    of contacts [N], center: the middle of what is shown [m].
+def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray) -> Pieces:
+    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrows of loads
+    and of contacts [N], center: the middle of what is shown [m].
 
     Scenes of one robot have the same pieces in the same order, whatever its pose.
     """

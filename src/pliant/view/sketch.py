@@ -18,7 +18,19 @@ from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
 from pliant.view.ink import Ink
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, push_scale
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    MeshMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    push_scale,
+)
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene

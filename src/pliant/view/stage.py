@@ -137,8 +137,8 @@ def make_stage(
 
 
 def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
-    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list; where there are fewer, the
-    others are zero, where they were last or will be next."""
+    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list. Where there are fewer,
+    the others are zero, where they were last or will be next."""
     slots: list[int | None] = [None] * fewest
     rows: list[dict[int, PushMark]] = []
     for scene in scenes:
