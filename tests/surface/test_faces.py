@@ -133,7 +133,9 @@ joints: {JOINTS}
 surfaces: {floor: {type: plane}}
 contacts: {ground: {between: [WHAT, floor]}}
 """
-    joints = ", ".join(f"f_{n}: {{type: prismatic, axis: z, child: {n}}}" for n in ("block", "can", "pipe", "stick", "ball"))
+    joints = ", ".join(
+        f"f_{n}: {{type: prismatic, axis: z, child: {n}}}" for n in ("block", "can", "pipe", "stick", "ball")
+    )
     for name, lowest in (("block", 0.03), ("can", 0.01), ("pipe", 0.01), ("stick", 0.05), ("ball", 0.04)):
         eqs = pliant.derive(load_text(text.replace("JOINTS", joints).replace("WHAT", name)))
         q = eqs.state({f"f_{name}": 0.1}).q

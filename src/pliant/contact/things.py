@@ -65,7 +65,9 @@ def _make(build: Build, thing: str) -> list[int]:
     body = robot.bodies[thing]
     if body.shape is None:
         message = f"the body '{thing}' has no shape, so nothing can touch it"
-        raise SpecError([Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")])
+        raise SpecError(
+            [Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")]
+        )
     node, (R, p) = build.frame(thing)
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))
     return BODY_SURFACES[type(body.shape)](body.shape).shapes(build, thing, node, (R, center))
@@ -75,7 +77,8 @@ def _make(build: Build, thing: str) -> list[int]:
 
 
 def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
-    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not touch.
+    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not
+    touch.
 
     The world is no such frame: what is joined to it may touch what stands on it. Meshes touch what holds them, except with the
     nodes that are held.
@@ -193,7 +196,8 @@ def mesh_size(build: Build, name: str) -> np.ndarray:
 
 
 def mesh_radius(build: Build, name: str) -> float:
-    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their nodes."""
+    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their
+    nodes."""
     mesh = build.robot.meshes[name]
     if mesh.section is None or mesh.lattice.solid:
         return 0.0

@@ -49,7 +49,8 @@ contacts:
             if size <= 0:
                 yield ("size", index), f"a box needs three edges above zero, but one is {size:g} m", ""
         if self.rounding is not None and not 0 <= value(self.rounding) < min(sizes) / 2:
-            text = f"rounding must be from 0 to below half the smallest size, {min(sizes) / 2:g} m, but it is {value(self.rounding):g} m"
+            most = f"below half the smallest size, {min(sizes) / 2:g} m"
+            text = f"rounding must be from 0 to {most}, but it is {value(self.rounding):g} m"
             yield ("rounding",), text, "for round edges throughout use a capsule or a cylinder"
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:

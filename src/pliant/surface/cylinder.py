@@ -30,7 +30,8 @@ RIM = 0.5
 
 
 class CylinderSurface(SurfaceBase):
-    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded rims.
+    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded
+    rims.
 
     A rim is a polygon of 24 corners, two roundings within the side; the cylinder stands on it, and tips over it. Without a length
     it has no ends.
@@ -68,7 +69,11 @@ contacts:
         if self.rounding is None:
             return
         if self.length is None:
-            yield ("rounding",), "a cylinder without a length has no ends to round", "add `length`, or remove `rounding`"
+            yield (
+                ("rounding",),
+                "a cylinder without a length has no ends to round",
+                "add `length`, or remove `rounding`",
+            )
             return
         most = min(value(self.radius), value(self.length)) / 4
         if not 0 <= value(self.rounding) <= most:
@@ -88,14 +93,23 @@ contacts:
         found = [self._side(build, name, node, (R, p), axis * (half - rounding))]
         for way, faces in ((1, flat.faces), (-1, flat.faces[:, ::-1])):
             local = basis @ ca.DM(flat.points.T) * (radius - 2 * rounding)
-            placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(p, 1, len(shares))
-            corners = [Corner(node, place, rounding, share) for place, share in zip(matrix_columns(placed), shares, strict=True)]
+            placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(
+                p, 1, len(shares)
+            )
+            corners = [
+                Corner(node, place, rounding, share)
+                for place, share in zip(matrix_columns(placed), shares, strict=True)
+            ]
             inner = frozenset((k, CORNERS) for k in range(CORNERS))
-            found.append(add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner))
+            found.append(
+                add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner)
+            )
         return found
 
     def _side(self, build: Build, name: str, node: int, pose: Pose, half: Any) -> int:
-        ends = [Corner(node, build.entries(pose[1] + way * (pose[0] @ half)), build.value(self.radius)) for way in (-1, 1)]
+        ends = [
+            Corner(node, build.entries(pose[1] + way * (pose[0] @ half)), build.value(self.radius)) for way in (-1, 1)
+        ]
         return add_shape(build, name, "side", ends, [(0, 1)])
 
     def extent(self, build: Build) -> Any:

@@ -21,8 +21,8 @@ def add_faces(
 ) -> int:  # fmt: skip
     """Add a rigid surface on a node; returns the number of its shape.
 
-    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball that sweeps it [m]. closed: whether the back of
-    its triangles is inside. solid: whether it encloses a volume.
+    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball that sweeps it [m]. closed: whether the
+    back of its triangles is inside. solid: whether it encloses a volume.
     """
     R, p = pose
     placed = R @ points + ca.repmat(p, 1, points.shape[1])
@@ -30,7 +30,9 @@ def add_faces(
     corners = [Corner(node, place, radius) for place in matrix_columns(placed)]
     items = [(a, b, c) for a, b, c in triangles.faces.tolist()]
     depth = [triangles.depth(solid=solid)] if closed else []
-    return add_shape(build, name, "faces", corners, items, constants=depth, closed=closed, smooth=triangles.smooth_edges())
+    return add_shape(
+        build, name, "faces", corners, items, constants=depth, closed=closed, smooth=triangles.smooth_edges()
+    )
 
 
 def matrix_columns(matrix: Any) -> list[list[Any]]:

@@ -19,8 +19,8 @@ LEAF = 4
 
 @dataclass(frozen=True)
 class Edges:
-    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one); and
-    how many there are (e)."""
+    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one);
+    and how many there are (e)."""
 
     ends: np.ndarray
     faces: np.ndarray
@@ -133,7 +133,8 @@ def hull(points: np.ndarray) -> Triangles:
 BOX = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1, 1) for z in (-1, 1)])
 """Corners of a box, in halves of its size."""
 BOX_FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+     [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
 )  # fmt: skip
 """Its triangles."""
 
