@@ -174,3 +174,33 @@ def test_a_mesh_that_is_not_closed_says_its_numbers(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_surface_is_said(surface: str, message: str) -> None:
     with pytest.raises(SpecError, match=message.replace("[", r"\[")):
         ball(surface)
+
+
+def test_parameters_that_triangles_were_made_of_cannot_change() -> None:
+    text = BALL.format(surface="type: height_field, size: [=width, 1], heights: [[0, 0], [0, 0]]").replace(
+        "pliant: 1", "pliant: 1\nparameters: {width: 1 m}"
+    )
+    eqs = pliant.derive(load_text(text))
+    with pytest.raises(ValueError, match="width"):
+        eqs.at(parameters={"width": 2.0})
+    sized = BALL.format(surface="type: box, size: [=width, 1, 1]").replace(
+        "pliant: 1", "pliant: 1\nparameters: {width: 1 m}"
+    )
+    eqs = pliant.derive(load_text(sized))
+    assert gap(eqs, 2, 0, 0) == pytest.approx(1.49, abs=1e-12)
+    assert gap(eqs.at(parameters={"width": 2.0}), 2, 0, 0) == pytest.approx(0.99, abs=1e-12)
+
+
+def test_rods_are_as_thick_as_their_sections_along_them() -> None:
+    text = """
+pliant: 1
+sections: {thick: {shape: circle, radius: 2 cm}, thin: {shape: circle, radius: 1 cm}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.48}}
+bodies: {ball: {mass: 1 kg, shape: {type: sphere, radius: 1 cm}}}
+joints: {flight: {type: free, child: ball}}
+rods: {arm: {length: 40 cm, section: [thick, thin], material: rubber, model: {kind: cosserat, elements: 8}}}
+contacts: {touch: {between: [ball, arm]}}
+"""
+    eqs = pliant.derive(load_text(text))
+    for share in (0.1, 0.25, 0.8):
+        assert gap(eqs, 0.1, 0, 0.4 * share) == pytest.approx(0.1 - 0.01 - (0.02 - 0.01 * share), abs=2e-4)

@@ -58,6 +58,9 @@ contacts:
             if value(entry) <= 0:
                 yield ("size", index), f"size must be above zero, but it is {value(entry):g} m", ""
 
+    def values_read(self) -> tuple[Any, ...]:
+        return (*self.size, *(x for row in self.heights or () for x in row))
+
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
         heights = self._rows(source, value)
         rows, columns = heights.shape
