@@ -213,6 +213,10 @@ class Binding:
             arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records), law]}
         return self._with(arrays)
 
+    def with_constants(self, constants: np.ndarray) -> Binding:
+        """The same with other constants of its elements."""
+        return self._with({"constants": constants})
+
     def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool, law: int = NO_LAW) -> Binding:
         """The same with some forces only: of coordinates, between frames, along routes; with gravity or without; and of contacts by
         one law, or none."""

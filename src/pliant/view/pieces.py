@@ -23,7 +23,7 @@ from pliant.view.marks import (
     TendonMark,
 )
 from pliant.view.rod_curve import RodCurve
-from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, sides
+from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
 COILS, PER_COIL = 7, 8
 DASHES = 9
@@ -241,6 +241,12 @@ class _Maker:
         for end in axis_ends(surface, self.center, self.size):
             self._at("ball", end, (self._around(surface),) * 3, colour, layer="contacts")
 
+    def sheet(self, surface: SurfaceMark, colour: Colour) -> None:
+        """Triangles."""
+        places, axes, legs = right_triangles(surface)
+        sizes = np.concatenate([legs, np.full((len(legs), 1), 1e-3 * self.size)], axis=1)
+        self._at("triangle", places, sizes, colour, axes, "contacts")
+
     def _around(self, surface: SurfaceMark) -> float:
         return surface.radius + 0.003 * self.size  # a body of the same size does not flicker through
 
@@ -360,6 +366,7 @@ SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
     "plane": _Maker.slab,
     "cylinder": _Maker.roller,
     "capsule": _Maker.capsule,
+    "faces": _Maker.sheet,
 }
 """How surfaces of contacts look, in a colour."""
 

@@ -53,6 +53,7 @@ typedef struct pl_touch {
   double by_cap[3], by_gap_along[3]; /* and with the friction that it bears, and with the gap beside that */
   double by_gap, by_rate;            /* how the normal force changes */
   double since;                      /* share of the step during which it has touched */
+  double since_by_gap, by_since[3];  /* how that changes with the gap, and the force with it */
   double energy, dissipation;
   double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
   int sliding, known;
@@ -83,7 +84,7 @@ typedef struct pl_pairs {
 
 /* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
 typedef struct pl_near {
-  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  int vertex, shape, item, inside;
   double distance;
 } pl_near;
 
