@@ -26,12 +26,13 @@ bodies:
 joints:
   turn: {type: revolute, child: board, axis: y, angle: {spring: 3 N*m, damper: 0.3 N*m*s, initial: 20 deg}}
   flight: {type: free, child: ball, z: {initial: 30 cm}}
+surfaces:
+  deck: {type: plane, parent: board.top}
+  rail: {type: capsule, parent: board, position: [0, 10 cm, 0], axis: x, radius: =thick/2, length: 1 m}
+  pole: {type: cylinder, axis: [0, 0, 2], position: [60 cm, 0, 0], radius: 5 cm}
+  ground: {type: plane, position: [9 m, 9 m, -40 cm]}
 contacts:
-  deck: {type: plane, points: ball, point_radius: 3 cm, parent: board.top, stiffness: 500 N/m, damper: 1 N*s/m}
-  rail: {type: capsule, points: ball, point_radius: 3 cm, parent: board, position: [0, 10 cm, 0], axis: x, radius: =thick/2,
-         length: 1 m, stiffness: 500 N/m}
-  pole: {type: cylinder, points: ball, axis: [0, 0, 2], position: [60 cm, 0, 0], radius: 5 cm, stiffness: 500 N/m}
-  ground: {type: plane, points: ball, point_radius: 3 cm, position: [9 m, 9 m, -40 cm], stiffness: 500 N/m}
+  any: {between: [ball, [deck, rail, pole, ground]], stiffness: 500 N/m}
 """
 
 
@@ -76,14 +77,16 @@ def test_a_floor_leaves_a_planar_robot_planar_and_shows_a_flat_net_from_the_side
 pliant: 1
 bodies: {leg: {mass: 1 kg, center_of_mass: [0, 0, -20 cm], frames: {foot: {position: [0, 0, -40 cm]}}}}
 joints: {slide: {type: revolute, child: leg, axis: y, position: [0, 0, 40 cm], angle: {initial: 20 deg}}}
-contacts: {ground: {type: plane, points: leg.foot, stiffness: 1 kN/m}}
+surfaces: {foot: {type: sphere, parent: leg.foot, radius: 0}, floor: {type: plane}}
+contacts: {ground: {between: [foot, floor], stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(walker))
     assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[1]) == pytest.approx(1)
     net = """
 pliant: 1
 meshes: {net: {type: membrane, drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 10 N, position: [0, 0, 30 cm]}}
-contacts: {ground: {type: plane, points: {mesh: net}, stiffness: 1 kN/m}}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [net, floor], stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(net))
     assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[2]) < 0.5
