@@ -405,15 +405,25 @@ class Binding:
             out[law.name] = inertial - self.with_forces(none, gravity=False, law=k).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known."""
+    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True) -> Batch:
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which take
+        forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
-        shapes = ((5,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6))
+        shapes = (
+            (5 * with_energies,),
+            (len(self.held),),
+            (signals,),
+            (signals,),
+            (nodes, 3, 3),
+            (nodes, 3),
+            (nodes, 6),
+        )
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
         remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
         states, out = ([x.ctypes.data for x in arrays] for arrays in (given, found))
+        out[0] *= with_energies
         w.library.pl_batch(w.address, count, *states, *remembered, *out)
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)

@@ -269,8 +269,8 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
-    kernels = [f for library in tables.libraries if not library.lanes for f in library.functions]
-    on_lanes = [f for library in tables.libraries if library.lanes for f in library.functions]
+    kernels = [f for library in tables.libraries for f in library.single]
+    on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     assembled_q, assembled_v, row_active = _assembled_start(model)
@@ -361,7 +361,7 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     """The tables of the runtime as initialized static data."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
     for slot in KERNELS:
-        kernels = [_kernel(f.name(), symbol) for f in tables.kernels[slot]] or ["{0, 0, 0}"]
+        kernels = [_kernel(kernel, symbol) for kernel in tables.kernels[slot]] or ["{0, 0, 0}"]
         parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
     members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]
