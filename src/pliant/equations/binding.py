@@ -227,6 +227,10 @@ class Binding:
         state = [*self._kept["contact_state"][:2], law]
         return self._with({"constants": constants, "contact_state": state, **dict(zip(FORCES, forces, strict=True))})
 
+    def without_contacts(self) -> Binding:
+        """The same with no contact in force."""
+        return self._with({"contact_state": [*self._kept["contact_state"][:2], NO_LAW]})
+
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
         if self is other:
