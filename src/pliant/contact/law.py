@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from scipy.optimize import brentq
@@ -30,6 +30,11 @@ class LawNumbers:
         """In the order of the runtime."""
         return [self.stiffness, self.exponent, self.dissipation, self.impact, self.tangential, self.along, self.across,
                 self.at_rest]  # fmt: skip
+
+    @classmethod
+    def place(cls, name: str) -> int:
+        """Where a number stands among the constants of a law."""
+        return [field.name for field in fields(cls)].index(name)
 
 
 def impact_number(restitution: float) -> float:

@@ -239,8 +239,10 @@ def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
     if not np.any(which):
         return rows
     rows = rows.copy()
-    rows[np.ix_(which, _TURNED)] *= -1
-    rows[np.ix_(which, [22, 23])] = rows[np.ix_(which, [23, 22])]
+    some = rows[which]
+    some[:, _TURNED] *= -1
+    some[:, [22, 23]] = some[:, [23, 22]]
+    rows[which] = some
     return rows
 
 
@@ -314,9 +316,17 @@ def contact_tangents(binding: Binding) -> tuple[Any, Any] | None:
     return K, C
 
 
-def anchored(binding: Binding, t: float, q: np.ndarray) -> Binding:
-    """The binding with surfaces that touch in a configuration at rest, and have not slid there: friction holds against motions from it."""
+def contacts_at_rest(binding: Binding, t: float, q: np.ndarray) -> Contacts | None:
+    """Contacts of a pose at rest, with what they remember; None where the robot has no contacts."""
     if not binding.program.tables.counts["n_shape"]:
-        return binding
-    records = contacts_at(binding.with_contacts(None), t, q, np.zeros(binding.nv)).rows
-    return binding.with_contacts(records, since=q)
+        return None
+    return contacts_at(binding, t, q, np.zeros(binding.nv))
+
+
+def from_here(binding: Binding, t: float, q: np.ndarray) -> Binding:
+    """The binding with contacts that remember how they are in a configuration at rest: friction holds against motions from it.
+
+    What contacts remember already counts. Where they remember nothing, surfaces that touch have not slid yet.
+    """
+    touching = contacts_at_rest(binding, t, q)
+    return binding if touching is None else binding.with_contacts(touching.rows, since=q)

@@ -53,10 +53,14 @@ typedef struct pl_touch {
   double by_cap[3], by_gap_along[3]; /* and with the friction that it bears, and with the gap beside that */
   double by_gap, by_rate;            /* how the normal force changes */
   double since;                      /* share of the step during which it has touched */
+  double since_by_gap, by_since[3];  /* how that changes with the gap, and the force with it */
   double energy, dissipation;
   double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
   int sliding, known;
 } pl_touch;
+
+/* In a binding's contact_state, instead of the one law that is in force. */
+enum { PL_ALL_LAWS = -1, PL_NO_LAW = -2 };
 
 typedef enum { PL_MEMORY_NONE, PL_MEMORY_HELD, PL_MEMORY_STEP } pl_memory_kind;
 
@@ -80,7 +84,7 @@ typedef struct pl_pairs {
 
 /* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
 typedef struct pl_near {
-  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  int vertex, shape, item, inside;
   double distance;
 } pl_near;
 

@@ -11,6 +11,7 @@
 #include "spatial.h"
 
 #define RECENT 1e-2     /* [s] without a memory, surfaces are taken to have slid for so long at the present velocity */
+#define AT_FRICTION 1e-9 /* share of the friction below which surfaces that slid do not stick yet */
 #define SLOW_IMPACT 1e-3 /* [m/s] coefficients of restitution hold for impacts faster than that */
 
 static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
@@ -93,9 +94,8 @@ static void find_slip(const pl_work *w, pl_touch *c, double *z) {
     }
   }
   flatten(c->n, z);
-  c->since = 1;
-  const double gap = dot3(c->n, before) - c->radius[0] - c->radius[1];
-  if (!c->known && gap > 0) c->since = -c->gap / (gap - c->gap);
+  const double gap = dot3(c->n, before) - c->radius[0] - c->radius[1], closed = gap - c->gap;
+  if (!c->known && gap > 0) c->since = -c->gap / closed, c->since_by_gap = -gap / (closed * closed);
   for (int k = 0; k < 3; ++k) z[k] *= c->since;
 }
 
@@ -170,7 +170,8 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
     size2 += mu[j] > 0 ? f[j] * f[j] / (mu[j] * mu[j]) : 0;
     for (int k = 0; k < 3; ++k) trial[k] += f[j] * t[j][k];
   }
-  const double size = sqrt(size2), bears = c->pressing * (slid ? 1 : law[PL_LAW_STATIC]);
+  /* what has slid and stands at its friction slides on, whatever round-off says */
+  const double size = sqrt(size2), bears = c->pressing * (slid ? 1 - AT_FRICTION : law[PL_LAW_STATIC]);
   c->sliding = size > bears;
   const double scale = c->sliding ? c->pressing / size : 1;
   for (int a = 0; a < 3; ++a) {
@@ -211,7 +212,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   find_rates(w, c);
   const pl_remembered *old = remembered(m, c->key);
   if (!old) old = moved_on(w, c);
-  c->known = old != NULL, c->since = 1;
+  c->known = old != NULL, c->since = 1, c->since_by_gap = 0;
   c->share_here = c->share;
   if (old) c->share = old->share, c->stored_before = old->stored;
   c->speed = old ? old->speed : approach(w, c);
@@ -228,6 +229,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   press(c, law);
   for (int k = 0; k < 3; ++k) c->force[k] = c->pressing * c->n[k];
   rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE);
+  for (int a = 0; a < 3; ++a) c->by_since[a] = c->since < 1 ? dot3(c->D[a], z) / c->since : 0;
   const double later = kind == PL_MEMORY_NONE ? RECENT : 0, now = kind == PL_MEMORY_NONE ? 0 : c->since;
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b) c->Dv[a][b] += later * c->D[a][b], c->D[a][b] *= now;
@@ -299,7 +301,8 @@ static void vary_force(const pl_work *w, const pl_touch *c, int j, const double 
   for (int k = 0; k < 3; ++k) u[k] -= c->rate * d->n[k], tangential[k] = c->force[k] - c->pressing * c->n[k];
   const double tilt = dot3(d->n, tangential);
   for (int a = 0; a < 3; ++a) {
-    out[a] = pressing * (c->n[a] + c->by_cap[a]) + nearer * c->by_gap_along[a] + c->pressing * d->n[a] - tilt * c->n[a];
+    out[a] = pressing * (c->n[a] + c->by_cap[a]) + nearer * (c->by_gap_along[a] + c->since_by_gap * c->by_since[a]) +
+             c->pressing * d->n[a] - tilt * c->n[a];
     for (int b = 0; b < 3; ++b) out[a] += c->D[a][b] * z[b] + c->Dv[a][b] * u[b];
   }
 }

@@ -9,11 +9,13 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.contacts import contacts_at
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, whole
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
+from pliant.solve.contact_remarks import linear_remarks
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, steady_start
 from pliant.solve.options import ModesOptions
@@ -168,7 +170,7 @@ def modes(
     made, moving = steady_start(eqs, given, t)
     notes = [*made.messages, *([moving] if moving else []), *friction_remarks(eqs.model, linear=True)]
     found, state, stable, more = _solved(eqs, made.bound, t, made.q, made.v, count, undamped)
-    notes += more
+    notes += [*linear_remarks(state.contacts), *more]
     order, kinds = _in_order(found)
     unlisted = [] if count is None else [kinds[k] for k in order[count:]]
     order = order[:count]
@@ -217,7 +219,8 @@ def _solved(
 def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Linearized, State]:
     """Linearization in steady motion."""
     _, multipliers = bound.forward(t, q, v)
-    return bound.linearized(t, q, v, np.zeros(bound.nv), multipliers), State(q, v, t, multipliers)
+    touching = contacts_at(bound, t, q, v) if bound.system.contacts.laws else None
+    return bound.linearized(t, q, v, np.zeros(bound.nv), multipliers), State(q, v, t, multipliers, contacts=touching)
 
 
 def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped: bool, forces: float) -> Eigenpairs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.contacts import contacts_at_rest, from_here
 from pliant.equations.equations import Equations
 from pliant.equations.state import State
 from pliant.solve.independent_coordinates import partition
@@ -29,7 +30,18 @@ def at_rest(bound: Binding, t: float, q: np.ndarray) -> tuple[Linearized, State]
         linear = bound.linearized(t, q, zero, zero, multipliers)
         multipliers = balancing_multipliers(linear, linear.residual, bound.active_rows)
     linear = bound.linearized(t, q, zero, zero, multipliers)
-    return linear, State(q, zero, t, multipliers)
+    return linear, State(q, zero, t, multipliers, contacts=contacts_at_rest(bound, t, q))
+
+
+def with_contacts_from(made: AssembledState, given: State, t: float) -> AssembledState:
+    """The start with friction that holds against motions from it: as the state remembers it, or, of a pose at rest that remembers
+    nothing, from surfaces that have not slid. Friction of a motion that remembers nothing follows its velocities."""
+    bound, q = made.bound, made.q
+    if not bound.system.contacts.laws:
+        return made
+    if given.contacts is not None:
+        return replace(made, bound=bound.with_contacts(given.contacts.rows, since=q))
+    return made if np.any(made.v) else replace(made, bound=from_here(bound, t, q))
 
 
 def largest_force(bound: Binding, t: float, q: np.ndarray) -> float:
@@ -135,6 +147,7 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     is at rest otherwise.
     """
     made = assemble(eqs, eqs.binding, t, np.array(given.q), np.array(given.v), given.given)
+    made = with_contacts_from(made, given, t)
     if not np.any(made.v) or _is_steady(made, t):
         return made, ""
     k = int(np.argmax(np.abs(made.v)))
@@ -144,12 +157,13 @@ def steady_start(eqs: Equations, given: State, t: float) -> tuple[AssembledState
     )
     if np.any(given.v):
         driven = assemble(eqs, eqs.binding, t, np.array(given.q), np.zeros(len(eqs.rates)), given.given.at_rest())
+        driven = with_contacts_from(driven, given, t)
         if not np.any(driven.v):
             return driven, said.format("the rates")
         if _is_steady(driven, t):
             return driven, said.format("rates that no motion prescribes")
-    zero = AssembledState(made.bound, made.q, np.zeros_like(made.v), made.messages, made.gap)
-    return zero, said.format("the rates")
+    zero = replace(made, v=np.zeros_like(made.v))
+    return with_contacts_from(zero, given, t), said.format("the rates")
 
 
 def _is_steady(made: AssembledState, t: float) -> bool:

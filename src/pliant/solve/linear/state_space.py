@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.core import UnknownName, check_names
 from pliant.equations.contact_sums import model_sums, sums_by_state
+from pliant.equations.contacts import contacts_at
+from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names, output_parts
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
+from pliant.solve.contact_remarks import linear_remarks
 from pliant.solve.linear.moved_inputs import MovedInputs
-from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force
+from pliant.solve.linear.small_motion import at_rest, first_order, imbalance, largest_force, with_contacts_from
 from pliant.solve.options import LinearizeOptions
 from pliant.solve.state import Start, assemble, followed_positions
 from pliant.solve.statics.equilibrium import about
@@ -122,10 +124,12 @@ def linearize(
     eqs, given, t = about(eqs, at, inputs, parameters, time)
     followed = followed_positions(eqs.model, eqs.binding, t, given.q, given.v)
     made = assemble(eqs, eqs.binding.with_series(followed), t, np.array(given.q), np.array(given.v), given.given)
+    made = with_contacts_from(made, given, t)
     bound, q, v = made.bound, made.q, made.v
+    touching = contacts_at(bound, t, q, v) if bound.system.contacts.laws else None
     a, multipliers = bound.forward(t, q, v)
     residual = float(np.max(np.abs(a), initial=0.0))
-    notes = [*made.messages, *friction_remarks(eqs.model, linear=True)]
+    notes = [*made.messages, *friction_remarks(eqs.model, linear=True), *linear_remarks(touching)]
     if not np.any(v):
         resting, rest = at_rest(bound, t, q)
         said = imbalance(eqs, resting, forces=largest_force(bound, t, q)) if residual >= 1e-6 else ""
@@ -133,7 +137,7 @@ def linearize(
             notes.append(said)
         else:  # drop the round-off accelerations
             a, multipliers = np.zeros(bound.nv), rest.multipliers
-    state = State(q, v, t, multipliers)
+    state = State(q, v, t, multipliers, contacts=touching)
     linear = bound.linearized(t, q, v, a, multipliers)
     moved = MovedInputs(eqs, bound, state, linear, a)
     order = first_order(

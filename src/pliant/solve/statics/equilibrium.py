@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pliant.equations.contacts import anchored
-from pliant.equations.equations import Equations, InputValues, Values
+from pliant.equations.contacts import Contacts, contacts_at_rest, from_here
+from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.frames import FrameMotion
 from pliant.equations.outputs import evaluate_outputs
 from pliant.equations.state import State
@@ -16,6 +16,7 @@ from pliant.language.arguments import choice, known_keywords, need_equations, nu
 from pliant.language.display import shown
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.closing import SILENT_BELOW
+from pliant.solve.contact_remarks import rest_remarks, sliding_words
 from pliant.solve.options import EquilibriumOptions
 from pliant.solve.state import EQUILIBRIUM, AssembledState, Start, assemble, given_state
 from pliant.solve.statics.carried_sections import CarriedSections
@@ -41,6 +42,7 @@ class Equilibrium:
         iterations: evaluations of the equations and their tangents on the way.
         warnings: what a reader of the pose should know.
         balanced: whether all forces balance, stable or not.
+        contacts: what touches and how friction holds it; None where the robot has no contacts.
     """
 
     status: Status
@@ -55,6 +57,7 @@ class Equilibrium:
     time: float = 0.0
     warnings: tuple[str, ...] = ()
     balanced: bool = True
+    contacts: Contacts | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -69,7 +72,8 @@ class Equilibrium:
     @property
     def state(self) -> State:
         """The pose as a state at rest."""
-        return State(self.q, np.zeros(len(self.equations.rates)), self.time, self.multipliers)
+        rates = np.zeros(len(self.equations.rates))
+        return State(self.q, rates, self.time, self.multipliers, contacts=self.contacts)
 
     @property
     def coordinates(self) -> dict[str, float]:
@@ -84,7 +88,7 @@ class Equilibrium:
     @property
     def outputs(self) -> dict[str, Any]:
         """The model's outputs by name."""
-        bound = self.equations.binding
+        bound = with_remembered(self.equations.binding, self.state)
         zero = np.zeros(bound.nv)
         return evaluate_outputs(self.equations.model, bound, self.time, self.q, zero, zero, self.multipliers, 0.0)
 
@@ -149,16 +153,19 @@ def equilibrium(
     begin = given_state(eqs, start, time, where="start")
     q = np.array(begin.q)
     made = assemble(eqs, eqs.binding, time, q, np.zeros(len(eqs.rates)), begin.given.at_rest())
-    bound = anchored(made.bound, time, made.q)
-    statics = StaticEquations(bound, time, tolerance)
-    rest = _search(eqs, statics, made, q, stable=stability == "stable")
-    at = statics.linearized(rest.q, rest.multipliers)
+    bound = from_here(with_remembered(made.bound, begin), time, made.q)
+    rest = _search(eqs, StaticEquations(bound, time, tolerance), made, q, stable=stability == "stable")
+    bound = rest.bound
+    touching = contacts_at_rest(bound, time, rest.q)
+    at = StaticEquations(bound, time, tolerance).linearized(rest.q, rest.multipliers)
     judged = judge(at) or judge_large(at)
     warnings = [*made.messages, *negative_tension_warnings(eqs.model, bound.signals(time)[1])]
     if rest.pushed:
         warnings.append(_pushed(eqs, rest.pushed[-1]))
     warnings += [*range_warnings(eqs.model, bound, rest.q[None]), *friction_remarks(eqs.model)]
     warnings += undetermined_reactions(eqs.model, bound)
+    if rest.in_balance:
+        warnings += rest_remarks(bound, time, rest.q, touching)
     stable, stiffness = (None, None) if judged is None else (judged.stable, judged.lowest)
     held = stable is False and held_by_damping(at)
     if held:
@@ -167,13 +174,13 @@ def equilibrium(
             f"the model has no damping; without any {judged.remark if judged else ''}, and one percent of it holds the pose"
         )
     found = rest.in_balance and (stable is not False or stability == "any")
-    first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest.iterations)
+    first = _found(judged, rest.iterations, held) if rest.in_balance else _not_found(eqs, at.residual, rest, touching)
     if rest.in_balance and not found:
         first += ". No stable pose was found from here: start elsewhere, or take this one with stability='any'"
     result = Equilibrium(
         Status.CONVERGED if found else Status.FAILED, "; ".join([first, *warnings]), rest.q, rest.multipliers,
         float(np.max(np.abs(at.residual), initial=0.0)), stable, stiffness, rest.iterations, eqs, time, tuple(warnings),
-        rest.in_balance,
+        rest.in_balance, touching,
     )  # fmt: skip
     return unless_failed(result, on_failure)
 
@@ -189,7 +196,8 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
     iterations = 0
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
-        rest = Relaxation(statics, carried, stable=stable, reach=reach).run(begin)
+        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)  # contacts remember what a search passes through
+        rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
         if rest.in_balance and not rest.gives_way:
             break
@@ -215,13 +223,21 @@ def _found(judged: Stability | None, iterations: int, held: bool) -> str:
     return f"equilibrium found in {iterations} iteration{plural}; it is {kind}{why}"
 
 
-def _not_found(eqs: Equations, residual: np.ndarray, iterations: int) -> str:
+def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Contacts | None) -> str:
     size = np.abs(residual)
     worst = eqs.rates[int(np.argmax(size))] if len(size) else ""
-    return (
-        f"no equilibrium found: a force of {size.max(initial=0.0):.3g} on '{worst}' stays unbalanced after {iterations} "
-        "iterations. The robot may have no rest (add springs or stops), or start from a pose nearer to it."
+    first = (
+        f"no equilibrium found: a force of {size.max(initial=0.0):.3g} on '{worst}' stays unbalanced after {rest.iterations} "
+        "iterations. "
     )
+    if sliding := sliding_words(touching):
+        return f"{first}{sliding[0].upper()}{sliding[1:]}. Raise its `friction`, or start from a pose nearer to a rest."
+    if rest.away:
+        grounded = touching is not None
+        ground = "touches nothing on its way" if grounded else "has nothing to rest on"
+        advice = "move its surfaces" if grounded else "add springs, stops, or `surfaces` with `contacts`"
+        return f"{first}The robot moves away without end and {ground}: {advice}, or start from a pose nearer to a rest."
+    return f"{first}The robot may have no rest (add springs or stops), or start from a pose nearer to it."
 
 
 @known_keywords(EquilibriumOptions.renamed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,17 @@ class Tangent:
         found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
             A, J = (x if self._is_dense else x.toarray() for x in (A, J))
-            found = found[0], _has_no_negative(A, J)
-        elif found is None or not found[1]:
+            return Factors(found[0], lambda: _has_no_negative(A, J), D, E, self.rows)
+        if found is None or not found[1]:
             # directions without stiffness have no pivot, or one of either sign by round-off
             lift = NEUTRAL * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
             lifted = whole(A + lift, J, give * E**2)
             if found is None or (lifted is not None and lifted[1]):
                 found = lifted
-        return None if found is None else Factors(*found, D, E, self.rows)
+        if found is None:
+            return None
+        solve, sound = found
+        return Factors(solve, lambda: sound, D, E, self.rows)
 
     def _dense(self, A: np.ndarray, J: np.ndarray, give: np.ndarray) -> tuple[Solve, bool] | None:
         m = len(give)
@@ -146,16 +150,20 @@ class Tangent:
 
 
 class Factors:
-    """A factorized tangent.
+    """A factorized tangent."""
 
-    sound: whether the stiffness with its shift has no negative real eigenvalues on the motions that the constraints allow. Of
-        large matrices without symmetry no more is told than whether their number is even.
-    """
-
-    def __init__(self, solve: Solve, sound: bool, D: np.ndarray, E: np.ndarray, rows: np.ndarray) -> None:
+    def __init__(
+        self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray
+    ) -> None:
         """`D` (nv) and `E` (active rows) are the scales that the matrix was brought to."""
-        self._solve, self.sound = solve, sound
+        self._solve, self._judge = solve, sound
         self._D, self._E, self._rows = D, E, rows
+
+    @cached_property
+    def sound(self) -> bool:
+        """Whether the stiffness with its shift has no negative real eigenvalues on the motions that the constraints allow. Of
+        large matrices without symmetry no more is told than whether their number is even."""
+        return self._judge()
 
     def step(self, force: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Newton's increments of q (nv) and of the multipliers (m) for these unbalanced forces and constraint values."""
@@ -168,10 +176,19 @@ class Factors:
 def _has_no_negative(A: np.ndarray, J: np.ndarray) -> bool:
     """Whether a matrix of about unit diagonal has no negative real eigenvalues on the null space of J. Pairs that turn tell
     nothing that does not depend on the scaling."""
-    Z = null_space(J)
-    values = scipy.linalg.eigvals(Z.T @ A @ Z)
+    if len(J):
+        Z = null_space(J)
+        A = Z.T @ A @ Z
+    if _is_positive(0.5 * (A + A.T)):
+        return True  # which costs far less than eigenvalues
+    values = scipy.linalg.eigvals(A)
     real = values.real[np.abs(values.imag) <= 1e-9 * np.abs(values)]
     return bool(real.min(initial=np.inf) > -NEUTRAL)
+
+
+def _is_positive(A: np.ndarray) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    return bool(scipy.linalg.lapack.dpotrf(A, lower=1)[1] == 0)
 
 
 def _block_eigenvalues(packed: np.ndarray, pivots: np.ndarray) -> np.ndarray:

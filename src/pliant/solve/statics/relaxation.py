@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
-from pliant.equations.binding import Linearized
+from pliant.equations.binding import Binding, Linearized
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.independent_coordinates import null_space
 from pliant.solve.statics.carried_sections import CarriedSections, Entries
@@ -43,6 +43,8 @@ DENSE_UNKNOWNS = 400
 CORRECTIONS = 8
 SHORTER = 0.7
 SETTLED = 0.1
+# Steps with a shift are as long as the radius where they are longer than this share of it.
+NEARLY = 0.3
 # Below this radius a step that is too long is shortened by the shift, not by leaving a part of the imbalance.
 # So is one that is longer than this, along directions without stiffness.
 SMALL_RADIUS = 0.1
@@ -67,15 +69,17 @@ ROUGHLY = 1e-2
 
 @dataclass
 class Rest:
-    """Where a search has ended: pose and multipliers, whether in balance, whether it gives way there, evaluations, and the rates
-    that it was pushed along."""
+    """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether it gives
+    way there, evaluations, the rates that it was pushed along, and whether it has left for good."""
 
     q: np.ndarray
     multipliers: np.ndarray
     in_balance: bool
+    bound: Binding
     gives_way: bool = False
     iterations: int = 0
     pushed: list[int] = field(default_factory=list)
+    away: bool = False
 
 
 class _Place(NamedTuple):
@@ -119,6 +123,7 @@ class Relaxation:
         place = self._balanced_place(q)
         self._force = float(np.abs(place.at.residual).max(initial=0.0))
         left: _Place | None = None
+        away, remembered = False, self._statics.bound
         self._give = self._softness(place) if self._stable else 0.0
         if self._give:
             place = self._place(q, np.zeros(self._bound.m))
@@ -136,6 +141,7 @@ class Relaxation:
                 if pushed is None or not self._stable or len(self._pushed) > MAX_PUSHES:
                     return self._rest(self._polished(place), in_balance=not self._give)
                 left = left if self._give else place
+                remembered = self._statics.bound
                 place = pushed
                 continue
             step = None if plain is None or not sound else plain[0]
@@ -145,15 +151,18 @@ class Relaxation:
                 if step is None:
                     break
             place = self._next(place, step, tangent)
-            if not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size:
+            away = not np.abs(self._bound.node_poses(place.q)[1] - begin).max(initial=0.0) <= AWAY * self._size
+            if away:
                 break
         # what was left for a way that leads nowhere
-        return (
-            self._rest(place, in_balance=False) if left is None else self._rest(left, in_balance=True, gives_way=True)
-        )
+        if left is not None:
+            self._statics.bound = remembered
+            return self._rest(left, in_balance=True, gives_way=True)
+        return self._rest(place, in_balance=False, away=away)
 
-    def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False) -> Rest:
-        return Rest(place.q, place.multipliers, in_balance, gives_way, self._iterations, self._pushed)
+    def _rest(self, place: _Place, *, in_balance: bool, gives_way: bool = False, away: bool = False) -> Rest:
+        bound = self._statics.bound
+        return Rest(place.q, place.multipliers, in_balance, bound, gives_way, self._iterations, self._pushed, away)
 
     # -- evaluations -------------------------------------------------------------------------------------------------
 
@@ -267,7 +276,7 @@ class Relaxation:
                 low = shift
             else:
                 best = _Step(x, multipliers, shift, extent)
-                if extent >= 0.3 * self._radius or k >= 12 or shift < 1.1 * low:
+                if extent >= NEARLY * self._radius or k >= 12 or shift < 1.1 * low:
                     break
             shift = 10 * shift if best is None else float(np.sqrt(low * best.shift)) if low else 0.03 * shift
         self._last_shift = best.shift if best is not None else 0.0
@@ -281,9 +290,11 @@ class Relaxation:
             self._radius = 0.3 * min(self._radius, step.extent)
             return place
         new, ratio = found
+        self._statics.remember(new.q)
         if ratio < 0.25:
             # places may be far away, but turns beyond the longest could jump over a pose at rest
-            self._most_move *= 3.0 if share < 1.0 and self._radius == 1.0 and ratio < 0.01 else 1.0
+            limited = self._radius == 1.0 and (share < 1.0 or (step.shift > 0 and step.extent > NEARLY))
+            self._most_move *= 3.0 if limited and ratio < 0.01 else 1.0
             self._radius = min(1.0, 3.0 * self._radius)
         return new
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.contacts import from_here
 from pliant.solve.saddle import balancing_multipliers
 
 
@@ -28,6 +29,10 @@ class StaticEquations:
         self.bound, self.t, self.tolerance = bound, t, tolerance
         self._zero = np.zeros(bound.nv)
         self._load = np.zeros(bound.nv)
+
+    def remember(self, q: np.ndarray) -> None:
+        """Contacts are as they are in this pose from here on: friction has come to what holds or rubs there."""
+        self.bound = from_here(self.bound, self.t, q)
 
     def linearized(self, q: np.ndarray, multipliers: np.ndarray) -> Linearized:
         """Unbalanced forces and constraint values at rest, with their derivatives; without the load."""

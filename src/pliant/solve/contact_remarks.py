@@ -1,0 +1,99 @@
+"""What contacts do in a pose at rest and in small motions, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.contact.law import LawNumbers
+from pliant.equations.binding import Binding
+from pliant.equations.contacts import Contacts
+from pliant.solve.saddle import balancing_multipliers
+
+USED = 1e-6
+"""Friction below this share of the normal forces is none."""
+NEEDED = 1e-3
+"""A pose rests by friction where more than this share of its forces is unbalanced without it."""
+
+
+def rest_remarks(bound: Binding, t: float, q: np.ndarray, contacts: Contacts | None) -> list[str]:
+    """How friction holds a pose, which rests with the contacts that are given."""
+    if contacts is None or not len(contacts):
+        return []
+    pressing = float(np.abs(contacts.normal_force).max())
+    rubs = np.linalg.norm(contacts.friction_force, axis=1) > USED * pressing
+    if not rubs.any() or not _rests_by_friction(bound, t, q):
+        return []
+    used = _used(bound, contacts)
+    parts = []
+    for name in dict.fromkeys(contacts.name):
+        ours = rubs & np.array([x == name for x in contacts.name])
+        for sticks, verb in ((True, "sticks"), (False, "slides")):
+            which = ours & (contacts.sticks == sticks)
+            if which.any():
+                most = np.max(used[which])
+                share = f" with up to {100 * most:.3g} % of its friction" if sticks and np.isfinite(most) else ""
+                parts.append(f"'{name}' {verb} {_places(int(which.sum()))}{share}")
+    return [f"friction holds the pose: {', '.join(parts)}; without friction it would not rest there"]
+
+
+def sliding_words(contacts: Contacts | None) -> str:
+    """Which contacts slide in a pose that is not at rest; empty where none does."""
+    if contacts is None or not len(contacts) or np.all(contacts.sticks):
+        return ""
+    forces = np.linalg.norm(contacts.friction_force, axis=1)
+    sums: dict[tuple[str, tuple[str, str]], float] = {}
+    for name, pair, sticks, force in zip(contacts.name, contacts.pairs, contacts.sticks, forces, strict=True):
+        if not sticks:
+            sums[name, pair] = sums.get((name, pair), 0.0) + float(force)
+    parts = [f"{first} on {second} ('{name}', {force:.3g} N)" for (name, (first, second)), force in sums.items()]
+    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
+    return f"friction does not hold it: {', '.join(parts[:3])}{more} slide{'s' if len(parts) == 1 else ''} on and on"
+
+
+def linear_remarks(contacts: Contacts | None) -> list[str]:
+    """How contacts count in small motions."""
+    if contacts is None:
+        return []
+    here, sticks = np.array(contacts.name), contacts.sticks
+    parts = []
+    for name in contacts.names:
+        ours = here == name if len(here) else np.zeros(0, dtype=bool)
+        held, slid = int(np.sum(ours & sticks)), int(np.sum(ours & ~sticks))
+        if held:
+            parts.append(f"'{name}' sticks {_places(held)}, as springs along and across the surfaces")
+        if slid:
+            parts.append(f"'{name}' slides {_places(slid)}, with friction that follows the normal force")
+        if not held and not slid:
+            parts.append(f"'{name}' is open and does not count")
+    return [f"contacts in small motions: {', '.join(parts)}"]
+
+
+def _places(count: int) -> str:
+    return "at one place" if count == 1 else f"at {count} places"
+
+
+def _rests_by_friction(bound: Binding, t: float, q: np.ndarray) -> bool:
+    """Whether forces are out of balance where surfaces do not rub."""
+    zero, none = np.zeros(bound.nv), np.zeros(bound.m)
+    constants = bound.constants.copy()
+    for law in bound.system.contacts.laws:
+        for number in ("along", "across"):
+            constants[law.constants + LawNumbers.place(number)] = 0.0
+    smooth = bound.with_constants(constants)
+    with_friction, without = (x.inverse(t, q, zero, zero) for x in (bound, smooth))
+    if bound.m:
+        at = smooth.linearized(t, q, zero, zero, none)
+        without = without - at.jacobian.T @ balancing_multipliers(at, without, bound.active_rows)
+    return bool(np.abs(without).max() > NEEDED * np.abs(without - with_friction).max() > 0)
+
+
+def _used(bound: Binding, contacts: Contacts) -> np.ndarray:
+    """Friction of each contact over the most that it bears [-]; not a number where that depends on the direction."""
+    laws = bound.system.contacts.laws
+    at = np.array([laws[contacts.names.index(name)].constants for name in contacts.name], dtype=int)
+    along, across, still = (
+        bound.constants[at + LawNumbers.place(x)] for x in ("along", "across", "at_rest")
+    )
+    most = np.where(along == across, along * still, np.nan) * contacts.normal_force
+    forces = np.linalg.norm(contacts.friction_force, axis=1)
+    return np.divide(forces, most, out=np.full(len(forces), np.nan), where=most > 0)
