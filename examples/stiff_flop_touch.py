@@ -21,15 +21,11 @@ SAMPLE, UNTIL, FREE = 0.04, 6.0, 1.2
 """Sample time and end of the run; until when the module is known to touch nothing [s]."""
 BASE = "pliant: 1\ninclude: [stiff_flop.yaml]\n"
 TOUCHING = f"""{BASE}
+surfaces:
+  point: {{type: sphere, parent: tip, radius: 0}}
+  board: {{type: plane, position: [0, 0, {SURFACE} m], normal: [0, 0, -1]}}
 contacts:
-  surface:
-    type: plane
-    points: tip
-    position: [0, 0, {SURFACE} m]
-    normal: [0, 0, -1]
-    stiffness: {STIFFNESS} N/m
-    damper: 0.5 N*s/m
-    smoothing: 0.05 mm
+  surface: {{between: [point, board], stiffness: {STIFFNESS} N/m}}
 outputs:
   press: {{contact: surface, component: norm}}
 """
