@@ -43,7 +43,7 @@ from pliant.spec.rod_switch import with_rod_model
 
 RODS = ("s1", "s2", "s3")
 COUNTS = (1, 2, 3, 5, 10, 20)
-ROUNDS, STATES, REPEATS = 400, 50, 2
+PASSES, ROUNDS, STATES, REPEATS = 4, 100, 50, 2
 EXPERIMENTS = {"experiment_1": 9.5, "experiment_2": 7.5, "experiment_3": 8.0}
 RUNS = 7
 BINS = 60
@@ -133,6 +133,15 @@ def microseconds(binding: Binding) -> float:
     return 1e6 * best
 
 
+def fastest(bindings: dict[Any, Binding]) -> dict[Any, float]:
+    """Microseconds of each, in turns: a busy moment of the machine then does not fall on one of them alone."""
+    found = dict.fromkeys(bindings, np.inf)
+    for _ in range(PASSES):
+        for name, binding in bindings.items():
+            found[name] = min(found[name], microseconds(binding))
+    return found
+
+
 def experiment_seconds(kind: str) -> dict[str, float]:
     """Fastest simulation of each experiment."""
     out = {}
@@ -180,11 +189,10 @@ def cold_seconds(kind: str, count: int) -> float:
 
 def measure(states: int) -> dict[str, Any]:
     """Everything, as the JSON object."""
-    rates = {kind: microseconds(published_arm(kind).binding) for kind in ("pcc", "pcc_cog")}
-    growth = {
-        kind: {str(count): microseconds(chain(kind, count)) for count in COUNTS}
-        for kind in ("pcc", "pcc_cog", "quadrature")
-    }
+    rates = fastest({kind: published_arm(kind).binding for kind in ("pcc", "pcc_cog")})
+    kinds = ("pcc", "pcc_cog", "quadrature")
+    times = fastest({(kind, count): chain(kind, count) for count in COUNTS for kind in kinds})
+    growth = {kind: {str(count): times[kind, count] for count in COUNTS} for kind in kinds}
     found: dict[str, Any] = {
         "pcc_khz": 1e3 / rates["pcc"],
         "pcc_cog_khz": 1e3 / rates["pcc_cog"],

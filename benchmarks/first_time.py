@@ -97,15 +97,17 @@ def main() -> None:
         "first_simulate_s": fastest(["-m", "pliant", "simulate", "four_bar"], given.rounds),
     }
     options = ["--no-prebuilt"] if given.no_prebuilt else []
-    rows = [first_use(robot, given.rounds, options) for robot in given.robots.split(",")]
+    measured = (first_use(robot, given.rounds, options) for robot in given.robots.split(","))
     if given.json:
-        print(json.dumps({"rows": rows, **starts}, indent=2))
+        print(json.dumps({"rows": list(measured), **starts}, indent=2))
         return
     print(f"import pliant {starts['import_s']:.3f} s, pliant --help {starts['help_s']:.3f} s,", end=" ")
     print(f"pliant simulate four_bar {starts['first_simulate_s']:.2f} s\n")
-    print(f"{'robot':24s} {'cold':>8s} {'warm':>8s}   [s]")
-    for row in rows:
-        print(f"{row['robot']:24s} {row['cold_s']:8.2f} {row['warm_s']:8.3f}")
+    print(f"{'robot':24s} {'cold':>8s} {'warm':>8s}   [s]", flush=True)
+    rows = []
+    for row in measured:
+        rows.append(row)
+        print(f"{row['robot']:24s} {row['cold_s']:8.2f} {row['warm_s']:8.3f}", flush=True)
     for word in ("cold", "warm"):
         times = [float(row[f"{word}_s"]) for row in rows]
         print(f"{word}: median {statistics.median(times):.3f} s, slowest {max(times):.3f} s")

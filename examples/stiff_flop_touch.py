@@ -22,10 +22,10 @@ SAMPLE, UNTIL, FREE = 0.04, 6.0, 1.2
 BASE = "pliant: 1\ninclude: [stiff_flop.yaml]\n"
 TOUCHING = f"""{BASE}
 surfaces:
-  point: {{type: sphere, parent: tip, radius: 0}}
-  board: {{type: plane, position: [0, 0, {SURFACE} m], normal: [0, 0, -1]}}
+  table: {{type: plane, position: [0, 0, {SURFACE} m], normal: [0, 0, -1]}}
+  fingertip: {{type: sphere, parent: tip, radius: 0}}
 contacts:
-  surface: {{between: [point, board], stiffness: {STIFFNESS} N/m}}
+  surface: {{between: [fingertip, table], stiffness: {STIFFNESS} N/m, dissipation: 1 s/m}}
 outputs:
   press: {{contact: surface, component: norm}}
 """

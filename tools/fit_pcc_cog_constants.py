@@ -52,7 +52,8 @@ def draw(samples: int, seed: int, bend: float = BEND) -> tuple[np.ndarray, np.nd
 def terms() -> ca.Function:
     """(radius, lengths, rates, angular velocity) -> the six terms of the exact energy, and of the lumped one."""
     radius, q, v, w = ca.SX.sym("r"), ca.SX.sym("q", 3), ca.SX.sym("v", 3), ca.SX.sym("w", 3)
-    A = ArcCoordinates("muscles").matrix((1.0, 1.0, radius))
+    arc = ArcCoordinates("muscles")
+    A = arc.matrix(arc.constants(1.0, (0.0,) * 6, radius))
     z, rate = A @ q, A @ v
     length, slices = 1 + z[2], radius**2 / 4
 

@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from pliant import output
 from pliant.body import body
-from pliant.contact import ContactBase, points
+from pliant.contact import Contact, Friction
 from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.input import inputs
@@ -40,6 +40,7 @@ from pliant.spec.data import default_kinds, tells_kind, to_data
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_switch import KINDS
 from pliant.spec.writer import flow
+from pliant.surface import SurfaceBase
 from pliant.tendon import TendonBase, through
 from reference_text import EXAMPLES, INTRODUCTION, PROSE
 
@@ -101,8 +102,8 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
         "Points of a tendon",
         (through.FramePoint, through.ParallelStretch, through.HelicalStretch, through.PointStretch, through.RodPoint),
     ),
-    ("Contacts", tuple(kinds(RobotSpec, "contacts")[1].values())),
-    ("Points of a contact", (points.FrameContactPoint, points.MeshContactPoints)),
+    ("Surfaces", tuple(kinds(RobotSpec, "surfaces")[1].values())),
+    ("Contacts", (Contact, Friction)),
     ("Constraints", tuple(kinds(RobotSpec, "constraints")[1].values())),
     ("Loads", tuple(kinds(RobotSpec, "loads")[1].values())),
     ("Inputs", (inputs.Inputs, inputs.Step, inputs.Ramp, inputs.Sine, inputs.Piece, inputs.Series)),
@@ -142,7 +143,7 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
 )
 
 
-COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase, "Contacts": ContactBase}
+COMMON: dict[str, type[Part]] = {"Joints": JointBase, "Links": LinkBase, "Tendons": TendonBase, "Surfaces": SurfaceBase}
 """What the parts of a section share, shown once."""
 
 

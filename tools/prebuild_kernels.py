@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from pliant.equations import compiling
+from pliant.equations.compiling import Source
 from pliant.equations.kernel import Kernels
-from pliant.equations.libraries import PREBUILT_KERNELS, kernel_library_source, processor_level
+from pliant.equations.kernel_sources import KernelNote, kernel_library_source, made_note, note_name, write_note
+from pliant.equations.libraries import PREBUILT_KERNELS, processor_level
 from pliant.equations.tables import build_tables
 from pliant.language.arguments import ArgumentError
 from pliant.language.faults import SpecError
@@ -68,17 +70,22 @@ def main() -> None:
     compiler = compiling.find_compiler()
     if compiler is None:
         raise SystemExit("prebuilding kernels needs a C compiler")
-    wanted = {}
+    wanted: dict[str, Source] = {}
+    notes: dict[str, tuple[Kernels, KernelNote]] = {}
     specs = (load(robot.name) for robot in bundled_robots()) if bundled else robots()
     for kind in kernels(specs):
         for level in (processor_level(),) if bundled else compiling.levels():
             source = kernel_library_source(kind, level)
             wanted[source.file_name()] = source
+            if name := note_name(kind):
+                notes[name] = kind, made_note(kind, source)
     PREBUILT_KERNELS.mkdir(parents=True, exist_ok=True)
     kept = {name.removesuffix(compiling.SUFFIX) for name in wanted}
     for file in PREBUILT_KERNELS.iterdir():
-        if file.is_file() and file.stem not in kept:
+        if file.is_file() and file.stem not in kept and file.name not in notes:
             file.unlink()
+    for known, note in notes.values():
+        write_note(known, note, PREBUILT_KERNELS)
     # the longest first, so that none of them is left over at the end
     order = sorted(wanted.items(), key=lambda item: -sum(map(len, item[1].files.values())))
     with ThreadPoolExecutor(os.cpu_count()) as pool:

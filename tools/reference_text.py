@@ -133,14 +133,18 @@ say so. What friction takes is `dissipated`.""",
 The list `through` has frames, written as names or with an offset, and stretches along rods, which are told
 by `offset` (straight), `radius` (around the axis) or `points`. Eyelets move with the rod's sections in every
 rod model.""",
+    "Surfaces": """\
+Surfaces of the ground, of tools, and of bodies whose `shape` is not what others touch. They carry no mass, and nothing touches them
+unless `contacts` says so. Names of surfaces, bodies, rods and meshes are all names of things for contacts.
+
+Boxes, hulls and closed meshes are solids: what is in them is pushed out where the way is shortest. Their edges are a little round,
+without growing: corners that meet then have a direction. Meshes come from STL, OBJ or PLY files, such as
+`rock: {{type: mesh, file: rock.stl, unit: mm}}`; a mesh that is not closed is refused, with the number of its open edges, unless it is
+a sheet (`closed: false`).""",
     "Contacts": """\
-A contact is a surface on a frame that pushes points out of itself: a `plane`, an endless `cylinder` or a `capsule`. Points are
-balls (or bare points) around frames and around nodes of meshes; contacts do not look for other points on their own, and a point
-that has gone through the axis of a cylinder is pushed out on the other side. The stiffer a contact, the less it gives and the
-shorter the steps that simulations take while it lasts; `depth = weight / stiffness` at rest. Where long implicit steps do not
-converge, more `smoothing` and a higher `slip_speed` help. What dampers and friction take is `dissipated`.""",
-    "Points of a contact": """\
-The list `points` has frames, written as names or with an offset, and meshes with one of their sets of nodes.""",
+A contact names things that touch: bodies with a `shape`, rods, meshes and surfaces. Where they touch is found, among all of them, with
+edges, corners and tips. Of several contacts that name the same pair, the last one holds. `depth = weight / stiffness` at rest.
+What dissipation and friction take is `dissipated`.""",
     "Outputs": """\
 What an analysis records, by name.""",
     "Controllers": """\
@@ -283,22 +287,21 @@ tendons:
     tension: 0.1 N
 """,
     ),
-    "Points of a contact": (
+    "Contacts": (
         """\
 pliant: 1
 bodies:
-  foot: {mass: 1 kg, frames: {heel: {position: [-5 cm, 0, 0]}}}
+  crate: {mass: 2 kg, shape: {type: box, size: [20 cm, 20 cm, 10 cm]}}
+  ball: {mass: 100 g, shape: {type: sphere, radius: 3 cm}}
 joints:
-  walk: {type: free, child: foot, z: {initial: 5 cm}}
-meshes:
-  cloth: {type: membrane, drawing: {rectangle: [20 cm, 20 cm], cells: [4, 4]}, position: [10 cm, 0, 5 cm], mass: 20 g,
-          stiffness: 10 N, damping_time: 10 ms, sets: {hem: {plane: x}}}
+  slide: {type: free, child: crate, z: {initial: 5 cm}, x: {rate: 1 m/s}}
+  flight: {type: free, child: ball, z: {initial: 20 cm}}
+surfaces:
+  floor: {type: plane}
+  wall: {type: plane, normal: [-1, 0, 0], position: [50 cm, 0, 0]}
 contacts:
-  ground:
-    type: plane
-    points: [foot.heel, {frame: foot, position: [10 cm, 0, 0]}, {mesh: cloth}]
-    stiffness: 2 kN/m
-  wall: {type: plane, points: {mesh: cloth, set: hem}, normal: x, stiffness: 100 N/m}
+  any: {between: all, friction: 0.3}
+  bounce: {between: [ball, [floor, wall]], restitution: 0.8}   # instead of `any` for these
 """,
     ),
     "Included files": (

@@ -57,7 +57,7 @@ def everything() -> ca.Function:
 
 def test_each_lane_has_the_bits_of_a_single_evaluation():
     function = everything()
-    entry = load_kernels((Kernels("lanes_everything", (function,), lanes=True),)).entry("lanes_everything")
+    entry = load_kernels((Kernels.of("lanes_everything", function, lanes=True),)).entry("lanes_everything")
     assert entry[2], "no code on lanes"
     call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int)(entry[2])
     rng = np.random.default_rng(0)

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -20,22 +21,16 @@ import pytest
 
 from pliant.equations import compiling, libraries
 from pliant.equations.compiling import KERNEL_FLAGS, Source, is_sound
-from pliant.equations.kernel import Kernels, dense_function, motion_kernels
+from pliant.equations.kernel import Kernels, dense_function, frame_force_kernels, motion_kernels
+from pliant.equations.kernel_sources import kernel_library_source, kernel_source, note_name
 from pliant.equations.layout import KernelStruct
-from pliant.equations.libraries import (
-    CompileError,
-    KernelCode,
-    NoCompiler,
-    build_library,
-    find_compiler,
-    kernel_library_source,
-    kernel_source,
-    load_kernels,
-)
+from pliant.equations.libraries import CompileError, KernelCode, NoCompiler, build_library, find_compiler, load_kernels
 from pliant.equations.tables import build_tables
+from pliant.external_load.distributed import DEAD
+from pliant.external_load.wrench import WRENCH
 from pliant.motion import SCREW
 from pliant.spec.derive import derive
-from pliant.spec.reader import load
+from pliant.spec.reader import bundled_robots, load
 
 FLAGS = ("-O0",)
 SLOW = {"slow.c": "int answer(void) { return 1; }\n"}
@@ -57,7 +52,7 @@ def small_kernels(name: str = "small", factor: float = 2.0) -> Kernels:
     """Two kernels that nobody else has."""
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y")
     value = dense_function(f"{name}_value", [x, y], [factor * x * ca.sin(y), ca.fmax(x[0], y)])
-    return Kernels(name, (value, dense_function(f"{name}_tangent", [x, y], [ca.jacobian(factor * x * ca.sin(y), y)])))
+    return Kernels.of(name, value, dense_function(f"{name}_tangent", [x, y], [ca.jacobian(factor * x * ca.sin(y), y)]))
 
 
 @pytest.fixture
@@ -327,15 +322,14 @@ def test_compiled_and_interpreted_kernels_agree_bit_for_bit(
     monkeypatch.setenv("PLIANT_COMPILE", "never")
     virtual = load_kernels(kinds(robot))
     assert not virtual.is_native
-    for kind in kinds(robot):
-        for function in kind.functions:
-            caller, name = Caller(function), function.name()
-            for trial in range(30):
-                for x in caller.inputs:
-                    x[:] = rng.normal(size=x.size) * 10.0 ** rng.integers(-9, 4)
-                    x[rng.random(x.size) < trial / 29] = rng.choice([0.0, -0.0])
-                compiled = caller(native.entry(name)).copy()
-                assert same_bits(compiled, caller(virtual.entry(name))), name
+    for function in (f for kind in kinds(robot) if not kind.lanes for f in kind.functions):
+        caller, name = Caller(function), function.name()
+        for trial in range(30):
+            for x in caller.inputs:
+                x[:] = rng.normal(size=x.size) * 10.0 ** rng.integers(-9, 4)
+                x[rng.random(x.size) < trial / 29] = rng.choice([0.0, -0.0])
+            compiled = caller(native.entry(name)).copy()
+            assert same_bits(compiled, caller(virtual.entry(name))), name
 
 
 def test_without_a_compiler_kernels_run_in_the_virtual_machine(folder: Path, no_compiler: None) -> None:
@@ -549,3 +543,89 @@ def test_the_background_program_needs_only_the_standard_library() -> None:
 runpy.run_path({str(Path(compiling.__file__))!r}); import json; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=True)
     assert not {"numpy", "casadi", "pliant"} & set(json.loads(done.stdout))
+
+
+# -- notes of kernels -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refuse_to_make(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From its call on, kernels cannot be made, and this process has loaded nothing."""
+
+    def refuse(kernels: Kernels) -> None:
+        raise AssertionError(f"{kernels.name} was made")
+
+    def forget() -> None:
+        monkeypatch.setattr(libraries, "_registry", {})
+        monkeypatch.setattr(Kernels, "functions", property(refuse))
+
+    return forget
+
+
+def wrench_kernels() -> Kernels:
+    """Kernels of a kind, not made yet."""
+    return frame_force_kernels.__wrapped__(WRENCH)
+
+
+@pytest.mark.parametrize("mode", ["quick", "wait"])
+def test_compiled_code_is_found_without_making_its_kernels(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refuse_to_make: Callable[[], None], mode: str
+) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", mode)
+    made = load_kernels((wrench_kernels(),))
+    refuse_to_make()
+    found = load_kernels((wrench_kernels(),))
+    assert found.is_native
+    assert (found.source_size, found.work_sizes) == (made.source_size, made.work_sizes)
+    assert found.work_sizes["kernel_w"] > 0
+    assert found.compile_seconds == 0
+
+
+def test_notes_serve_relative_forces_and_inertia_on_lanes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refuse_to_make: Callable[[], None]
+) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", "quick")
+    eqs = derive(load("leaf_spring"))
+    state = eqs.initial_state()
+    expected = eqs.forward_dynamics(state)[0]
+    assert np.any(expected)
+    refuse_to_make()
+    again = derive(load("leaf_spring"))
+    assert np.array_equal(again.forward_dynamics(state)[0], expected)
+
+
+@pytest.mark.parametrize("damage", ["library", "note", "number", "both"])
+def test_what_notes_do_not_lead_to_is_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", "quick")
+    sizes = load_kernels((wrench_kernels(),)).work_sizes
+    (note,) = folder.glob("force_wrench-*.note")
+    (library,) = folder.glob(f"force_wrench-*{compiling.SUFFIX}")
+    good = note.read_text()
+    if damage in ("library", "both"):
+        library.unlink()
+    if damage in ("note", "both"):
+        note.write_text(good[: len(good) // 2])
+    if damage == "number":  # one that evaluations would trust
+        note.write_text(good.replace('"work": ', '"work": 1'))
+    monkeypatch.setattr(libraries, "_registry", {})
+    code = load_kernels((wrench_kernels(),))
+    assert code.is_native
+    assert code.work_sizes == sizes
+    assert note.read_text() == good
+    assert library.exists()
+
+
+def test_without_a_fingerprint_there_is_no_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_COMPILE", "quick")
+    load_kernels((small_kernels(),))
+    assert not list(folder.glob("*.note"))
+
+
+def test_each_kind_has_a_note_of_its_own() -> None:
+    """Kinds of all bundled robots, and one with another option: what differs in code differs in the name of its note."""
+    found = {k for robot in bundled_robots() for k in kinds(robot.name) if k.name not in ("inputs", "signals")}
+    names = [note_name(kind) for kind in found]
+    assert None not in names
+    assert len(set(names)) == len(found) == len({kind.name for kind in found})
+    changed = replace(WRENCH, effect=DEAD.effect)
+    assert note_name(frame_force_kernels(changed)) not in names

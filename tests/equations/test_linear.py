@@ -27,7 +27,7 @@ def library() -> ctypes.CDLL:
     lib.pl_linear_new.restype = ctypes.c_void_p
     lib.pl_linear_new.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
     lib.pl_linear_factor.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    lib.pl_linear_solve.argtypes = lib.pl_linear_factor.argtypes
+    lib.pl_linear_factor_roughly.argtypes = lib.pl_linear_solve.argtypes = lib.pl_linear_factor.argtypes
     lib.pl_linear_free.argtypes = [ctypes.c_void_p]
     return lib
 
@@ -46,6 +46,10 @@ class Factors:
     def factor(self, values: np.ndarray) -> int:
         values = np.ascontiguousarray(values, dtype=float)
         return int(self.library.pl_linear_factor(self.handle, values.ctypes.data))
+
+    def factor_roughly(self, values: np.ndarray) -> int:
+        values = np.ascontiguousarray(values, dtype=float)
+        return int(self.library.pl_linear_factor_roughly(self.handle, values.ctypes.data))
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         x = np.array(b, dtype=float)
@@ -250,24 +254,98 @@ def test_empty_system(make: Make) -> None:
     assert factors.solve(np.zeros(0)).shape == (0,)
 
 
-@pytest.mark.parametrize("size", [3, 6])
-def test_a_grid_of_blocks_in_minimum_degree_order(size: int, make: Make) -> None:
-    """Many fronts: a grid of nodes with `size` coordinates each, in minimum-degree order, unsymmetric in its values."""
-    side, rng = 12, np.random.default_rng(size)
+def grid(side: int, size: int) -> tuple[sp.csc_matrix, np.ndarray]:
+    """Nodes with `size` coordinates each, joined as in a net: entries of one, and the columns in minimum-degree order."""
     line = sp.diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(side, side))
     graph = sp.csc_matrix(sp.kron(line, sp.identity(side)) + sp.kron(sp.identity(side), line))
     order = minimum_degree(Pattern(side * side, graph.indptr, graph.indices))
     assert sorted(order) == list(range(side * side))
     matrix = sp.csc_matrix(sp.kron(graph, np.ones((size, size))))
     matrix.sort_indices()
+    return matrix, (size * order[:, None] + np.arange(size)).ravel()
+
+
+@pytest.mark.parametrize("size", [3, 6])
+def test_a_grid_of_blocks_in_minimum_degree_order(size: int, make: Make) -> None:
+    """Many fronts: a grid of nodes with `size` coordinates each, in minimum-degree order, unsymmetric in its values."""
+    rng = np.random.default_rng(size)
+    matrix, order = grid(12, size)
     matrix.data = rng.normal(size=matrix.nnz)
     matrix = sp.csc_matrix(matrix + sp.diags(np.full(matrix.shape[0], 6.0 * size)))
-    factors = make(matrix, dense=False, order=(size * order[:, None] + np.arange(size)).ravel())
+    factors = make(matrix, dense=False, order=order)
     for _ in range(2):
         assert factors.factor(matrix.data) == OK
         b = rng.normal(size=matrix.shape[0])
         assert backward_error(matrix, factors.solve(b), b) < 1e-14
         matrix.data *= rng.uniform(0.9, 1.1, matrix.nnz)
+
+
+def net_matrix(stiffness: float, rng: np.random.Generator) -> tuple[sp.csc_matrix, np.ndarray]:
+    """Inertia of one per coordinate and springs between the nodes of a net, unsymmetric by a hundredth; large enough for factors in
+    single precision."""
+    matrix, order = grid(36, 4)
+    coupled = matrix.copy()
+    coupled.data = -stiffness * rng.uniform(0.0, 0.25, matrix.nnz) * rng.uniform(0.99, 1.01, matrix.nnz)
+    coupled = sp.csc_matrix(coupled - sp.diags(coupled.diagonal()))
+    total = np.asarray(abs(coupled).sum(axis=1)).ravel()
+    matrix = sp.csc_matrix(coupled + sp.diags(1 + total))
+    matrix.sort_indices()
+    return matrix, order
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_rough_factors_leave_over_what_iterations_correct(size: float, make: Make) -> None:
+    """In single precision, which shows; the exact factorization that follows is in double precision again."""
+    rng = np.random.default_rng(0)
+    matrix, order = net_matrix(100.0, rng)
+    factors = make(matrix, dense=False, order=order)
+    b = size * rng.normal(size=matrix.shape[0])
+    for _ in range(12):  # with and without a trial
+        assert factors.factor_roughly(matrix.data) == OK
+        x = factors.solve(b)
+        assert 1e-9 < backward_error(matrix, x, b) < 1e-5
+        for _ in range(3):
+            x += factors.solve(b - matrix @ x)
+        assert backward_error(matrix, x, b) < 1e-14
+        matrix.data *= rng.uniform(0.99, 1.01, matrix.nnz)
+    assert factors.factor(matrix.data) == OK
+    assert backward_error(matrix, factors.solve(b), b) < 1e-14
+    assert np.array_equal(factors.solve(np.zeros(len(b))), np.zeros(len(b)))
+
+
+def test_rough_factors_of_an_ill_conditioned_matrix_are_not_in_single_precision(make: Make) -> None:
+    rng = np.random.default_rng(0)
+    matrix, order = net_matrix(1e9, rng)
+    factors = make(matrix, dense=False, order=order)
+    b = rng.normal(size=matrix.shape[0])
+    for _ in range(3):
+        assert factors.factor_roughly(matrix.data) == OK
+        assert backward_error(matrix, factors.solve(b), b) < 1e-13
+    matrix.data[:] = 0
+    assert factors.factor_roughly(matrix.data) == SINGULAR
+
+
+def test_rough_factors_of_small_matrices_are_exact(make: Make) -> None:
+    rng = np.random.default_rng(0)
+    matrix = random_matrix(80, 0.1, rng)
+    factors = make(matrix, dense=False)
+    assert factors.factor_roughly(matrix.data) == OK
+    b = rng.normal(size=80)
+    assert backward_error(matrix, factors.solve(b), b) < 1e-13
+
+
+def test_rough_factors_of_what_decays_below_their_range(make: Make) -> None:
+    """Weak springs: influences of far nodes on each other fall below the least number of single precision."""
+    rng = np.random.default_rng(0)
+    matrix, order = net_matrix(1e-3, rng)
+    factors = make(matrix, dense=False, order=order)
+    assert factors.factor_roughly(matrix.data) == OK
+    b = np.zeros(matrix.shape[0])
+    b[0] = 1.0
+    x = factors.solve(b)
+    exact = sp.linalg.spsolve(matrix, b)
+    np.testing.assert_allclose(x, exact, rtol=0, atol=1e-6)
+    assert np.nextafter(0.0, 1.0) / 2 == 0 < np.nextafter(0.0, 1.0)  # tiny numbers of others are what they were
 
 
 def test_large_products_in_threads_give_the_same_bits(library: ctypes.CDLL) -> None:
@@ -298,6 +376,39 @@ def test_large_products_in_threads_give_the_same_bits(library: ctypes.CDLL) -> N
                 signal.alarm(60)
                 os._exit(0 if solution() == alone else 1)
             assert os.waitpid(child, 0)[1] == 0
+    finally:
+        library.pl_use_threads(0)
+
+
+@pytest.mark.parametrize("stiffness", [1e-3, 100.0])
+def test_subtrees_in_threads_give_the_same_bits(stiffness: float, library: ctypes.CDLL) -> None:
+    """In double precision and in single, also where numbers fall below its range; and a singular matrix is one in every thread."""
+    rng = np.random.default_rng(0)
+    matrix, order = net_matrix(stiffness, rng)
+    b = rng.normal(size=matrix.shape[0])
+    singular = matrix.copy()
+    singular.data[matrix.indptr[700] : matrix.indptr[701]] = 0
+
+    def solutions() -> tuple[bytes, bytes]:
+        factors = Factors(library, matrix, dense=False, order=order)
+        try:
+            assert factors.factor(matrix.data) == OK
+            exact = factors.solve(b)
+            assert backward_error(matrix, exact, b) < 1e-14
+            assert factors.factor(singular.data) == SINGULAR
+            assert factors.factor_roughly(matrix.data) == OK
+            return exact.tobytes(), factors.solve(b).tobytes()
+        finally:
+            factors.close()
+
+    library.pl_use_threads(1)
+    try:
+        alone = solutions()
+        assert alone[0] != alone[1]
+        library.pl_use_threads(4)
+        assert [solutions() for _ in range(5)] == [alone] * 5
+        with ThreadPoolExecutor(3) as pool:
+            assert set(pool.map(lambda _: solutions(), range(6))) == {alone}
     finally:
         library.pl_use_threads(0)
 

@@ -253,3 +253,22 @@ def test_exp_is_smooth_through_zero(angle: float) -> None:
     exact = scipy.linalg.expm(K * angle)
     for value, want in zip(got, (exact, K @ exact, K @ K @ exact), strict=True):
         np.testing.assert_allclose(column(value), want.ravel(order="F"), atol=1e-15)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-5, 0.1, 0.4999, 0.5001, 1.0, 2.5, 3.1415])
+def test_functions_of_the_inverse_jacobian_are_those_of_its_series(angle: float) -> None:
+    with mp.workdps(50):
+
+        def slope(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            """df/dx / x of an even function."""
+            return lambda y: 2 * mp.diff(lambda z: f(mp.sqrt(z)), y**2)
+
+        def c(y: Any) -> Any:
+            return (1 - y / 2 * mp.cot(y / 2)) / y**2
+
+        x = mp.mpf(max(angle, 1e-5))
+        expected = [float(f(x)) for f in (c, slope(c), slope(slope(c)))]
+        cotangent = float(x / 2 * mp.cot(x / 2))
+    found = column(so3.inverse_jacobian_functions(angle**2, cotangent))
+    for value, exact, tolerance in zip(found, expected, (1e-13, 1e-11, 1e-8), strict=True):
+        assert value == pytest.approx(exact, rel=tolerance)

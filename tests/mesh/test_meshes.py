@@ -383,3 +383,38 @@ def test_a_reference_to_a_node_that_is_not_there() -> None:
     mesh = "net: {type: membrane, drawing: {rectangle: [1, 1], cells: [1, 1]}, mass: 1 kg, stiffness: 1 N}"
     with pytest.raises(SpecError, match="has no frame 'n5'"):
         load_text(f"pliant: 1\nmeshes:\n  {mesh}\noutputs:\n  place: {{frame: net.n5, quantity: position}}\n")
+
+
+@pytest.mark.parametrize("held", ["world", "arm"])
+def test_tangents_of_a_net(held: str) -> None:
+    """Stiffness and damping are the derivatives of the residual: with ropes between nodes that are only displaced, to the world,
+    and to a body that turns."""
+    eqs = pliant.derive(
+        load_text(f"""\
+pliant: 1
+bodies: {{arm: {{mass: 1 kg, inertia: {{principal: [0.1, 0.1, 0.1]}}}}}}
+joints: {{hinge: {{type: revolute, axis: y, child: arm}}}}
+meshes:
+  net:
+    type: membrane
+    drawing: {{rectangle: [1 m, 60 cm], cells: [4, 2]}}
+    sets: {{rim: {{plane: x}}}}
+    held: {{rim: {held}}}
+    mass: 200 g
+    stiffness: 50 N
+    damping_time: 10 ms
+    direction: both
+""")
+    )
+    bound, rng = eqs.binding, np.random.default_rng(0)
+    q = rng.normal(size=bound.nq)
+    v, a, no_rows = rng.normal(size=bound.nv), rng.normal(size=bound.nv), np.zeros(0)
+    at = bound.linearized(0.0, q, v, a, no_rows)
+    step = 1e-6
+    for k in range(bound.nv):
+        e = step * np.eye(bound.nv)[k]
+        by_q = bound.inverse(0.0, bound.increment(q, e), v, a) - bound.inverse(0.0, bound.increment(q, -e), v, a)
+        by_v = bound.inverse(0.0, q, v + e, a) - bound.inverse(0.0, q, v - e, a)
+        for found, expected in ((at.stiffness, by_q / (2 * step)), (at.damping, by_v / (2 * step))):
+            size = abs(found).max()
+            np.testing.assert_allclose(found[:, [k]].toarray().ravel(), expected, rtol=0, atol=1e-7 * size)

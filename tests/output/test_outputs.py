@@ -29,8 +29,11 @@ links:
   mount: {type: beam, between: [ball, world], stiffness: [1, 1, 1, 1, 1, 1]}
 tendons:
   pull: {type: tension, tension: 2 N, through: [world, arm.tip]}
+surfaces:
+  floor: {type: plane}
+  foot: {type: sphere, parent: ball, radius: 1 cm}
 contacts:
-  ground: {type: plane, stiffness: 1000, points: [ball]}
+  ground: {between: [foot, floor], stiffness: 1000 N/m}
 constraints:
   pin: {between: [{frame: world, position: [2 m, 0, 0]}, ball], components: [x, y, rz]}
 outputs:

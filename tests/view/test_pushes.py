@@ -63,7 +63,8 @@ def test_arrows_are_as_many_in_all_frames_and_stay_with_their_contact(eqs, run) 
         assert filled.pushes[1].point[0] == pytest.approx(0.0, abs=1e-9)
     stage = make_stage(scenes)
     arrows = {batch.shape: batch for batch in stage.batches if batch.layer == "loads"}
-    assert arrows["cone"].positions.shape == (len(scenes), 2, 3) and stage.pushes == 2
+    assert arrows["cone"].positions.shape == (len(scenes), 2, 3)
+    assert stage.pushes == 2
     assert len(make_stage(scenes[:1], pushes=5).batches[1].positions[0]) == 5
 
 
@@ -73,4 +74,5 @@ def test_impacts_do_not_make_the_other_arrows_small(eqs, run) -> None:
     assert push_scale(scenes) < 0.5 * strongest
     drawing = Drawing(scenes[-1], front_view(scenes[-1]), labels=False, frames=False, push=push_scale(scenes))
     bare = Drawing(scenes[-1], front_view(scenes[-1]), labels=False, frames=False, push=1e9)
-    assert len(drawing.todo) == len(bare.todo) + 2 and len(scenes[-1].pushes) == 2
+    assert len(drawing.todo) == len(bare.todo) + 2
+    assert len(scenes[-1].pushes) == 2

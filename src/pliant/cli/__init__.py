@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -42,6 +43,9 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    gc.set_threshold(
+        100_000
+    )  # imports make many objects and no garbage, which is looked for every 700 of them otherwise
     given = sys.argv[1:] if arguments is None else arguments
     sys.exit(run(given or ["--help"]))
 

@@ -45,8 +45,8 @@ class Friction(Part):
 class Contact(Part):
     """Things that push each other where they would overlap, and rub where they slide.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges, half as thick as
-    their section is to each side, surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as their
+    section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
     zero. Friction is that of Coulomb, and it holds: between surfaces that stick stands a spring, as stiff along the surfaces as
     contacts of elastic bodies are, which slips when its force reaches the friction.
     """
@@ -119,7 +119,7 @@ contacts:
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:
     """What is wrong with things that cannot touch, and what to do."""
-    if len(things) == 1 and len(things[0]) == 1:
+    if len({thing for group in things for thing in group}) == 1:
         return f"'{things[0][0]}' is one rigid piece and cannot touch itself", "name two things, such as [ball, floor]"
     if not things[0] or not things[-1]:
         return "there is nothing that could touch", "give bodies a `shape`, or add `surfaces`"

@@ -19,7 +19,7 @@ from pliant.surface.box import BoxSurface
 from pliant.surface.capsule import CapsuleSurface
 from pliant.surface.cylinder import CylinderSurface
 from pliant.surface.sphere import SphereSurface
-from pliant.surface.triangles import near_order
+from pliant.surface.triangles import Triangles, near_order
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -77,7 +77,8 @@ def _make(build: Build, thing: str) -> list[int]:
 def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
     """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not touch.
 
-    The world is no such frame: what is joined to it may touch what stands on it.
+    The world is no such frame: what is joined to it may touch what stands on it. Meshes touch what holds them, except with the
+    nodes that are held.
     """
     groups = [_by_carrier(build, things) for things in (first, second)]
     pairs = [(carrier, carrier) for carrier in groups[0] if carrier in groups[1]]
@@ -126,7 +127,6 @@ def _joints(build: Build) -> list[tuple[int | str, int | str]]:
     pairs = [(joint.parent, joint.child) for joint in robot.joints.values() if joint.type != "free"]
     pairs += [(rod.parent, name) for name, rod in robot.rods.items()]
     pairs += [(item.between[0].frame, item.between[1].frame) for item in robot.constraints.values()]
-    pairs += [(frame, name) for name, mesh in robot.meshes.items() for frame in mesh.holders.values()]
     return list(dict.fromkeys((_carrier(build, a), _carrier(build, b)) for a, b in pairs))
 
 
@@ -161,22 +161,24 @@ def _rod_shape(build: Build, rod: str) -> int:
 
 
 def _mesh_shape(build: Build, name: str) -> int:
-    """Triangles where the mesh has them, and the edges that belong to none, with half their thickness as radius."""
+    """Triangles where the mesh has them, and the edges that belong to none; solids by their outside alone."""
     mesh = build.robot.meshes[name]
-    points = build.point_sets[f"{name}.all"]
-    sheets = np.sort(mesh.lattice.faces, axis=1)
-    sides = {tuple(sorted(pair)) for face in sheets.tolist() for pair in combinations(face, 2)}
-    flat = _in_faces(sides, mesh.lattice.faces)
-    loose = [(a, b) for a, b in mesh.lattice.edges.tolist() if (min(a, b), max(a, b)) not in sides | flat]
-    items: list[tuple[int, ...]] = [*map(tuple, mesh.lattice.faces.tolist()), *loose]
-    places = mesh.lattice.shares
-    order = near_order(np.array([places[list(item)].mean(axis=0) for item in items]))
+    points, lattice = build.point_sets[f"{name}.all"], mesh.lattice
+    sides = {tuple(sorted(pair)) for face in lattice.faces.tolist() for pair in combinations(face, 2)}
+    inner = sides | _in_faces(lattice.faces)
     radius = mesh_radius(build, name)
     corners = [Corner(node, build.entries(pose[1]), radius) for node, pose in points]
-    return add_shape(build, name, "faces", corners, [items[k] for k in order])
+    places = lattice.shares * mesh_size(build, name)
+    if mesh.surface == "nodes":
+        return add_shape(build, name, "point", corners, [(int(k),) for k in near_order(places)])
+    loose = [] if lattice.solid else [(a, b) for a, b in lattice.edges.tolist() if (min(a, b), max(a, b)) not in inner]
+    items: list[tuple[int, ...]] = [*map(tuple, lattice.faces.tolist()), *loose]
+    order = near_order(np.array([places[list(item)].mean(axis=0) for item in items]))
+    depth = [Triangles(places, lattice.faces).depth()] if lattice.solid else []
+    return add_shape(build, name, "faces", corners, [items[k] for k in order], constants=depth, closed=lattice.solid)
 
 
-def _in_faces(sides: set[tuple[Any, ...]], faces: np.ndarray) -> set[tuple[Any, ...]]:
+def _in_faces(faces: np.ndarray) -> set[tuple[Any, ...]]:
     """Pairs of nodes across two triangles with a side in common: second diagonals of cells."""
     opposite: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for face in faces.tolist():
@@ -185,14 +187,18 @@ def _in_faces(sides: set[tuple[Any, ...]], faces: np.ndarray) -> set[tuple[Any, 
     return {(min(ends), max(ends)) for ends in opposite.values() if len(ends) == 2}
 
 
+def mesh_size(build: Build, name: str) -> np.ndarray:
+    """What the shares of a mesh's nodes are multiplied with (3) [m]."""
+    return np.array([build.nominal(x) for x in build.robot.meshes[name].drawing.size(build.value)])
+
+
 def mesh_radius(build: Build, name: str) -> float:
-    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other."""
+    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their nodes."""
     mesh = build.robot.meshes[name]
-    size = [build.nominal(x) for x in mesh.drawing.size(build.value)]
-    ends = mesh.lattice.shares[mesh.lattice.edges] * np.array(size)
-    shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
-    if mesh.section is None:
+    if mesh.section is None or mesh.lattice.solid:
         return 0.0
+    ends = mesh.lattice.shares[mesh.lattice.edges] * mesh_size(build, name)
+    shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
     section = build.robot.sections[mesh.section]
     return min(*section.half_sizes(lambda s: build.nominal(build.value(s))), CROWDED * shortest)
 

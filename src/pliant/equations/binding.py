@@ -22,6 +22,8 @@ from pliant.model.time_series import TimeSeries
 GRAVITY = slice(0, 3)
 """Where the acceleration of gravity stands in the constants."""
 
+ALL_LAWS, NO_LAW = -1, -2
+"""In `pl_binding`, instead of the one law of contacts that is in force."""
 NO_MEMORY, AS_NOW, SINCE = 0, 1, 2
 """Memories of contacts in `pl_binding`: nothing is known; springs of friction as they are; as they were in given poses."""
 
@@ -98,7 +100,11 @@ class Binding:
         numbers = {"constants": self.constants, "parameters": self.parameters, "held": self.held}
         integers = {"input_kind": self.input_kind, "input_series": self.input_series, "row_active": self.row_active}
         forces = dict(zip(FORCES, self.force_active, strict=True))
-        contacts = {"contact_records": np.zeros(0), "contact_poses": np.zeros(0), "contact_state": [0, 0]}
+        contacts = {
+            "contact_records": np.zeros(0),
+            "contact_poses": np.zeros(0),
+            "contact_state": [NO_MEMORY, 0, ALL_LAWS],
+        }
         program = self.program
         self.__dict__.update(nq=program.nq, nv=program.nv, m=program.m)
         self._put(BindingStruct(), {}, {**numbers, **integers, **forces, **contacts, **_in_a_row(self.series)})
@@ -195,28 +201,31 @@ class Binding:
         return self._with({"input_kind": kinds, "input_series": which}, tuple(table))
 
     def with_contacts(self, records: np.ndarray | None, since: np.ndarray | None = None) -> Binding:
-        """The same with contacts that remember what these records say: that they are so now or, with the positions q `since`, that they
-        were so there. None: nothing is known of what came before."""
+        """The same with contacts that remember what these records say: that they are so now or, with the positions q `since`, that
+        they were so there. None: nothing is known of what came before."""
+        law = self._kept["contact_state"][2]
         if records is None:
-            return self._with({"contact_state": [NO_MEMORY, 0]})
-        arrays: dict[str, Any] = {"contact_records": records.ravel(), "contact_state": [AS_NOW, len(records)]}
+            return self._with({"contact_state": [NO_MEMORY, 0, law]})
+        arrays: dict[str, Any] = {"contact_records": records.ravel(), "contact_state": [AS_NOW, len(records), law]}
         if since is not None:
             rotations, positions = self.node_poses(since)
             poses = np.concatenate([rotations.transpose(0, 2, 1).ravel(), positions.ravel()])
-            arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records)]}
+            arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records), law]}
         return self._with(arrays)
 
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""
         return self._with({"constants": constants})
 
-    def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool) -> Binding:
-        """The same with some forces only: of coordinates, between frames, along routes; and with gravity or without."""
+    def with_forces(self, active: Iterable[Iterable[bool]], *, gravity: bool, law: int = NO_LAW) -> Binding:
+        """The same with some forces only: of coordinates, between frames, along routes; with gravity or without; and of contacts by
+        one law, or none."""
         constants = self.constants.copy()
         if not gravity:
             constants[GRAVITY] = 0
         forces = (np.array(list(x), dtype=np.int32) for x in active)
-        return self._with({"constants": constants, **dict(zip(FORCES, forces, strict=True))})
+        state = [*self._kept["contact_state"][:2], law]
+        return self._with({"constants": constants, "contact_state": state, **dict(zip(FORCES, forces, strict=True))})
 
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
@@ -388,17 +397,29 @@ class Binding:
         for source in dict.fromkeys(member.source for members in groups for member in members):
             active = [[member.source == source for member in members] for members in groups]
             out[source] = inertial - self.with_forces(active, gravity=False).inverse(t, q, v, rest)
+        for k, law in enumerate(system.contacts.laws):
+            out[law.name] = inertial - self.with_forces(none, gravity=False, law=k).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known."""
+    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True) -> Batch:
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which take
+        forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
-        shapes = ((5,), (len(self.held),), (signals,), (signals,), (nodes, 3, 3), (nodes, 3), (nodes, 6))
+        shapes = (
+            (5 * with_energies,),
+            (len(self.held),),
+            (signals,),
+            (signals,),
+            (nodes, 3, 3),
+            (nodes, 3),
+            (nodes, 6),
+        )
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
         remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
         states, out = ([x.ctypes.data for x in arrays] for arrays in (given, found))
+        out[0] *= with_energies
         w.library.pl_batch(w.address, count, *states, *remembered, *out)
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)

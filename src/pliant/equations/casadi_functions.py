@@ -8,13 +8,21 @@ from typing import Any
 import casadi as ca
 
 from pliant.equations.symbolic import SymbolicSystem, symbolic_system
+from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 
+WITH_FORCES = ("forward_dynamics", "inverse_dynamics", "energy")
+"""Functions in which forces of contacts would be missing."""
 NAMES = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "constraints", "energy", "rates", "frame:NAME")
 
 
 def casadi_function(model: Model, name: str) -> ca.Function:
     """The function of that name; see `Equations.casadi`."""
+    if model.system.contacts.laws and name in WITH_FORCES:
+        raise EvaluationError(
+            f"CasADi's {name} would not know the contacts of this robot, which are found by the compiled equations. Call the "
+            "functions of Equations instead, or load the model without its contacts."
+        )
     x = symbolic_system(model.system)
     X = type(x.q)
     t, u = X.sym("t"), X.sym("u", len(model.input_names))

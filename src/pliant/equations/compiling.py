@@ -42,17 +42,18 @@ RUNTIME_FLAGS = FLAGS if sys.platform == "win32" else (*FLAGS, "-DPL_WITH_THREAD
 KERNEL_FLAGS = (*FLAGS[:1], "-O2", *FLAGS[2:])
 """Each operation is rounded for itself and in the order written: interpreted kernels give the same numbers, bit for bit."""
 
-LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", *FLAGS[2:])
-"""Long straight-line code takes -O2 up to twice as long to compile as -O1, and gains little by it."""
+LARGE_KERNEL_FLAGS = (*FLAGS[:1], "-O1", "-fexpensive-optimizations", *FLAGS[2:])
+"""Long straight-line code takes -O2 twice as long to compile, and gains little by it. Without the expensive ones among the
+optimizations GCC's registers would spill where a rare branch calls a function, which makes kernels on lanes three times as slow."""
 
 QUICK_FLAGS = (*FLAGS[:1], "-O0", *FLAGS[2:])
 """A quarter of the time to compile, some four times that to evaluate, the same numbers."""
 
-LARGE_KERNEL = 5000
+LARGE_KERNEL = 2000
 """Instructions from which a kernel counts as large."""
 
-AT_ONCE = 2
-"""Libraries that one job compiles at a time."""
+AT_ONCE = min(4, os.cpu_count() or 2)
+"""Libraries that are compiled at a time."""
 
 HEARTBEAT = 2.0
 STALE_LOCK = 30.0
@@ -132,24 +133,33 @@ class Source:
     level: str = ""
     headers: Sequence[str] = ()
 
-    def file_name(self) -> str:
-        """Name of the library's file, with the hash of all that decides its code.
-
-        The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
-        compiler; arguments given with CC are not.
-        """
+    def code(self) -> str:
+        """Hash of the code itself."""
         key = hashlib.sha256()
-        parts = (
-            sysconfig.get_platform(),
-            " ".join(_chosen()[1:]),
-            " ".join([*self.flags, *_level_flags(("cc",), self.level)]),
-            " ".join(self.main),
-        )
-        for part in (*parts, *(f"{name}\0{self.files[name]}" for name in sorted(self.files))):
+        for part in (" ".join(self.main), *(f"{name}\0{self.files[name]}" for name in sorted(self.files))):
             key.update(part.encode())
             key.update(b"\0")
-        level = f"-{self.level}" if self.level else ""
-        return f"{self.name}{level}-{key.hexdigest()[:24]}{SUFFIX}"
+        return key.hexdigest()
+
+    def file_name(self) -> str:
+        """Name of the library's file."""
+        return library_name(self.name, self.code(), self.flags, self.level)
+
+
+def library_name(name: str, code: str, flags: Sequence[str], level: str) -> str:
+    """Name of the file of a library, with the hash of all that decides what is in it: its code (`Source.code`), flags, level.
+
+    The compiler itself and folders of headers are left out, so that what one machine has compiled serves one without a
+    compiler; arguments given with CC are not.
+    """
+    decisive = (
+        sysconfig.get_platform(),
+        " ".join(_chosen()[1:]),
+        " ".join([*flags, *_level_flags(("cc",), level)]),
+        code,
+    )
+    key = hashlib.sha256("\0".join(decisive).encode()).hexdigest()
+    return f"{name}{f'-{level}' if level else ''}-{key[:24]}{SUFFIX}"
 
 
 def digest(path: Path) -> str:

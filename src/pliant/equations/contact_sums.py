@@ -72,11 +72,11 @@ def contact_sums(
     return out
 
 
-def model_sums(model: Model, binding: Binding, time: Any, q: Any, v: Any, contacts: Contacts | None = None) -> np.ndarray:
+def model_sums(
+    model: Model, binding: Binding, time: Any, q: Any, v: Any, contacts: Contacts | None = None
+) -> np.ndarray:
     """What the outputs of a model need, n x numbers."""
-    asked = model.once(
-        "indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model))
-    )
+    asked = model.once("indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model)))
     return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), SIZE * len(asked))
 
 
@@ -84,7 +84,9 @@ STEP = 1e-8
 """Increments of positions and rates by which sums of contacts are differentiated [m, rad, m/s or rad/s]."""
 
 
-def sums_by_state(model: Model, binding: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sums_by_state(
+    model: Model, binding: Binding, t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of `model_sums` by increments of q and by v, numbers x nv, by central differences. Friction holds what sticks if
     the binding knows since when."""
     count, nv = SIZE * len(contact_questions(model)), binding.nv

@@ -239,8 +239,10 @@ def _turn_over(rows: np.ndarray, which: np.ndarray) -> np.ndarray:
     if not np.any(which):
         return rows
     rows = rows.copy()
-    rows[np.ix_(which, _TURNED)] *= -1
-    rows[np.ix_(which, [22, 23])] = rows[np.ix_(which, [23, 22])]
+    some = rows[which]
+    some[:, _TURNED] *= -1
+    some[:, [22, 23]] = some[:, [23, 22]]
+    rows[which] = some
     return rows
 
 

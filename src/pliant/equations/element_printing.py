@@ -35,6 +35,12 @@ ASSEMBLY = (
 )
 
 
+CONTACT_LAW = (
+    "Where surfaces overlap by a depth d, each is pushed out by  N = k d^p (1 + c dd/dt), not below 0, and friction holds it by a "
+    "spring between the surfaces until the force along them reaches mu N. Places are searched for, so no formula is written:"
+)
+
+
 @dataclass(frozen=True)
 class Heading:
     """Title of a group."""
@@ -83,9 +89,22 @@ class _Printer:
         if system.coordinate_forces or system.frame_forces or system.routes:
             yield Heading("Forces")
             yield from self._forces()
+        if system.contacts.laws:
+            yield Heading("Contacts")
+            yield from self._contacts()
         if system.rows:
             yield Heading("Constraints")
             yield from self._constraints()
+
+    def _contacts(self) -> Iterator[Line]:
+        """Between which things; places and forces follow from a search, not from formulas."""
+        yield CONTACT_LAW
+        for law in self.system.contacts.laws:
+            first, second = (
+                ", ".join(dict.fromkeys(self.system.contacts.shapes[k].name for k in sorted(side)))
+                for side in (law.first, law.second)
+            )
+            yield f"    {law.name}: {first} and {second}"
 
     # -- kinds of lines ------------------------------------------------------------------------------------------------
 

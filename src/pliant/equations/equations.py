@@ -22,7 +22,16 @@ from pliant.equations.frames import FrameMotion, frame_jacobian, frame_motion
 from pliant.equations.input_values import InputValue
 from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
-from pliant.equations.state import State, initial_state, positions, read_given, read_state, state_of, taken_apart, with_names
+from pliant.equations.state import (
+    State,
+    initial_state,
+    positions,
+    read_given,
+    read_state,
+    state_of,
+    taken_apart,
+    with_names,
+)
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
 from pliant.model.limits import check_values, declared_bounds

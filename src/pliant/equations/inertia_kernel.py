@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
 
-from pliant.equations.kernel import Kernels, coordinate_carrier, dense_function
+from pliant.equations.kernel import VALUE_TANGENT, Kernels, coordinate_carrier, dense_function
 from pliant.formula.inertia import Inertia
 from pliant.geometry import se3, so3
 from pliant.geometry.se3 import Pose
@@ -39,6 +39,10 @@ def inertia_kernels(kind: Inertia) -> Kernels:
              d(forces) = X delta + Y dW + Z dq + M d(dW/dt), with delta the increment of the relative pose in the first
              frame's axes, at its origin
     """
+    return Kernels(f"inertia_{kind.name}", VALUE_TANGENT, partial(_inertia_functions, kind), lanes=2)
+
+
+def _inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
     x, q = ca.SX.sym("x", 12 if kind.frames == 2 else 0), ca.SX.sym("q", kind.q_size)
     W, W_dot, theta = ca.SX.sym("W", kind.size), ca.SX.sym("A", kind.size), ca.SX.sym("c", kind.constants)
     own = kind.through(theta) if kind.through is not None else ca.SX.eye(kind.v_size)
@@ -50,13 +54,9 @@ def inertia_kernels(kind: Inertia) -> Kernels:
     X, Y, Z = tangent.call([x, z, y, into @ W, into @ W_dot, theta])
     name = f"inertia_{kind.name}"
     outputs = [into.T @ X, into.T @ Y @ into, into.T @ Z @ own]
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", [x, q, W, theta], [into.T @ M @ into, into.T @ h]),
-            dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
-        ),
-        lanes=True,
+    return (
+        dense_function(f"{name}_value", [x, q, W, theta], [ca.triu2symm(ca.triu(into.T @ M @ into)), into.T @ h]),
+        dense_function(f"{name}_tangent", [x, q, W, W_dot, theta], outputs),
     )
 
 
@@ -68,20 +68,22 @@ def shared_inertia_kernels(kind: Inertia) -> Kernels:
     tangent  same inputs -> X 12 x 6, Y 12 x 12, M 12 x 12: d(forces) = X delta + Y dW + M d(dW/dt), delta as in `inertia_kernels`
     mass     (pose, W, dW/dt, constants) -> M 12 x 12
     """
+    return Kernels(
+        f"shared_inertia_{kind.name}", ("value", "tangent", "mass"), partial(_shared_inertia_functions, kind), lanes=3
+    )
+
+
+def _shared_inertia_functions(kind: Inertia) -> tuple[ca.Function, ...]:
     x, none = ca.SX.sym("x", 12), ca.SX.sym("q", 0)
     W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
     value, tangent = _inner_kernels(kind, 0)
     M, _ = value.call([x, none, none, W, theta])
     X, Y, _ = tangent.call([x, none, none, W, W_dot, theta])
     name, inputs = f"shared_inertia_{kind.name}", [x, W, W_dot, theta]
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", inputs, _forces(kind).call(inputs)),
-            dense_function(f"{name}_tangent", inputs, [X, Y, M]),
-            dense_function(f"{name}_mass", inputs, [M]),
-        ),
-        lanes=True,
+    return (
+        dense_function(f"{name}_value", inputs, _forces(kind).call(inputs)),
+        dense_function(f"{name}_tangent", inputs, [X, Y, M]),
+        dense_function(f"{name}_mass", inputs, [M]),
     )
 
 
@@ -90,6 +92,9 @@ def _forces(kind: Inertia) -> ca.Function:
     W, W_dot, theta = ca.SX.sym("W", 12), ca.SX.sym("A", 12), ca.SX.sym("c", kind.constants)
     at = _setting(kind, 0, theta)
     momentum = _momentum(kind, 12, at, theta)
+    if kind.velocity_forces is not None:
+        forces = momentum(W_dot) + kind.velocity_forces(at.pose, at.q, W, theta, *at.functions)
+        return ca.Function("forces", [at.x, W, W_dot, theta], [forces], {"cse": True})
     p = momentum(W)
     along = ca.jtimes(p, at.x, at.increments @ at.rate(W))
     slope = at.increments.T @ ca.gradient(ca.dot(W, p) / 2, at.x)

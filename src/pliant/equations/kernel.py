@@ -16,9 +16,9 @@ together and the recursion needs no further terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -31,13 +31,54 @@ from pliant.geometry.se3 import Pose
 from pliant.motion.base import Motion, Part, Vector
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernels:
-    """The functions of one kind, in the order the compiled runtime expects them; on `lanes`, several instances at once."""
+    """The functions of one kind, in the order the compiled runtime expects them; the first `lanes` of them evaluate several
+    instances at once.
+
+    They are made when they are first asked for: where their compiled code is known, nobody asks.
+    """
 
     name: str
-    functions: tuple[ca.Function, ...]
-    lanes: bool = False
+    purposes: tuple[str, ...]
+    make: Callable[[], tuple[ca.Function, ...]]
+    lanes: int = 0
+
+    @property
+    def on_lanes(self) -> tuple[ca.Function, ...]:
+        """Those that evaluate several instances at once."""
+        return self.functions[: self.lanes]
+
+    @property
+    def single(self) -> tuple[ca.Function, ...]:
+        """The others."""
+        return self.functions[self.lanes :]
+
+    def is_on_lanes(self, name: str) -> bool:
+        """Whether the function of that name evaluates several instances at once."""
+        return name in self.function_names[: self.lanes]
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """Names of the functions, which code is found by."""
+        return tuple(f"{self.name}_{purpose}" if purpose else self.name for purpose in self.purposes)
+
+    @cached_property
+    def functions(self) -> tuple[ca.Function, ...]:
+        """The functions themselves."""
+        made = self.make()
+        assert tuple(f.name() for f in made) == self.function_names
+        return made
+
+    @classmethod
+    def of(cls, name: str, *functions: ca.Function, lanes: int = 0) -> Kernels:
+        """Kernels of functions that are there, whose names begin with `name`."""
+        purposes = tuple(f.name().removeprefix(name).removeprefix("_") for f in functions)
+        return cls(name, purposes, lambda: functions, lanes)
+
+
+VALUE_TANGENT = ("value", "tangent")
+"""What most kinds have functions for."""
 
 
 def dense_function(name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> ca.Function:
@@ -58,6 +99,11 @@ def motion_kernels(motion: Motion) -> Kernels:
                 for a base at rest
     own         (q, constants, wrench) -> d(s' wrench)/dq for a wrench fixed in the base
     """
+    purposes = ("kinematics", "tangent", "own")
+    return Kernels(f"motion_{motion.name}", purposes, partial(_motion_functions, motion), lanes=1)
+
+
+def _motion_functions(motion: Motion) -> tuple[ca.Function, ...]:
     q, v, a = (_zero_to_empty(n, x) for n, x in ((motion.q_size, "q"), (motion.v_size, "v"), (motion.v_size, "a")))
     theta, wrench = _zero_to_empty(motion.constants, "c"), ca.SX.sym("f", 6)
     R, p = motion.pose(q, theta)
@@ -69,15 +115,12 @@ def motion_kernels(motion: Motion) -> Kernels:
     if motion.acceleration is not None:
         convection = motion.acceleration(q, theta, v)
     name = f"motion_{motion.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
-            dense_function(
-                f"{name}_tangent", [q, v, a, theta], [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
-            ),
-            dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
+    return (
+        dense_function(f"{name}_kinematics", [q, v, theta], [R, p, s @ A, convection]),
+        dense_function(
+            f"{name}_tangent", [q, v, a, theta], [x @ A for x in tangent.call([z, y, z_dot, z_ddot, theta])]
         ),
+        dense_function(f"{name}_own", [q, theta, wrench], [A.T @ own.call([z, y, theta, wrench])[0] @ A]),
     )
 
 
@@ -174,6 +217,10 @@ def frame_force_kernels(kind: FrameForce) -> Kernels:
     value    (poses, twists, constants, signals) -> wrenches 6k, (energy, dissipation, supply)
     tangent  same inputs -> K 6k x 6k, C 6k x 6k, S 6k x s: convected d(wrench) = K eta + C eta_dot + S dsignal
     """
+    return Kernels(f"force_{kind.name}", VALUE_TANGENT, partial(_frame_force_functions, kind))
+
+
+def _frame_force_functions(kind: FrameForce) -> tuple[ca.Function, ...]:
     frames = _frames(kind.frames)
     theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
     effect = kind.effect(frames.poses, frames.twists, theta, signal)
@@ -182,12 +229,9 @@ def frame_force_kernels(kind: FrameForce) -> Kernels:
     K, C, S = stated(frames.poses, frames.twists, theta, signal)
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
     name = f"force_{kind.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", inputs, [effect.force, scalars]),
-            dense_function(f"{name}_tangent", inputs, [K, C, S]),
-        ),
+    return (
+        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+        dense_function(f"{name}_tangent", inputs, [K, C, S]),
     )
 
 
@@ -209,6 +253,10 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     tangent  (poses, twists, accelerations, constants, multipliers) -> K 6k x 6k (convected, of the wrench
              G' multipliers), Eq and Ev m x 6k: d(d2e/dt2) = Eq eta + Ev eta_dot + G eta_ddot
     """
+    return Kernels(f"constraint_{kind.name}", VALUE_TANGENT, partial(_constraint_functions, kind))
+
+
+def _constraint_functions(kind: FrameConstraint) -> tuple[ca.Function, ...]:
     frames = _frames(kind.frames)
     theta, multiplier = _zero_to_empty(kind.constants, "c"), ca.SX.sym("l", kind.size)
     attached = kind.attached(frames.poses, theta)
@@ -234,15 +282,12 @@ def constraint_kernels(kind: FrameConstraint) -> Kernels:
     tangent = ca.Function("tangent", [z, V, A, theta, multiplier], [K, Eq, Ev], {"cse": True})
     placed = ca.vertcat(*[x.vector for x in attached])
     name = f"constraint_{kind.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
-            dense_function(
-                f"{name}_tangent",
-                [frames.flat_pose, V, A, theta, multiplier],
-                tangent.call([placed, V, A, theta, multiplier]),
-            ),
+    return (
+        dense_function(f"{name}_value", [frames.flat_pose, V, theta], value.call([placed, V, theta])),
+        dense_function(
+            f"{name}_tangent",
+            [frames.flat_pose, V, A, theta, multiplier],
+            tangent.call([placed, V, A, theta, multiplier]),
         ),
     )
 
@@ -262,6 +307,10 @@ def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
     value    (q, v, constants, signals) -> force k, (energy, dissipation, supply)
     tangent  same inputs -> d force/dq k x k, d force/dv k x k, d force/dsignal k x s
     """
+    return Kernels(f"coordinate_{kind.name}", VALUE_TANGENT, partial(_coordinate_force_functions, kind))
+
+
+def _coordinate_force_functions(kind: CoordinateForce) -> tuple[ca.Function, ...]:
     carrier = coordinate_carrier(kind.parts)
     q, v = ca.SX.sym("q", carrier.q_size), ca.SX.sym("v", carrier.v_size)
     theta, signal = _zero_to_empty(kind.constants, "c"), _zero_to_empty(kind.signals, "s")
@@ -271,12 +320,9 @@ def coordinate_force_kernels(kind: CoordinateForce) -> Kernels:
     tangent = [dq, ca.jacobian(effect.force, v), ca.jacobian(effect.force, signal)]
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
     name = f"coordinate_{kind.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", inputs, [effect.force, scalars]),
-            dense_function(f"{name}_tangent", inputs, tangent),
-        ),
+    return (
+        dense_function(f"{name}_value", inputs, [effect.force, scalars]),
+        dense_function(f"{name}_tangent", inputs, tangent),
     )
 
 
@@ -287,6 +333,10 @@ def route_kernels(kind: RouteForce) -> Kernels:
     value    (length, rate, constants, signals, signal rates) -> tension, (energy, dissipation, supply)
     tangent  same inputs -> d tension/d length, d tension/d rate, d tension/d signals 1 x s, d tension/d signal rates 1 x s
     """
+    return Kernels(f"route_{kind.name}", VALUE_TANGENT, partial(_route_functions, kind))
+
+
+def _route_functions(kind: RouteForce) -> tuple[ca.Function, ...]:
     length, rate = ca.SX.sym("l"), ca.SX.sym("r")
     theta = _zero_to_empty(kind.constants, "c")
     signal, signal_rate = _zero_to_empty(kind.signals, "s"), _zero_to_empty(kind.signals, "sd")
@@ -296,12 +346,9 @@ def route_kernels(kind: RouteForce) -> Kernels:
     tangent = [ca.jacobian(tension, x) for x in (length, rate, signal, signal_rate)]
     scalars = ca.vertcat(effect.energy, effect.dissipation, effect.supply)
     name = f"route_{kind.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", inputs, [tension, scalars]),
-            dense_function(f"{name}_tangent", inputs, tangent),
-        ),
+    return (
+        dense_function(f"{name}_value", inputs, [tension, scalars]),
+        dense_function(f"{name}_tangent", inputs, tangent),
     )
 
 
@@ -318,17 +365,17 @@ def relative_force_kernels(kind: RelativeForce) -> Kernels:
              -> wrench 6 on the second end, (energy, dissipation, supply)
     tangent  same inputs -> wrench 6, K 6 x 6, C 6 x 6, S 6 x s: by relative increment, relative twist and signal
     """
+    return Kernels(f"relative_{kind.name}", VALUE_TANGENT, partial(_relative_force_functions, kind), lanes=2)
+
+
+def _relative_force_functions(kind: RelativeForce) -> tuple[ca.Function, ...]:
     x, twist = ca.SX.sym("x", 12), ca.SX.sym("V", 6)
     own, signal = _zero_to_empty(kind.constants - ENDS.size * kind.placed, "c"), _zero_to_empty(kind.signals, "s")
     pose = ca.reshape(x[0:9], 3, 3), x[9:12]
     inputs = [x, twist, own, signal]
     wrench, *powers = kind.answer(pose, twist, own, signal)
     name = f"relative_{kind.name}"
-    return Kernels(
-        name,
-        (
-            dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
-            dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
-        ),
-        lanes=True,
+    return (
+        dense_function(f"{name}_value", inputs, [wrench, ca.vertcat(*powers)]),
+        dense_function(f"{name}_tangent", inputs, kind.slopes(pose, twist, own, signal)),
     )

@@ -28,7 +28,7 @@ its ends, triangles and edges, or a half space."""
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "
     "n_parameter has_input_kernel nnz nnz_j nnz_kkt kkt_dense by_tree kernel_w kernel_iw "
-    "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind "
+    "n_inertia n_inertia_run n_coupled inertia_columns n_route n_route_point n_rel n_rel_kind n_shared_kind n_motion "
     "n_vertex n_item n_edge n_shape n_group n_law n_excluded "
     # the largest of any element, each at least 1: rates of an element or coordinate force, frames of a force or constraint,
     # rows of a constraint, signals of a force, numbers in W of an inertia, points of a routed line, and of one with friction,
@@ -39,7 +39,7 @@ COUNTS = (
 
 INTEGERS = (
     "elem_form elem_base elem_q elem_v elem_k elem_d elem_node elem_nodes elem_pos elem_stride "
-    "node_elem node_form node_kind node_theta node_s node_constant node_mass "
+    "node_elem node_form node_kind node_theta node_s node_constant node_mass motion_begin motion_node motion_constants "
     "path_begin path_node path_lower path_upper colptr row "
     "cforce_kind cforce_q cforce_v cforce_k cforce_theta cforce_signal cforce_signals cforce_begin cforce_column "
     "fforce_kind fforce_index fforce_begin fforce_nodes fforce_theta fforce_signal fforce_signals "
@@ -81,7 +81,9 @@ BINDING_INTEGERS = (
     "contact_state"
 ).split()
 """Arrays of integers in `pl_binding`. input_kind: 0 held, 1 expression of time, 2 series. input_series: index of an input's
-series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory contacts have (`pl_memory_kind`), and how many there are in it. The others are 0 or 1."""
+series or -1. series_begin: where each series begins in `series_time`, with the end of the last one. contact_state: which memory
+contacts have (`pl_memory_kind`), how many there are in it, and which law is in force alone (-1 for all, -2 for none). The others
+are 0 or 1."""
 
 ARGUMENTS = (
     ("double", "t tolerance"),

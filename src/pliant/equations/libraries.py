@@ -15,7 +15,6 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -35,9 +34,6 @@ import casadi as ca
 from pliant.equations import compiling, ctypes_calls
 from pliant.equations.compiling import (
     BINARY_FOLDER,
-    KERNEL_FLAGS,
-    LARGE_KERNEL,
-    LARGE_KERNEL_FLAGS,
     QUICK_FLAGS,
     CompileError,
     NoCompiler,
@@ -52,7 +48,7 @@ from pliant.equations.compiling import (
     runtime_source,
 )
 from pliant.equations.kernel import Kernels
-from pliant.equations.lanes import HEADER, lane_source, lanes_header
+from pliant.equations.kernel_sources import KernelNote, kernel_library_source, made_note, read_note, write_note
 from pliant.equations.layout import KernelStruct, header
 
 MODES = ("background", "wait", "quick", "never")
@@ -217,39 +213,6 @@ def _import(path: Path) -> Any:
 
 # -- kernels ----------------------------------------------------------------------------------------------------------------
 
-_VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
-_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
-_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
-
-
-def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
-    """C code of CasADi functions, each exported under its own name."""
-    generator = ca.CodeGenerator(name, {"with_header": False, "cpp": False, "verbose": False})
-    for function in functions:
-        generator.add(function)
-    text = _VERSION.sub("", str(generator.dump()))
-    # squares and the like are functions; of ones that other libraries could replace, each call would spill all registers
-    text = _HELPER.sub("static inline casadi_real ", text)
-    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always gives all arguments
-    # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
-    text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
-    return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
-
-
-def kernel_library_source(kernels: Kernels, level: str) -> Source:
-    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
-    if kernels.lanes:
-        return _lanes_library_source(kernels, level)
-    text = kernel_source(kernels.functions, "kernels")
-    instructions = sum(function.n_instructions() for function in kernels.functions)
-    flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
-    return Source(kernels.name, {"kernels.c": text}, ["kernels.c"], flags, level)
-
-
-def _lanes_library_source(kernels: Kernels, level: str) -> Source:
-    files = {HEADER: lanes_header(), "kernels.c": lane_source(kernels.functions)}
-    return Source(f"{kernels.name}-lanes", files, ["kernels.c"], KERNEL_FLAGS, level)
-
 
 class _VirtualMachine:
     """CasADi's own interpreter behind its C interface; functions are known by number, each loaded once.
@@ -310,47 +273,60 @@ def function_address(function: Any) -> int:
 
 
 class _Library:
-    """Code of one kind's kernels in this process, shared by all robots that use them."""
+    """Code of one kind's kernels in this process, shared by all robots that use them.
 
-    def __init__(self, kernels: Kernels, source: Source) -> None:
-        self.kernels, self.source = kernels, source
-        self.file_name = source.file_name()
+    `source`: what it is compiled from, which code that was found by its note does without.
+    """
+
+    def __init__(self, kernels: Kernels, note: KernelNote, file_name: str, source: Source | None) -> None:
+        self.kernels, self.note, self.file_name, self.source = kernels, note, file_name, source
         self.native: dict[str, int] | None = None
         """Addresses of compiled functions by name."""
         self._numbers: dict[str, int] | None = None
+        self._is_noted = False
 
     def look(self, folders: Iterable[Path]) -> bool:
         """Load compiled code if one of the folders has it."""
         for folder in folders:
             path = folder / self.file_name
             if path.with_suffix(".sum").exists() and is_sound(path) and (library := _load(path)):
-                names = [function.name() for function in self.kernels.functions]
+                names = self.kernels.function_names
                 self.native = {name: function_address(getattr(library, name)) for name in names}
                 return True
         return False
 
-    def entry(self, name: str) -> tuple[int, int, int | None]:
+    def keep_note(self) -> None:
+        """Write down what kernels were made, so that they need not be made again to find their code."""
+        if self.source is not None and not self._is_noted:
+            write_note(self.kernels, self.note, cache_folder())
+            self._is_noted = True
+
+    def entry(self, name: str) -> tuple[int | None, int, int | None]:
         """Address of the code, the number to give it, and the address of code for several instances at once."""
-        lanes = self.native[name] if self.native is not None and self.kernels.lanes else None
-        if self.native is not None and not self.kernels.lanes:
-            return self.native[name], 0, None
+        if self.native is not None:
+            return (None, 0, self.native[name]) if self.kernels.is_on_lanes(name) else (self.native[name], 0, None)
         if self._numbers is None:
             numbers = _virtual_machine().load(self.kernels.functions)
-            self._numbers = {f.name(): k for f, k in zip(self.kernels.functions, numbers, strict=True)}
-        return _virtual_machine().address, self._numbers[name], lanes
+            self._numbers = dict(zip(self.kernels.function_names, numbers, strict=True))
+        return _virtual_machine().address, self._numbers[name], None
 
 
 class KernelCode:
     """Code of a robot's kernels: compiled where it is there, else by CasADi's virtual machine until it is.
 
-    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. Safe to use from
-    several threads.
+    `compile_seconds`: how long somebody has waited for the compiler. `source_size`: of its C code [bytes]. `work_sizes`: counts of
+    the runtime's tables that evaluations need. Safe to use from several threads.
     """
 
     def __init__(self, libraries: Sequence[_Library], compile_seconds: float) -> None:
         self.compile_seconds = compile_seconds
-        self.source_size = sum(len(text.encode()) for library in libraries for text in library.source.files.values())
-        self._home = {f.name(): library for library in libraries for f in library.kernels.functions}
+        notes = [library.note for library in libraries]
+        self.source_size = sum(note.size for note in notes)
+        self.work_sizes = {
+            "kernel_w": max((note.work for note in notes), default=0),
+            "kernel_iw": max((note.integer_work for note in notes), default=0),
+        }
+        self._home = {name: library for library in libraries for name in library.kernels.function_names}
         self._pending = [library for library in libraries if library.native is None]
         self._lock = threading.Lock()
         self._look_at = 0.0
@@ -361,9 +337,9 @@ class KernelCode:
         """Whether all kernels are compiled code."""
         return not self._pending
 
-    def entry(self, name: str) -> tuple[int, int, int | None]:
+    def entry(self, name: str) -> tuple[int | None, int, int | None]:
         """Address of a function's code, the number to call it with (compiled code ignores it), and the address of code that
-        evaluates several instances at once, where there is some: such kinds are compiled in that form alone."""
+        evaluates several instances at once, where there is some: such functions are compiled in that form alone."""
         with _registry_lock:
             return self._home[name].entry(name)
 
@@ -372,7 +348,7 @@ class KernelCode:
         row = (KernelStruct * max(1, len(names)))(*(KernelStruct(*self.entry(name)) for name in names))
 
         def write(name: str, address: int) -> None:
-            field = "lanes" if self._home[name].kernels.lanes else "call"
+            field = "lanes" if self._home[name].kernels.is_on_lanes(name) else "call"
             for slot, own in zip(row, names, strict=False):
                 if own == name:
                     setattr(slot, field, address)
@@ -436,34 +412,64 @@ def load_kernels(kernels: Sequence[Kernels]) -> KernelCode:
     With PLIANT_COMPILE=wait or quick all is compiled before this returns, if there is a compiler. Raises CompileError when it
     then refuses the code or cannot write.
     """
-    level, mode = processor_level(), compile_mode()
+    mode = compile_mode()
     runtime_library()
-    with _registry_lock:
-        libraries = [_library(k, level, quick=mode == "quick") for k in kernels]
-        missing = [library for library in libraries if library.native is None and not library.look(_folders())]
-    waited = 0.0
-    if missing and mode != "never" and (compiler := find_compiler()):
-        if mode in ("wait", "quick"):
-            start = time.perf_counter()
-            with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
-                folders = [path.parent for path in pool.map(lambda library: _build(library.source), missing)]
-            with _registry_lock:
-                for library in missing:
-                    library.look(folders)
-            waited = time.perf_counter() - start
-        else:
+    if mode in ("wait", "quick"):
+        libraries, waited = _wait_for(kernels, quick=mode == "quick")
+    else:
+        with _registry_lock:
+            libraries, waited = [_library(k, quick=False) for k in kernels], 0.0
+        missing = [library for library in libraries if library.native is None]
+        if missing and mode != "never" and (compiler := find_compiler()):
             _start(compiler, missing)
+    if mode != "never":
+        for library in libraries:
+            library.keep_note()
     return KernelCode(libraries, waited)
 
 
-def _library(kernels: Kernels, level: str, *, quick: bool) -> _Library:
-    """The library of one kind's kernels; `quick`: one to be compiled without optimizing, unless an optimized one is there."""
+def _wait_for(kernels: Sequence[Kernels], *, quick: bool) -> tuple[list[_Library], float]:
+    """Libraries of kernels, compiled if there is a compiler, which begins while kernels are made; how long it took [s]."""
+    libraries: list[_Library] = []
+    jobs: dict[_Library, Future[Path]] = {}
+    start = time.perf_counter()
+    with ThreadPoolExecutor(compiling.AT_ONCE) as pool:
+        for one in kernels:
+            with _registry_lock:
+                library = _library(one, quick=quick)
+            libraries.append(library)
+            if library.native is None and library.source is not None and find_compiler():
+                jobs[library] = pool.submit(_build, library.source)
+        folders = [job.result().parent for job in jobs.values()]
+    with _registry_lock:
+        for library in jobs:
+            library.look(folders)
+    return libraries, time.perf_counter() - start if jobs else 0.0
+
+
+def _library(kernels: Kernels, *, quick: bool) -> _Library:
+    """The library of one kind's kernels, loaded if its code is there; `quick`: one to be compiled without optimizing, unless an
+    optimized one is there."""
+    level = processor_level()
+    if (note := read_note(kernels, _folders())) and (library := _compiled(kernels, note, level, None, quick=quick)):
+        return library
     source = kernel_library_source(kernels, level)
-    library = _registry.get(source.file_name()) or _Library(kernels, source)
-    if quick and library.native is None and not library.look(_folders()):
-        source = replace(source, flags=QUICK_FLAGS)
-        library = _registry.get(source.file_name()) or _Library(kernels, source)
-    return _registry.setdefault(library.file_name, library)
+    note = made_note(kernels, source)
+    if library := _compiled(kernels, note, level, source, quick=quick):
+        return library
+    source = replace(source, flags=QUICK_FLAGS) if quick else source
+    name = source.file_name()
+    return _registry.get(name) or _registry.setdefault(name, _Library(kernels, note, name, source))
+
+
+def _compiled(kernels: Kernels, note: KernelNote, level: str, source: Source | None, *, quick: bool) -> _Library | None:
+    """The library of a note, if its compiled code is there."""
+    for flags in (note.flags, QUICK_FLAGS) if quick else (note.flags,):
+        name = note.file_name(level, flags)
+        library = _registry.get(name) or _Library(kernels, note, name, source)
+        if library.native is not None or library.look(_folders()):
+            return _registry.setdefault(name, library)
+    return None
 
 
 def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
@@ -478,7 +484,7 @@ def _start(compiler: list[str], missing: Sequence[_Library]) -> None:
             _asked_for.add(path)
             if said := refusal(path):
                 _say_refused(said)
-            else:
+            elif library.source is not None:
                 sources.append(library.source)
     if not sources:
         return

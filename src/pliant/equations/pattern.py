@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import scipy
 
@@ -18,6 +19,10 @@ from pliant.model.system import RouteInstance, System
 # Systems up to this size, or at least this full, are factorized densely.
 DENSE_UP_TO = 24
 DENSE_FROM_FILL = 0.4
+
+SMALL_GRAPH = 1000
+"""Nodes of a graph up to which its order is not worth the import of SciPy's sparse matrices, which takes as long as all the rest
+of deriving a small robot. On large meshes SuperLU's order saves up to a fifth of the work."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ def system_pattern(system: System) -> Pattern:
     """Sparsity of K, C and M together: blocks of elements that stand above one another or are linked."""
     count = len(system.elements)
     pairs: set[int] = set()  # row * count + column: numbers are many times as quick as pairs where a chain is long
+    found = [np.arange(count) * (count + 1)]  # the same, many at once
 
     def couple(group: Iterable[int]) -> None:
         members = list(group)
@@ -62,13 +68,21 @@ def system_pattern(system: System) -> Pattern:
             pairs.update([a * count + b for b in members])
 
     for index, element in enumerate(system.elements):
+        if not element.base:
+            continue
         above = element_path(system, element.base)
-        pairs.add(index * count + index)
         pairs.update([index * count + other for other in above])
         pairs.update([other * count + index for other in above])
-    linked = [(f.nodes, ()) for f in system.frame_forces] + [(c.nodes, ()) for c in system.constraints]
-    for nodes, own in linked + [(i.nodes, i.elements) for i in system.inertias]:
-        couple({e for node in nodes for e in element_path(system, node)} | set(own))
+    linked: list[tuple[tuple[int, ...], tuple[int, ...]]] = [(f.nodes, ()) for f in system.frame_forces]
+    linked += [(c.nodes, ()) for c in system.constraints]
+    linked += [(i.nodes, i.elements) for i in system.inertias]
+    free = [nodes for nodes, own in linked if not own and is_free_pair(system, nodes)]
+    if free:
+        a, b = system.node_elements[np.array(free)].T
+        found += [a * count + b, b * count + a]
+    for nodes, own in linked:
+        if own or not is_free_pair(system, nodes):
+            couple({e for node in nodes for e in element_path(system, node)} | set(own))
     for route in system.routes:
         for group in _coupled_by(system, route):
             couple(group)
@@ -76,10 +90,16 @@ def system_pattern(system: System) -> Pattern:
     for force in system.coordinate_forces:
         first, last = (bisect_right(starts_at, at) - 1 for at in (force.v_at, force.v_at + force.size - 1))
         couple(range(first, last + 1))
-    if not pairs:
+    if not count:
         return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
-    rows, columns = np.divmod(np.fromiter(pairs, dtype=np.int64, count=len(pairs)), count)
+    found.append(np.fromiter(pairs, dtype=np.int64, count=len(pairs)))
+    rows, columns = np.divmod(np.unique(np.concatenate(found)), count)
     return _with_full_blocks(system, rows, columns)
+
+
+def is_free_pair(system: System, nodes: Sequence[int]) -> bool:
+    """Whether these are two nodes that stand on the ground by one element each, as those of meshes do."""
+    return len(nodes) == 2 and bool(system.depths[nodes[0]] == 1 == system.depths[nodes[1]])
 
 
 def _with_full_blocks(system: System, rows: np.ndarray, columns: np.ndarray) -> Pattern:
@@ -240,7 +260,11 @@ def _element_graph(system: System, matrix: Pattern) -> Pattern:
 
 
 def minimum_degree(graph: Pattern) -> np.ndarray:
-    """Nodes of a graph in an order of little fill: multiple minimum degree (Liu 1985), as SuperLU has it."""
+    """Nodes of a graph in an order of little fill: approximate minimum degree (Amestoy et al. 1996), as CasADi has it; for large
+    graphs multiple minimum degree (Liu 1985), as SuperLU has it."""
+    if graph.size <= SMALL_GRAPH:
+        sparsity = ca.Sparsity(graph.size, graph.size, graph.indptr.tolist(), graph.indices.tolist())
+        return np.array(sparsity.amd(), dtype=int)
     size = graph.size
     shape, diagonal = (size, size), scipy.sparse.diags(np.full(size, 10.0 * size))
     # a diagonally dominant stand-in, so that SuperLU keeps to the order it found

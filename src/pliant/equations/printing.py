@@ -84,7 +84,7 @@ def _terms(model: Model) -> Terms | None:
     import sympy
 
     n = len(model.v_names)
-    if n > MAX_RATES:
+    if n > MAX_RATES or model.system.contacts.laws:
         return None
     residual = casadi_function(model, "inverse_dynamics")
     if not residual.is_a("SXFunction") or residual.n_instructions() > MAX_OPERATIONS:

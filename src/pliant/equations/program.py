@@ -49,12 +49,13 @@ class Program:
     def _fill(self) -> TablesStruct:
         struct = TablesStruct()
         self._arrays: list[Any] = []  # what the struct points to
+        counts = self.tables.counts | self.kernels.work_sizes
         for name in COUNTS:
-            setattr(struct, name, self.tables.counts[name])
+            setattr(struct, name, counts[name])
         for name in INTEGERS:
             setattr(struct, name, self.tables.integers[name].ctypes.data)
         for name in KERNELS:
-            slots = self.kernels.slots([function.name() for function in self.tables.kernels[name]])
+            slots = self.kernels.slots(self.tables.kernels[name])
             self._arrays.append(slots)
             setattr(struct, name, ctypes.addressof(slots))
         return struct

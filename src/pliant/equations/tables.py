@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from pliant.equations.inertia_kernel import inertia_kernels, shared_inertia_kernels
@@ -30,6 +30,7 @@ from pliant.equations.pattern import (
     DENSE_UP_TO,
     BlockPositions,
     Pattern,
+    is_free_pair,
     saddle_pattern,
     system_pattern,
 )
@@ -48,11 +49,12 @@ PURPOSES = {"motion": ("kinematics", "tangent", "own"), "shared": ("value", "tan
 
 @dataclass(frozen=True)
 class Tables:
-    """Filled tables: counts, integer arrays, and per kernel slot the functions in use."""
+    """Filled tables: counts (`kernel_w` and `kernel_iw` apart, which the code of the kernels knows), integer arrays, and per kernel
+    slot the names of the functions in use."""
 
     counts: dict[str, int]
     integers: dict[str, np.ndarray]
-    kernels: dict[str, tuple[ca.Function, ...]]
+    kernels: dict[str, tuple[str, ...]]
     libraries: tuple[Kernels, ...]
     pattern: Pattern
     jacobian_rows: np.ndarray
@@ -107,7 +109,7 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
     kernels = _kernels(kinds, plan)
     libraries = [library for kind in kinds.values() for library in kind.kernels] + _input_libraries(plan)
     return Tables(
-        {**_counts(system, plan, integers, pattern, kkt, libraries), **contact_counts},
+        {**_counts(system, plan, integers, pattern, kkt), **contact_counts},
         # copies: matrices that are handed out share the pattern's own arrays
         {name: np.array(values, dtype=np.int32, order="C") for name, values in integers.items()},
         kernels,
@@ -120,28 +122,26 @@ def build_tables(system: System, plan: InputPlan) -> Tables:
 
 def _input_libraries(plan: InputPlan) -> list[Kernels]:
     named = (("inputs", plan.inputs), ("signals", plan.signals))
-    return [Kernels(name, (function,)) for name, function in named if function is not None]
+    return [Kernels.of(name, function) for name, function in named if function is not None]
 
 
-def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[ca.Function, ...]]:
+def _kernels(kinds: dict[str, _Kinds], plan: InputPlan) -> dict[str, tuple[str, ...]]:
     """The functions of each kernel slot, one for each kind in use."""
-    slots: dict[str, tuple[ca.Function, ...]] = {
-        "input_kernel": () if plan.inputs is None else (plan.inputs,),
-        "signal_kernel": () if plan.signals is None else (plan.signals,),
+    slots: dict[str, tuple[str, ...]] = {
+        "input_kernel": () if plan.inputs is None else (plan.inputs.name(),),
+        "signal_kernel": () if plan.signals is None else (plan.signals.name(),),
     }
     for prefix, numbered in kinds.items():
         purposes = PURPOSES.get(prefix, ("value", "tangent"))
         for place, purpose in enumerate(purposes):
-            slots[f"{prefix}_{purpose}"] = tuple(library.functions[place] for library in numbered.kernels)
+            slots[f"{prefix}_{purpose}"] = tuple(library.function_names[place] for library in numbered.kernels)
     return slots
 
 
 def _counts(
-    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern,
-    libraries: list[Kernels],
-) -> dict[str, int]:  # fmt: skip
+    system: System, plan: InputPlan, integers: dict[str, Any], pattern: Pattern, kkt: Pattern
+) -> dict[str, int]:
     """Sizes and numbers of everything."""
-    functions = [f for library in libraries for f in library.functions]
     fill = kkt.nnz / max(1, kkt.size) ** 2
     return {
         "n_node": len(system.nodes),
@@ -171,11 +171,10 @@ def _counts(
         "nnz_kkt": kkt.nnz,
         "kkt_dense": int(kkt.size <= DENSE_UP_TO or fill >= DENSE_FROM_FILL),
         "by_tree": int(is_solved_by_tree(system)),
-        "kernel_w": max((f.sz_w() for f in functions), default=0),
-        "kernel_iw": max((f.sz_iw() for f in functions), default=0),
         "n_inertia": len(integers["inertia_kind"]),
         "n_inertia_run": len(integers["inertia_run"]) - 1,
         "n_shared_kind": len(integers["shared_constants"]),
+        "n_motion": len(integers["motion_constants"]),
         "n_coupled": sum(not is_articulated(system, inert) for inert in system.inertias),
         "inertia_columns": max(
             (_columns(system, inert) for inert in system.inertias if not inert.is_shared), default=0
@@ -199,7 +198,8 @@ def _largest(system: System) -> dict[str, int]:
         "max_points": [len(r.nodes) for r in system.routes],
         "max_friction": [len(r.nodes) for r in system.routes if r.has_friction],
         "max_lane_numbers": [f.kind.constants + f.kind.signals for f in system.frame_forces]
-        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias],
+        + [inert.kind.constants + inert.kind.q_size for inert in system.inertias]
+        + [m.constants + m.q_size + m.v_size for m in {node.motion for node in system.nodes if node is not None}],
     }
     return {name: max([1, *values]) for name, values in sizes.items()}
 
@@ -253,6 +253,19 @@ def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> N
             theta=node.constants, s=at_s, constant=int(constant[motion]), mass=mass,
         )  # fmt: skip
         at_s += 6 * system.elements[node.element].v_size
+    _moved_nodes(system, integers, motions)
+
+
+def _moved_nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
+    """Nodes that kernels move, kind by kind: those of one kind are evaluated side by side."""
+    members: dict[Any, list[int]] = {motion: [] for motion in motions.index}
+    for number, node in enumerate(system.nodes):
+        if node is not None and node.motion in members:
+            members[node.motion].append(number)
+    for motion, nodes in members.items():
+        add_row(integers, "motion", begin=len(integers["motion_node"]), constants=motion.constants)
+        integers["motion_node"] += nodes
+    integers["motion_begin"].append(len(integers["motion_node"]))
 
 
 def _coordinate_forces(
@@ -294,14 +307,13 @@ def _relative_forces(system: System, positions: BlockPositions, integers: dict[s
             integers, "rel", begin=len(integers["rel_force"]), placed=int(kind.placed), signals=kind.signals,
             constants=kind.constants - ENDS.size * kind.placed,
         )  # fmt: skip
-        for index in indices:
-            force = system.frame_forces[index]
-            paths = [system.path(node) for node in force.nodes]
-            add_row(
-                integers, "rel", force=index, theta=force.constants, signal=force.signals,
-                plain=int(all(len(path) < 2 for path in paths)),
-            )  # fmt: skip
-            integers["rel_nodes"] += force.nodes
+        forces = [system.frame_forces[index] for index in indices]
+        nodes = np.array([force.nodes for force in forces])
+        integers["rel_force"] += indices
+        integers["rel_theta"] += [force.constants for force in forces]
+        integers["rel_signal"] += [force.signals for force in forces]
+        integers["rel_plain"] += (system.depths[nodes] < 2).all(axis=1).astype(int).tolist()
+        integers["rel_nodes"] += nodes.ravel().tolist()
     integers["rel_begin"].append(len(integers["rel_force"]))
     _pairs(system, positions, [system.frame_forces[k].nodes for k in integers["rel_force"]], integers, "relpair")
 
@@ -324,21 +336,22 @@ def _shared_inertias(system: System, positions: BlockPositions, integers: dict[s
     _pairs(system, positions, ordered, integers, "sharedpair")
 
 
-def _rotations(system: System, integers: dict[str, list[int]]) -> None:
+def _rotations(system: System, integers: dict[str, Any]) -> None:
     """Where unit quaternions stand in q and v, and all other coordinates."""
     pairs = system.quaternions()
-    plain_q = np.setdiff1d(np.arange(system.q_size), [q + k for q, _ in pairs for k in range(4)])
-    plain_v = np.setdiff1d(np.arange(system.v_size), [v + k for _, v in pairs for k in range(3)])
-    integers["quat_q"], integers["quat_v"] = [q for q, _ in pairs], [v for _, v in pairs]
-    integers["plain_q"], integers["plain_v"] = plain_q.tolist(), plain_v.tolist()
+    q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
+    integers["quat_q"], integers["quat_v"] = q, v
+    integers["plain_q"] = np.setdiff1d(np.arange(system.q_size), q[:, None] + np.arange(4))
+    integers["plain_v"] = np.setdiff1d(np.arange(system.v_size), v[:, None] + np.arange(3))
 
 
 def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:
     integers["colptr"], integers["row"] = positions.pattern.indptr, positions.pattern.indices
+    every = np.arange(len(system.elements))
+    integers["elem_pos"] = positions.blocks(every, every)
+    heights = np.append(np.diff(positions.pattern.indptr), 0)
+    integers["elem_stride"] = [int(heights[e.v_at]) if e.v_size else 0 for e in system.elements]
     for index, element in enumerate(system.elements):
-        position, stride = positions.block(index, index)
-        integers["elem_pos"].append(position)
-        integers["elem_stride"].append(stride)
         integers["path_begin"].append(len(integers["path_node"]))
         for node in system.path(element.base):
             above = system.element_of(node)
@@ -354,18 +367,27 @@ def _pairs(
     system: System, positions: BlockPositions, groups: Sequence[tuple[int, ...]], integers: dict[str, Any], name: str
 ) -> None:
     """Of groups of frames, for every pair of frames and every pair of nodes on their paths: the block that the pair adds to."""
-    pairs: list[tuple[int, int, int, int]] = []
-    begins = []
-    for nodes in groups:
-        begins.append(len(pairs))
-        paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
-        pairs += [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
-    integers[f"{name}_begin"] = [*begins, len(pairs)]
-    found = np.array(pairs, dtype=int).reshape(-1, 4)
-    element = np.array([-1 if node is None else node.element for node in system.nodes])
-    for column, values in zip(("a", "b", "row", "col"), found.T, strict=True):
+    begins = [0]
+    found = [np.zeros((0, 4), dtype=int)]
+    for free, members in groupby(groups, lambda nodes: is_free_pair(system, nodes)):  # those of a mesh stand in a row
+        if free:
+            first, second = np.array(list(members)).T
+            a, b = np.zeros(len(first), dtype=int), np.ones(len(first), dtype=int)
+            blocks = [(a, a, first, first), (a, b, first, second), (b, a, second, first), (b, b, second, second)]
+            found.append(np.array(blocks).transpose(2, 0, 1).reshape(-1, 4))
+            begins += (begins[-1] + 4 * np.arange(1, len(first) + 1)).tolist()
+            continue
+        for nodes in members:
+            paths = [(frame, system.path(node)) for frame, node in enumerate(nodes)]
+            pairs = [(a, b, i, j) for a, rows in paths for b, columns in paths for i in rows for j in columns]
+            found.append(np.array(pairs, dtype=int).reshape(-1, 4))
+            begins.append(begins[-1] + len(pairs))
+    integers[f"{name}_begin"] = begins
+    table = np.concatenate(found)
+    for column, values in zip(("a", "b", "row", "col"), table.T, strict=True):
         integers[f"{name}_{column}"] = values
-    integers[f"{name}_pos"] = positions.blocks(element[found[:, 2]], element[found[:, 3]])
+    element = system.node_elements
+    integers[f"{name}_pos"] = positions.blocks(element[table[:, 2]], element[table[:, 3]])
 
 
 def _constraints(

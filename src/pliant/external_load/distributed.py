@@ -50,7 +50,7 @@ loads:
 
     def apply(self, build: Build, name: str) -> None:
         """Add the load to the system, at the pieces of rod that also carry its mass."""
-        pieces = build.rod_pieces.get(self.rod, [])
+        pieces = build.rod_pieces(self.rod)
         if not pieces:
             kind = build.robot.rods[self.rod].model.kind
             text = f"the rod model '{kind}' takes no loads along its length"

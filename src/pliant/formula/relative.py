@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
@@ -59,15 +60,15 @@ def relative_force(name: str, *, constants: int, signals: int, deformation: Defo
     `deformation(p, alpha, constants)` are the strains or lengths; `law(deformation, rate, constants, signals)` gives
     the force conjugate to them. The `constants` begin with `ENDS`.
     """
-    value, tangent = _local_functions(constants, signals, deformation, law)
+    local = cache(partial(_local_functions, constants, signals, deformation, law))
 
     def answer(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
-        return tuple(value.call([_coordinates(pose), twist, own, signal]))
+        return tuple(local()[0].call([_coordinates(pose), twist, own, signal]))
 
     def slopes(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
-        return tuple(tangent.call([_coordinates(pose), twist, own, signal]))
+        return tuple(local()[1].call([_coordinates(pose), twist, own, signal]))
 
-    return _in_world(name, constants, signals, True, answer, slopes)
+    return in_world(name, constants, signals, True, answer, slopes)
 
 
 def force_between_points(name: str, *, constants: int, signals: int, law: Law) -> RelativeForce:
@@ -78,19 +79,7 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
 
         wrench = B' F(d, d'),    K = B' (dF/dd + dF/dd' hat(omega)) B - [0; hat(F) B],    C = B' dF/dd' B.
     """
-    d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
-    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
-    # the tiny offset keeps the direction defined when both points meet
-    length = ca.sqrt(ca.dot(d, d) + 1e-24)
-    response = law(length, ca.dot(d, d_rate) / length, c, signal)
-    force = response.force * d / length
-    inputs = [d, d_rate, c, signal]
-    powers = [response.energy, response.dissipation, response.supply]
-    change = [ca.jacobian(force, x) for x in (d, d_rate, signal)]
-    value, tangent = (
-        ca.Function(word, inputs, [ca.densify(ca.SX(y)) for y in (force, *more)], {"cse": True})
-        for word, more in (("value", powers), ("tangent", change))
-    )
+    local = cache(partial(_line_functions, constants, signals, law))
 
     def line(pose: Pose, twist: Any, own: Any) -> tuple[Any, Any, Any]:
         """The second point; difference of the points, and its rate."""
@@ -100,21 +89,38 @@ def force_between_points(name: str, *, constants: int, signals: int, law: Law) -
 
     def answer(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
         b, d, d_rate = line(pose, twist, own)
-        F, *powers = value.call([d, d_rate, own, signal])
+        F, *powers = local()[0].call([d, d_rate, own, signal])
         return ca.vertcat(F, ca.cross(b, F)), *powers
 
     def slopes(pose: Pose, twist: Any, own: Any, signal: Any) -> tuple[Any, ...]:
         b, d, d_rate = line(pose, twist, own)
-        F, by_d, by_rate, by_signal = tangent.call([d, d_rate, own, signal])
+        F, by_d, by_rate, by_signal = local()[1].call([d, d_rate, own, signal])
         B = ca.horzcat(ca.SX.eye(3), -so3.hat(b))
         K = B.T @ (by_d + by_rate @ so3.hat(twist[3:6])) @ B - ca.vertcat(ca.SX(3, 6), so3.hat(F) @ B)
         return ca.vertcat(F, ca.cross(b, F)), K, B.T @ by_rate @ B, B.T @ by_signal
 
-    return _in_world(name, constants, signals, False, answer, slopes)
+    return in_world(name, constants, signals, False, answer, slopes)
 
 
-def _in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
-    """The kind, with its effect on both frames as other forces between frames state it."""
+def _line_functions(constants: int, signals: int, law: Law) -> tuple[ca.Function, ca.Function]:
+    """Force along a line, by the difference of its ends and its rate, with the powers; with its derivatives."""
+    d, d_rate = ca.SX.sym("d", 3), ca.SX.sym("dd", 3)
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    # the tiny offset keeps the direction defined when both points meet
+    length = ca.sqrt(ca.dot(d, d) + 1e-24)
+    response = law(length, ca.dot(d, d_rate) / length, c, signal)
+    force = response.force * d / length
+    inputs = [d, d_rate, c, signal]
+    powers = [response.energy, response.dissipation, response.supply]
+    change = [ca.jacobian(force, x) for x in (d, d_rate, signal)]
+    return (
+        ca.Function("value", inputs, [ca.densify(ca.SX(y)) for y in (force, *powers)], {"cse": True}),
+        ca.Function("tangent", inputs, [ca.densify(ca.SX(y)) for y in (force, *change)], {"cse": True}),
+    )
+
+
+def in_world(name: str, constants: int, signals: int, placed: bool, answer: Local, slopes: Local) -> RelativeForce:
+    """A kind from what `RelativeForce` asks for, with its effect on both frames as other forces between frames state it."""
 
     def seen(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[Pose, Pose, Any, Any]:
         return _state(poses, twists, c) if placed else _seen(poses[0], poses[1], twists)
@@ -159,7 +165,7 @@ def relative_chain(
     adds to the mean and its weight, which is constant; `law(deformation, rate, constants, signals, (mean, rate of the mean))` gives
     the force, which does not depend on the rate of the mean.
     """
-    value, slopes = _chain_functions(constants, signals, deformation, shared, law)
+    local = cache(partial(_chain_functions, constants, signals, deformation, shared, law))
 
     def states(poses: Sequence[Pose], twists: Sequence[Any], c: Any) -> tuple[list[Any], Any, Any, Any]:
         """State of each element with its constants; the mean and its rate; weights of all elements together."""
@@ -168,7 +174,7 @@ def relative_chain(
             own = c[constants * k : constants * (k + 1)]
             first, pose, relative, seen = _state(poses[k : k + 2], twists[k : k + 2], own)
             u = _coordinates(pose)
-            amount, weight, along = slopes(u, own)
+            amount, weight, along = local()[1](u, own)
             total, weights, rate = total + amount, weights + weight, rate + along @ relative
             found.append((own, first, u, relative, seen, along))
         return found, total / weights, rate / weights, weights
@@ -177,7 +183,7 @@ def relative_chain(
         found, mean, mean_rate, _ = states(poses, twists, c)
         wrenches, powers = [ca.SX(6, 1) for _ in range(elements + 1)], ca.SX(3, 1)
         for k, (own, first, u, relative, _, _) in enumerate(found):
-            wrench, own_powers = value(u, relative, own, signal, mean, mean_rate)[0:2]
+            wrench, own_powers = local()[0](u, relative, own, signal, mean, mean_rate)[0:2]
             world = _transform_wrench(first, wrench)
             wrenches[k], wrenches[k + 1], powers = wrenches[k] - world, wrenches[k + 1] + world, powers + own_powers
         return Effect(ca.vertcat(*wrenches), powers[0], powers[1], powers[2])
@@ -188,7 +194,7 @@ def relative_chain(
         K, C, S = ca.SX(size, size), ca.SX(size, size), ca.SX(size, signals)
         by_mean, mean_by = ca.SX(size, 1), ca.SX(1, size)
         for k, (own, first, u, relative, seen, along) in enumerate(found):
-            wrench, _, K_own, C_own, S_own, by = value(u, relative, own, signal, mean, mean_rate)
+            wrench, _, K_own, C_own, S_own, by = local()[0](u, relative, own, signal, mean, mean_rate)
             K_own, C_own, S_own = _world_tangent(first, seen, wrench, K_own, C_own, S_own)
             here = slice(6 * k, 6 * k + 12)
             K[here, here] += K_own

@@ -7,6 +7,7 @@ to their Taylor series below `SERIES_BELOW`, so values and derivatives stay exac
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -14,6 +15,11 @@ import casadi as ca
 # Below this value of x^2 the series is exact to round-off; above it the closed forms lose at most 1e-14.
 SERIES_BELOW = 0.25
 SERIES_TERMS = 9
+
+
+def reciprocal(x: Any) -> Any:
+    """1/x to multiply with, in one division: CasADi would divide by x wherever something is multiplied with `1 / x`."""
+    return 2 * (0.5 / x)
 
 
 def hat(w: Any) -> Any:
@@ -209,12 +215,25 @@ def matrix_quaternion(R: Any) -> Any:
         larger = R[k, k] > size
         best = ca.if_else(larger, c, best)
         size = ca.if_else(larger, R[k, k], size)
-    return best / ca.norm_2(best)
+    return reciprocal(ca.norm_2(best)) * best
 
 
 def log(R: Any) -> Any:
     """Rotation vector [rad] of a rotation matrix, of length at most pi."""
     return quaternion_log(matrix_quaternion(R))
+
+
+# Bernoulli numbers give (1 - (x/2) cot(x/2))/x^2 = 1/12 + x^2/720 + ...
+_BERNOULLI = (1 / 6, 1 / 30, 1 / 42, 1 / 30, 5 / 66, 691 / 2730, 7 / 6, 3617 / 510, 43867 / 798)
+_COTANGENT = tuple(b / math.factorial(2 * k + 2) for k, b in enumerate(_BERNOULLI))
+
+
+def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """A polynomial by Horner's rule, the constant term first."""
+    value: Any = 0.0
+    for c in reversed(coefficients):
+        value = c + x * value
+    return value
 
 
 def inverse_left_jacobian(w: Any) -> Any:
@@ -225,9 +244,25 @@ def inverse_left_jacobian(w: Any) -> Any:
         x = ca.sqrt(y)
         return (1 - 0.5 * x * ca.sin(x) / (1 - ca.cos(x))) / y
 
-    # Bernoulli numbers give (1 - (x/2) cot(x/2))/x^2 = 1/12 + x^2/720 + ...
-    coefficients = [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600]
-    series: Any = 0.0
-    for c in reversed(coefficients):
-        series = c + x2 * series
-    return ca.DM.eye(3) - 0.5 * W + _switch(x2, series, closed_form) * (W @ W)
+    return ca.DM.eye(3) - 0.5 * W + _switch(x2, _polynomial(_COTANGENT, x2), closed_form) * (W @ W)
+
+
+def inverse_jacobian_functions(x2: Any, cotangent: Any) -> Any:
+    """c = (1 - g)/x^2, c' = dc/dx / x and c'' = dc'/dx / x of an angle x from its square and g = (x/2) cot(x/2), as a column.
+
+    V^-1 = 1 - hat/2 + c hat^2. As g' = (g - g^2 - x^2/4) / x, each follows from those before it, but near zero from the series.
+    """
+    near = x2 < SERIES_BELOW
+    over = reciprocal(ca.if_else(near, 1.0, x2))
+    first: Sequence[float] = _COTANGENT
+    found: list[Any] = []
+    for order in range(3):
+        if order == 0:
+            closed = (1 - cotangent) * over
+        elif order == 1:
+            closed = (0.25 - 3 * found[0] + found[0] ** 2 * x2) * over
+        else:
+            closed = (2 * found[0] ** 2 - 5 * found[1] + 2 * found[0] * found[1] * x2) * over
+        found.append(ca.if_else(near, _polynomial(first, x2), closed))
+        first = tuple(2 * k * c for k, c in enumerate(first))[1:]
+    return ca.vertcat(*found)

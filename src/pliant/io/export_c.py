@@ -20,7 +20,9 @@ import scipy
 
 from pliant._version import __version__
 from pliant.control.feedback import StateFeedback
+from pliant.equations.binding import ALL_LAWS, NO_MEMORY
 from pliant.equations.compiling import runtime_files
+from pliant.equations.contact_sums import contact_questions, indexed_questions
 from pliant.equations.equations import Equations
 from pliant.equations.lanes import HEADER, lane_bodies
 from pliant.equations.layout import BINDING_INTEGERS, BINDING_NUMBERS, COUNTS, INTEGERS, KERNELS, RuntimeStatus, header
@@ -110,6 +112,7 @@ def c_files(
         "switches": str(model.switches.numel_out(0)),
         "followed": str(len(model.followed)),
         "carrying": str(len(carrying_nodes(model))),
+        "questions": str(len(contact_questions(model))),
         "moved": str(len(_moved(model))),
         "own_times": str(sum(len(x.time) for x in plan.table) if len(plan.table) > len(model.plan.table) else 0),
         "method": method,
@@ -266,8 +269,8 @@ def _functions_of_parameters(model: Model) -> dict[str, ca.Function]:
 def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method: str, step: float) -> str:
     """The file with the robot's formulas, tables and names."""
     of_parameters = _functions_of_parameters(model) | {"outputs": _outputs(model)}
-    kernels = [f for library in tables.libraries if not library.lanes for f in library.functions]
-    on_lanes = [f for library in tables.libraries if library.lanes for f in library.functions]
+    kernels = [f for library in tables.libraries for f in library.single]
+    on_lanes = [f for library in tables.libraries for f in library.on_lanes]
     functions = [*kernels, *of_parameters.values()]
     text, symbol = c_text.formulas(functions, f"{name}_kernels")
     assembled_q, assembled_v, row_active = _assembled_start(model)
@@ -277,6 +280,7 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
     counts["kernel_w"] = max(f.sz_w() for f in functions)
     counts["kernel_iw"] = max(f.sz_iw() for f in functions)
     frames = model.frames.values()
+    asked = indexed_questions(model.system.contacts, contact_questions(model))
     parts = [
         f"/* {c_text.comment(model.spec.title)}: formulas and numbers. */",
         f'#include "{name}_equations.h"\n\n#include "{name}.h"\n',
@@ -308,6 +312,9 @@ def _equations(model: Model, plan: InputPlan, tables: Tables, name: str, method:
         c_text.integers(f"const int {name}_frame_node", (f.node for f in frames)),
         c_text.integers(f"const int {name}_frame_constants", (f.constants for f in frames)),
         c_text.integers(f"const int {name}_carrying", carrying_nodes(model)),
+        c_text.integers(f"const int {name}_question_law", asked.law),
+        c_text.integers(f"const int {name}_question_side", asked.side.ravel()),
+        c_text.integers(f"const int {name}_question_gap", asked.with_gap),
         f"const int {name}_lower_entries = {lower}, {name}_upper_entries = {upper};",
         _binding(model, plan, tables, row_active, name),
         _tables(tables, counts, name, symbol),
@@ -331,6 +338,8 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "held": np.zeros(len(plan.kinds)),
         "series_time": np.concatenate([np.zeros(0), *(s.time for s in plan.table)]),
         "series_poly": np.concatenate([np.zeros(0), *(s.poly.ravel() for s in plan.table)]),
+        "contact_records": np.zeros(0),
+        "contact_poses": np.zeros(0),
     }
     integers = {
         "input_kind": plan.kinds,
@@ -340,6 +349,7 @@ def _binding(model: Model, plan: InputPlan, tables: Tables, row_active: np.ndarr
         "coordinate_force_active": [1] * tables.counts["n_cforce"],
         "frame_force_active": [1] * len(model.system.frame_forces),
         "route_active": [1] * tables.counts["n_route"],
+        "contact_state": [NO_MEMORY, 0, ALL_LAWS],
     }
     parts = [c_text.numbers(f"static const double bound_{x}", numbers[x]) for x in BINDING_NUMBERS]
     parts += [c_text.integers(f"static const int bound_{x}", integers[x]) for x in BINDING_INTEGERS]
@@ -351,7 +361,7 @@ def _tables(tables: Tables, counts: Mapping[str, int], name: str, symbol: Mappin
     """The tables of the runtime as initialized static data."""
     parts = [c_text.integers(f"static const int table_{x}", tables.integers[x]) for x in INTEGERS]
     for slot in KERNELS:
-        kernels = [_kernel(f.name(), symbol) for f in tables.kernels[slot]] or ["{0, 0, 0}"]
+        kernels = [_kernel(kernel, symbol) for kernel in tables.kernels[slot]] or ["{0, 0, 0}"]
         parts.append(c_text.array(f"static const pl_kernel table_{slot}", kernels))
     members = [f"  .{x} = {counts[x]}," for x in COUNTS]
     members += [f"  .{x} = table_{x}," for x in (*INTEGERS, *KERNELS)]

@@ -51,7 +51,7 @@ def fault(kind: str, message: str, *, hint: str = "", key: str = "") -> Pydantic
 class Part(BaseModel):
     """Base of every part of a model: immutable, refuses unknown keys, and may have a short form."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     short_form: ClassVar[str | None] = None
     """The field that a bare value stands for: with `coefficient`, `spring: 5` means `{coefficient: 5}`."""

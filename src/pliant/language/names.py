@@ -25,7 +25,7 @@ FUNCTIONS = (
 )  # fmt: skip
 """Functions of the expression language."""
 
-RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", "all", *FUNCTIONS}) - {"floor"}
+RESERVED = frozenset({"world", "t", "i", "pi", "e", "free", *FUNCTIONS}) - {"floor"}
 """Words with a meaning of their own, which cannot be names."""
 
 _NAME = re.compile(WORD)

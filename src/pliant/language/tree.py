@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -126,8 +127,9 @@ def _both_mappings(under: Tree, over: Tree, short: str | None) -> tuple[Tree, Tr
     return below, above
 
 
+@lru_cache(maxsize=64)
 def parse_yaml(text: str, file: str) -> Tree:
-    """Read YAML text; raises SpecError with the place where it cannot be read."""
+    """Read YAML text, once if it is attached several times; raises SpecError with the place where it cannot be read."""
     if len(text) > MAX_BYTES:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
         raise SpecError([Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)])

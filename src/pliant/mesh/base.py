@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import casadi as ca
 import numpy as np
-import scipy
 from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
@@ -56,6 +57,9 @@ class MeshBase(Framed, FromFiles, Placement):
     """Mass of every node instead [kg]."""
     section: SectionName | None = None
     """Cross-section of what stands for each edge, by name."""
+    surface: Literal["faces", "nodes"] = "faces"
+    """What of it touches other things in contacts: its triangles, and edges that belong to none; or its nodes alone, for coarse meshes
+    whose straight edges cut through the round things they lie on."""
     material: MaterialName | None = None
     """Material of the edges, by name; sections of given stiffness need none."""
     damping_time: Time = 0
@@ -256,16 +260,44 @@ class PlacedMesh:
         """Number of nodes."""
         return int(self.local.shape[1])
 
+    @cached_property
+    def _kinds_of_nodes(self) -> tuple[list[int], list[int]]:
+        """Nodes of which each stands for those with edges of the same kinds, and for every node which of them does."""
+        ends = np.concatenate([self.first, self.second])
+        kinds = np.concatenate([self.kind, self.kind + int(self.lengths.shape[1])])
+        order = np.lexsort((kinds, ends))
+        begins = np.searchsorted(ends[order], np.arange(self.count + 1)).tolist()
+        sorted_kinds = kinds[order].tolist()
+        numbers: dict[tuple[int, ...], int] = {}
+        examples: list[int] = []
+        found = []
+        for node, (begin, end) in enumerate(pairwise(begins)):
+            number = numbers.setdefault(tuple(sorted_kinds[begin:end]), len(examples))
+            if number == len(examples):
+                examples.append(node)
+            found.append(number)
+        return examples, found
+
     def node_sum(self, first: Any, second: Any) -> Any:
-        """Sum over the edges at every node: columns of `first` (one per kind) for their first nodes, of `second` for their
-        second ones."""
+        """Sum over the edges at a node: columns of `first` (one per kind) for their first nodes, of `second` for their second
+        ones. One column for all nodes with edges of the same kinds; see `node_columns`."""
         shape = (int(self.lengths.shape[1]), self.count)
+        examples, _ = self._kinds_of_nodes
         total = 0
         for values, ends in ((first, self.first), (second, self.second)):
-            counts = scipy.sparse.coo_matrix((np.ones(len(ends)), (self.kind, ends)), shape=shape).tocsc()
-            sparsity = ca.Sparsity(*shape, counts.indptr.tolist(), counts.indices.tolist())
-            total = total + values @ ca.DM(sparsity, counts.data.tolist())
+            places, counts = np.unique(ends * shape[0] + self.kind, return_counts=True)
+            column, row = np.divmod(places, shape[0])
+            begins = np.searchsorted(column, np.arange(self.count + 1))
+            chosen = [slice(begins[node], begins[node + 1]) for node in examples]
+            rows, numbers = (np.concatenate([x[part] for part in chosen]).tolist() for x in (row, counts))
+            starts = np.cumsum([0, *(part.stop - part.start for part in chosen)]).tolist()
+            total = total + values @ ca.DM(ca.Sparsity(shape[0], len(examples), starts, rows), numbers)
         return total
+
+    def node_columns(self, matrix: Any) -> list[list[Any]]:
+        """Columns of a matrix that `node_sum` gave, for every node; nodes with edges of the same kinds share theirs."""
+        found = columns(matrix)
+        return [found[k] for k in self._kinds_of_nodes[1]]
 
     def kind_columns(self, matrix: Any) -> list[list[Any]]:
         """Columns of a matrix with one per kind, for every edge; edges of one kind share theirs."""

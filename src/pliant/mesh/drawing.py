@@ -24,13 +24,15 @@ Evaluate: TypeAlias = Callable[[Scalar], Any]
 class Lattice:
     """Nodes as shares of a size (n x 3), so that the size may be an expression, and edges (m x 2).
 
-    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has one.
+    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has one;
+    those of a `solid` show outwards.
     """
 
     shares: np.ndarray
     edges: np.ndarray
     wireframe: Wireframe | None = None
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
+    solid: bool = False
 
     @property
     def degree(self) -> np.ndarray:
@@ -191,7 +193,7 @@ def grid(cells: tuple[int, int, int], *, diagonals: bool) -> Lattice:
     if diagonals:
         ways += [(1, 1, 0), (1, -1, 0), (1, 0, 1), (1, 0, -1), (0, 1, 1), (0, 1, -1)]
     edges = [_pairs(index, way) for way in ways]
-    return Lattice(shares, np.concatenate(edges), faces=_outside(index))
+    return Lattice(shares, np.concatenate(edges), faces=_outside(index), solid=cells[2] > 0)
 
 
 def _outside(index: np.ndarray) -> np.ndarray:

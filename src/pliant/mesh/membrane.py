@@ -86,10 +86,8 @@ outputs:
         """Three coordinates per node: its place in the world."""
         masses = self._node_masses(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
-        places = columns(placed.world)
-        nodes = build.free_nodes(
-            TRANSLATION, [f"{name}.n{i + 1}" for i in free], [places[i] for i in free], None, placed.carrier
-        )
+        names = [f"{name}.n{i + 1}" for i in free]
+        nodes = build.free_nodes(TRANSLATION, names, placed.world[:, free], None, placed.carrier)
         frames: dict[int, tuple[int, Pose]] = dict(placed.held)
         identity = se3.identity()
         for i, node in zip(free, nodes, strict=True):
@@ -105,7 +103,7 @@ outputs:
             assert self.node_mass is not None
             return [build.value(self.node_mass)] * placed.count
         half = placed.edge_mass / 2
-        return [column[0] for column in columns(placed.node_sum(half, half))]
+        return [column[0] for column in placed.node_columns(placed.node_sum(half, half))]
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A rope per edge; between two points of one body there is none."""

@@ -109,9 +109,8 @@ meshes:
         """Six coordinates per node; it carries the half of every edge at it as a rigid piece."""
         inertias = self._node_inertias(build, placed)
         free = [i for i in range(placed.count) if i not in placed.held]
-        places = columns(placed.world)
         names = [f"{name}.n{i + 1}" for i in free]
-        nodes = build.free_nodes(FREE, names, [places[i] for i in free], placed.rotation, placed.carrier)
+        nodes = build.free_nodes(FREE, names, placed.world[:, free], placed.rotation, placed.carrier)
         frames: dict[int, tuple[int, Pose]] = dict(placed.held)
         identity = se3.identity()
         for i, node in zip(free, nodes, strict=True):
@@ -153,8 +152,8 @@ meshes:
         total = total if scale is None else total * ca.repmat(scale, 10, 1)
         if self.node_inertia is not None:
             own = ca.vertcat(ca.DM.zeros(4), *[build.value(x) for x in self.node_inertia], ca.DM.zeros(3))
-            total = total + ca.repmat(own, 1, placed.count)
-        return columns(total)
+            total = total + ca.repmat(own, 1, total.shape[1])
+        return placed.node_columns(total)
 
     def add_edges(self, build: Build, name: str, placed: PlacedMesh, frames: list[tuple[int, Pose]]) -> None:
         """A beam per edge; between two points of one body there is none."""

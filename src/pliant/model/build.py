@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry import se3, so3
+from pliant.geometry import prepared, se3, so3
 from pliant.geometry.se3 import Pose
 from pliant.language.environment import Environment
 from pliant.language.faults import Fault, SpecError
@@ -20,6 +20,7 @@ from pliant.language.placement import Attachment, Axis, Placement, Rotation
 from pliant.language.scalar import Scalar
 from pliant.language.state_formula import Coefficient, coefficient
 from pliant.model import placing
+from pliant.model.column import Column
 from pliant.model.entries import (
     ArcEntry,
     Carried,
@@ -64,7 +65,8 @@ class Build:
         self.constraint_rows: dict[str, int] = {}
         self.rod_elements: dict[str, int] = {}
         self.notes: list[str] = []
-        self.rod_pieces: dict[str, list[RodPiece]] = {}
+        self._rod_pieces: dict[str, list[RodPiece]] = {}
+        self._later_pieces: dict[str, Callable[[], Iterable[tuple[int, Pose, Any, float]]]] = {}
         self.turn_limits: list[TurnLimit] = []
         self.stations: dict[str, list[RodStation]] = {}
         self.strain_samples: dict[str, list[StrainSample]] = {}
@@ -78,8 +80,7 @@ class Build:
         self._reserved: dict[str, dict[str, Any]] = {}
         self._cuts: set[tuple[str, str]] = set()
         self._quaternions: dict[tuple[float, ...], list[Any]] = {}
-        self._initial_q: list[Any] = []
-        self._initial_v: list[Any] = []
+        self._initial_q, self._initial_v = Column(), Column()
         self._initial_poses: dict[int, Pose] = {0: se3.identity()}
         self._motions: dict[int, tuple[int, NodePlan, int]] = {}
         self._rates_at: dict[int, int] = {}
@@ -162,7 +163,7 @@ class Build:
         """World pose of a node at the initial coordinates, as numbers or expressions of the parameters."""
         if node not in self._initial_poses:
             base, plan, q_at = self._motions[node]
-            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
+            q = self._initial_q.part(q_at, plan.motion.q_size)
             moved = plan.motion.pose(q, ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1))
             self._initial_poses[node] = se3.compose(se3.compose(self.initial_pose(base), plan.placement), moved)
         return self._initial_poses[node]
@@ -172,7 +173,7 @@ class Build:
         columns = [ca.SX(6, 0)]
         while node:
             base, plan, q_at = self._motions[node]
-            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
+            q = self._initial_q.part(q_at, plan.motion.q_size)
             constants = ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1)
             place = se3.compose(self.initial_pose(base), plan.placement)
             columns.append(ca.SX(se3.transform_twist(place, plan.motion.twist_per_rate(q, constants))))
@@ -185,8 +186,8 @@ class Build:
         while node:
             base, plan, q_at = self._motions[node]
             v_at = self._rates_at[node]
-            q = ca.vertcat(*self._initial_q[q_at : q_at + plan.motion.q_size])
-            rates = ca.vertcat(*self._initial_v[v_at : v_at + plan.motion.v_size])
+            q = self._initial_q.part(q_at, plan.motion.q_size)
+            rates = self._initial_v.part(v_at, plan.motion.v_size)
             if not (isinstance(rates, ca.DM) and rates.is_zero()):
                 constants = ca.vertcat(*plan.constants) if plan.constants else ca.DM(0, 1)
                 place = se3.compose(self.initial_pose(base), plan.placement)
@@ -329,32 +330,32 @@ class Build:
             self._rates_at[number] = element.v_at
         return element
 
-    def free_nodes(
-        self, motion: Motion, names: Sequence[str], places: Sequence[Sequence[Any]], rotation: Any, carrier: int
-    ) -> list[int]:
-        """Add many nodes on the world that move by TRANSLATION or FREE and start at `places` with a carrier; returns them.
+    def free_nodes(self, motion: Motion, names: Sequence[str], places: Any, rotation: Any, carrier: int) -> list[int]:
+        """Add many nodes on the world that move by TRANSLATION or FREE, and start at `places` (3 x n) [m] with a carrier.
 
-        Coordinates are called `name.x`, `name.y`, `name.z` and, with a `rotation` at the start, `name.orientation`.
+        Coordinates are called `name.x`, `name.y`, `name.z` and, with a `rotation` at the start, `name.orientation`. Returns the
+        nodes.
         """
         nodes = self.system.free_elements(motion, len(names))
         plan = NodePlan(motion, se3.identity())
-        turned = [] if rotation is None else self.entries(so3.matrix_quaternion(rotation))
         q_at, v_at = len(self._initial_q), len(self._initial_v)
         twist = self.initial_twist(carrier)
-        spin = [] if rotation is None else self.entries(rotation.T @ twist[3:6])
-        at_rest = twist.is_zero()
-        for node, name, place in zip(nodes, names, places, strict=True):
+        velocities = ca.repmat(twist[0:3], 1, len(names)) + so3.hat(twist[3:6]) @ places
+        positions, rates = [places], [ca.DM.zeros(3, len(names)) if twist.is_zero() else velocities]
+        if rotation is not None:
+            positions.append(ca.repmat(prepared.matrix_quaternion(rotation), 1, len(names)))
+            rates.append(ca.repmat(rotation.T @ twist[3:6], 1, len(names)))
+        self._initial_q.extend_by_columns(ca.vertcat(*positions))
+        self._initial_v.extend_by_columns(ca.vertcat(*rates))
+        for node, name in zip(nodes, names, strict=True):
             self._motions[node] = (0, plan, q_at)
             self._rates_at[node] = v_at
             self.carry(node, carrier)
             for k, axis in enumerate("xyz"):
                 self.coordinates[f"{name}.{axis}"] = CoordinateEntry(f"{name}.{axis}", q_at + k, v_at + k, False)
-            if turned:
+            if rotation is not None:
                 whole = f"{name}.orientation"
                 self.coordinates[whole] = CoordinateEntry(whole, q_at + 3, v_at + 3, True)
-            self._initial_q.extend([*place, *turned])
-            velocity = [0.0] * 3 if at_rest else self.entries(se3.point_velocity(twist, ca.vertcat(*place)))
-            self._initial_v.extend([*velocity, *spin])
             q_at, v_at = q_at + motion.q_size, v_at + motion.v_size
         return nodes
 
@@ -393,15 +394,26 @@ class Build:
     def _quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
         if not isinstance(R, ca.DM):
-            return self.entries(so3.matrix_quaternion(R))
+            return self.entries(prepared.matrix_quaternion(R))
         key = tuple(self.entries(R))
         if key not in self._quaternions:
-            self._quaternions[key] = self.entries(so3.matrix_quaternion(R))
+            self._quaternions[key] = self.entries(prepared.matrix_quaternion(R))
         return self._quaternions[key]
 
     def rod_piece(self, rod: str, node: int, placement: Pose, length: Any, x: float) -> None:
         """Note a piece of rod of that length [m] that moves with a node, around fraction x of the rod."""
-        self.rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+        self._rod_pieces.setdefault(rod, []).append(RodPiece(node, placement, length, x))
+
+    def later_rod_pieces(self, rod: str, pieces: Callable[[], Iterable[tuple[int, Pose, Any, float]]]) -> None:
+        """Note pieces of rod that are worked out if something asks for them, each as `rod_piece` takes it."""
+        self._later_pieces[rod] = pieces
+
+    def rod_pieces(self, rod: str) -> list[RodPiece]:
+        """Pieces of a rod that move with nodes."""
+        if rod in self._later_pieces:
+            for piece in self._later_pieces.pop(rod)():
+                self.rod_piece(rod, *piece)
+        return self._rod_pieces.get(rod, [])
 
     def rod_stations(self, rod: str, places: Sequence[tuple[int, Pose]], fractions: Sequence[float]) -> None:
         """Note places along a rod, each a node and a placement on it, by their fractions of its length; strains are watched
@@ -441,4 +453,4 @@ class Build:
 
     def finish(self) -> tuple[System, Any, Any]:
         """The system, and the initial q and v as expressions of the parameters."""
-        return self.system.build(), ca.vertcat(*self._initial_q), ca.vertcat(*self._initial_v)
+        return self.system.build(), self._initial_q.whole(), self._initial_v.whole()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -235,6 +236,21 @@ class System:
             out.append(node)
             node = self.base(node)
         return out
+
+    @cached_property
+    def node_elements(self) -> np.ndarray:
+        """The element that moves each node; -1 for the world."""
+        return np.array([-1 if node is None else node.element for node in self.nodes])
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """Number of nodes from each one (included) down to the ground (excluded)."""
+        bases = [element.base for element in self.elements]
+        depths = [0] * len(self.nodes)
+        for number, node in enumerate(self.nodes):
+            if node is not None:  # what a node hangs on was there before it
+                depths[number] = 1 + depths[bases[node.element]]
+        return np.array(depths)
 
     def quaternions(self) -> list[tuple[int, int]]:
         """Where in q and v each free rotation stands."""

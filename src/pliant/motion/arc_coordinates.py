@@ -33,8 +33,8 @@ STRAINS: dict[Option, tuple[int, ...]] = {"bending": (4, 3, 2), "strains": (3, 4
 FREE = (2, 3, 4)
 """The strains of an arc."""
 
-CONSTANTS = Fields("offset", "undeformed", "muscle_radius")
-"""Part of the length that is not in A q, undeformed length, distance of the muscles from the axis [m]."""
+CONSTANTS = Fields("offset", "undeformed", "per_radius")
+"""Part of the length that is not in A q, undeformed length [m], one over the distance of the muscles from the axis [1/m]."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ArcCoordinates:
         """The `CONSTANTS` of an arc of that undeformed length [m] with six strains at the start; muscles at a radius [m]."""
         offset = 0.0 if self.option == "bending" else length
         return CONSTANTS.write(
-            offset=offset if 2 in self.free else length * (1 + start[2]), undeformed=length, muscle_radius=radius
+            offset=offset if 2 in self.free else length * (1 + start[2]), undeformed=length, per_radius=1 / radius
         )
 
     def matrix(self, c: Any) -> Any:
@@ -91,9 +91,9 @@ class ArcCoordinates:
             A = CONSTANTS.read(c).undeformed * ca.SX.eye(3)
         else:
             # l = L - L0 - r u.b, turned round; b = (w_y, -w_x)
-            r = CONSTANTS.read(c).muscle_radius
-            columns = [ca.vertcat(math.sin(a) / r, -math.cos(a) / r, 0.5) for a in MUSCLES]
-            A = ca.horzcat(*columns) * 2 / 3
+            per_radius = CONSTANTS.read(c).per_radius
+            columns = [ca.vertcat(math.sin(a) * per_radius, -math.cos(a) * per_radius, 0.5) for a in MUSCLES]
+            A = ca.horzcat(*columns) * (2 / 3)
         return ca.sparsify(A)[:, self._kept]
 
     def shape(self, q: Any, c: Any) -> tuple[Any, Any]:

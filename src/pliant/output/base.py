@@ -41,8 +41,8 @@ CONTACT_SUMS = {
 
 
 class ContactQuestion(NamedTuple):
-    """What an output asks of contacts: of which contact of the model, between which two of its things (all where there are none), and
-    whether it needs the gap, which takes a search of its own."""
+    """What an output asks of contacts: of which contact of the model, between which two of its things (all where there are none),
+    and whether it needs the gap, which takes a search of its own."""
 
     contact: str
     of: tuple[str, ...] = ()

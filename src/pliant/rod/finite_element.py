@@ -28,6 +28,7 @@ counted as supplied: where actuation varies in time, energies balance up to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
@@ -37,6 +38,7 @@ import casadi as ca
 from pydantic import Field
 
 from pliant.formula.base import Effect, FrameForce, power_law
+from pliant.formula.helical import helical_force
 from pliant.formula.relative import ENDS
 from pliant.geometry import so3
 from pliant.language.base import Problem
@@ -53,12 +55,12 @@ from pliant.rod.absolute import (
     sections,
     strains_of_sections,
 )
-from pliant.rod.actuation import actuation, signal_word
+from pliant.rod.actuation import STEADY, actuation, signal_word
 from pliant.rod.base import RodModelBase
 from pliant.rod.finite_element_mass import add_consistent_masses
 from pliant.rod.lumped import GAUSS, add_lumped_masses
 from pliant.rod.properties import RodProperties
-from pliant.rod.section_law import Law, constants_of, relative_stiffness, section_effect
+from pliant.rod.section_law import Law, constants_of, joins_pieces, relative_stiffness, section_effect
 from pliant.rod.stations import SectionState, material_wrench, note_sample
 from pliant.rod.strains import LABELS, Free
 
@@ -158,13 +160,55 @@ def element_constants(law: Law) -> Fields:
 @cache
 def element_force(law: Law, *, signals: int = 0, elements: int = 1) -> FrameForce:
     """The element between two sections, or all elements of a rod that the law joins."""
-    fields = element_constants(law)
+    fields, name = element_constants(law), f"rod_fe_{law}{signal_word(signals)}"
+    if joins_pieces(law):
 
-    def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any = None) -> Effect:
-        return element_effect(strain, rate, c, signal, law, mean)
+        def answer(strain: Any, rate: Any, c: Any, signal: Any, mean: Any) -> Effect:
+            return element_effect(strain, rate, c, signal, law, mean)
 
-    name = f"rod_fe_{law}{signal_word(signals)}"
-    return element_or_chain(name, fields, law, signals, elements, _mean_strain(fields), answer)
+        return element_or_chain(name, fields, law, signals, elements, _mean_strain(fields), answer)
+
+    # the mean strain is the helix per length
+    def effect(helix: Any, rate: Any, c: Any, signal: Any) -> Effect:
+        per_length = so3.reciprocal(fields.read(c).length)
+        found = element_effect(per_length * helix - STRAIGHT, per_length * rate, c, signal, law)
+        return replace(found, force=per_length * found.force)
+
+    def slopes(helix: Any, rate: Any, c: Any, signal: Any) -> tuple[Any, Any, Any, Any]:
+        per_length = so3.reciprocal(fields.read(c).length)
+        found = _slopes(law, c.numel(), signals)(per_length * helix - STRAIGHT, per_length * rate, c, signal)
+        force, by_strain, by_rate, by_signal = found
+        return per_length * force, per_length**2 * by_strain, per_length**2 * by_rate, per_length * by_signal
+
+    return helical_force(name, constants=fields.size, signals=signals, law=effect, slopes=slopes)
+
+
+@cache
+def _slopes(law: Law, constants: int, signals: int) -> ca.Function:
+    """Of mean strain, its rate, constants and signals: the force along the strain, and its derivatives by strain, rate and signal.
+
+    The wrench of the middle is defined by F wrench = y, so that its derivatives are F^-1 (dy - dF wrench): F is factorized
+    once, and nothing is differentiated through the elimination.
+    """
+    strain, rate, wrench = ca.SX.sym("e", 6), ca.SX.sym("rate", 6), ca.SX.sym("wrench", 6)
+    c, signal = ca.SX.sym("c", constants), ca.SX.sym("s", signals)
+    equation: list[Any] = []
+
+    def unknown(F: _Flexibility, y: Any) -> Any:
+        equation.extend((F, y))
+        return wrench
+
+    force = element_effect(strain, rate, c, signal, law, solve=unknown).force
+    F, y = equation
+    factors, by_wrench, left = _factorized(F.matrix()), ca.jacobian(force, wrench), y - F.times(wrench)
+    derivatives = [
+        ca.jacobian(force, x) + by_wrench @ _eliminated(factors, ca.jacobian(left, x)) if x.numel() else ca.SX(6, 0)
+        for x in (strain, signal)
+    ]
+    outputs = ca.substitute(
+        [force, derivatives[0], ca.jacobian(force, rate), derivatives[1]], [wrench], [_eliminated(factors, y)]
+    )
+    return ca.Function("slopes", [strain, rate, c, signal], outputs, {"cse": True})
 
 
 def _mean_strain(fields: Fields) -> Callable[[Any, Any, Any], Any]:
@@ -240,10 +284,16 @@ def turning_of(wrench: Any) -> Any:
     return ca.blockcat([[ca.SX(3, 3), n], [n, m]])
 
 
-def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: Any = None) -> Effect:
+Solve = Callable[["_Flexibility", Any], Any]
+"""What gives F^-1 y from F and y (6)."""
+
+
+def element_effect(
+    strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: Any = None, solve: Solve | None = None
+) -> Effect:
     """The element's answer to its mean strain (6): force conjugate to it, energy and powers. `c`: `element_constants`.
 
-    mean: of a law that joins all elements, the mean stretch of the rod and its rate.
+    mean: of a law that joins all elements, the mean stretch of the rod and its rate. solve: in place of elimination.
     """
     at = element_constants(law).read(c)
     length, stiffness = at.length, (ca.vertcat(at.stiffness, at.coupling), at.far_stiffness)
@@ -255,12 +305,18 @@ def element_effect(strain: Any, rate: Any, c: Any, signal: Any, law: Law, mean: 
     wrench = answer(strain, ca.DM.zeros(6), *others)[0]
     softened = _Softened(law, strain, others, (compliance(mean_stiffness), *(compliance(C) for C in stiffness)))
     middle, near, far = softened.compliances()
+    is_linear = law == "linear" and signal.numel() <= STEADY
     # the strain that this wrench has made, beside what actuators and the law's own curve made
-    y = middle @ wrench
-    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far))
-    correction = answer(strain, middle @ varied - y, *others)[1]
-    hardened = softened.change(wrench, varied, length)
-    force = -length * (wrench + correction - turned + hardened)
+    y = strain - at.rest - middle @ actuation(strain, signal) if is_linear else middle @ wrench
+    varied, turned, energy = _varied(strain + STRAIGHT, y, length, (near, far), solve or _solved)
+    if (
+        is_linear
+    ):  # the derivative of the wrench is the stiffness, which leaves nothing of the two compliances' difference
+        force = -length * (varied - turned)
+    else:
+        correction = answer(strain, middle @ varied - y, *others)[1]
+        hardened = softened.change(wrench, varied, length)
+        force = -length * (wrench + correction - turned + hardened)
     energy = length * (energy - ca.dot(y, wrench) / 2)
     stored = section_effect(strain, rate, section, none, law, mean=mean)
     friction = strain_friction(rate, length, mean_stiffness, at.damping, at.power)
@@ -277,7 +333,7 @@ def _loads(law: Law, constants: int, signals: int, *, is_joined: bool) -> ca.Fun
     section = _middle_section(law, c)
     mean = (stretch, 0.0) if is_joined else None
     exact = section_effect(x, ca.DM.zeros(6), section, ca.DM(0, 1), law, mean=mean)
-    loads = -exact.force / section.length - actuation(x, signal)
+    loads = -so3.reciprocal(section.length) * exact.force - actuation(x, signal)
     return ca.Function("loads", [x, way, stretch, c, signal], [loads, ca.jtimes(loads, x, way, True)])
 
 
@@ -334,49 +390,94 @@ class _Softened:
         return self._function(self._strain, by_rho / 2, *self._others)[1]
 
 
-def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any]) -> tuple[Any, Any, Any]:
+def _varied(e: Any, y: Any, length: Any, compliances: tuple[Any, Any], solve: Solve) -> tuple[Any, Any, Any]:
     """The wrench F^-1 y, half the change of y' F^-1 y with the mean strain e through F (6, with the sign of a force), and
     half of y' F^-1 y itself; the module's text has the equations."""
-    places = (-GAUSS * length / 2, GAUSS * length / 2)
-    wrench = _solve(_flexibility(e, places, compliances), y)
-    turning = turning_of(wrench)
-    slope = turning @ e
+    F = _Flexibility(e, length, compliances)
+    wrench = solve(F, y)
     # the wrench makes the energy stationary, so only F is differentiated
-    varied = sum(s * (C @ (wrench + s * slope)) for s, C in zip(places, compliances, strict=True))
-    return wrench, turning.T @ varied / 2, ca.dot(y, wrench) / 2
+    return wrench, turning_of(wrench).T @ F.slope(wrench), ca.dot(y, wrench) / 2
 
 
-def _flexibility(e: Any, places: tuple[Any, Any], compliances: tuple[Any, Any]) -> Any:
-    """F of the module's text, for a mean strain that includes the straight rod's."""
-    v, kappa = so3.hat(e[0:3]), so3.hat(e[3:6])
-    ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
-    F = 0
-    for s, C in zip(places, compliances, strict=True):
-        shape = ca.SX.eye(6) + s * ad
-        F += 0.5 * shape @ C @ shape.T
-    return F
+class _Flexibility:
+    """F of the module's text, for a mean strain that includes the straight rod's: with the mean C of the compliances at the
+    Gauss points s = -+d from the middle, and half their difference B times d,
+
+    F = C + ad(e) B + B ad(e)' + d^2 ad(e) C ad(e)'.
+    """
+
+    def __init__(self, e: Any, length: Any, compliances: tuple[Any, Any]) -> None:
+        near, far = compliances
+        place = 0.5 * GAUSS * length
+        self._e, self._square = e, place**2
+        self._mean, self._difference = 0.5 * (near + far), 0.5 * place * (far - near)
+
+    def matrix(self) -> Any:
+        """F, 6 x 6."""
+        v, kappa = so3.hat(self._e[0:3]), so3.hat(self._e[3:6])
+        ad = ca.blockcat([[kappa, v], [ca.SX(3, 3), kappa]])
+        half = ad @ (self._difference + 0.5 * self._square * (self._mean @ ad.T))
+        return self._mean + half + half.T
+
+    def slope(self, wrench: Any) -> Any:
+        """Half the derivative of wrench' F wrench by ad(e)' wrench."""
+        return self._difference @ wrench + self._square * (self._mean @ (turning_of(wrench) @ self._e))
+
+    def times(self, wrench: Any) -> Any:
+        """F wrench."""
+        turned = turning_of(wrench) @ self._e  # ad(e)' wrench
+        v, kappa, varied = self._e[0:3], self._e[3:6], self.slope(wrench)
+        linear = ca.cross(kappa, varied[0:3]) + ca.cross(v, varied[3:6])
+        return self._mean @ wrench + self._difference @ turned + ca.vertcat(linear, ca.cross(kappa, varied[3:6]))
 
 
 def straight_compliance(length: Any, stiffness: Any) -> Any:
     """F of a straight element with the same stiffness (six, and two couplings) all along."""
-    places = (-GAUSS * length / 2, GAUSS * length / 2)
-    return _flexibility(STRAIGHT, places, (compliance(stiffness),) * 2)
+    return _Flexibility(STRAIGHT, length, (compliance(stiffness),) * 2).matrix()
 
 
 def compliance(stiffness: Any) -> Any:
     """Strains per force of a section, 6x6, from six stiffnesses and the coupling of the shears and of the bends."""
-    out = ca.diag(1 / stiffness[0:6])
+    out = ca.SX(6, 6)
     for at, coupling in ((0, stiffness[6]), (3, stiffness[7])):
         a, b = stiffness[at], stiffness[at + 1]
-        pair = ca.blockcat([[b, -coupling], [-coupling, a]]) / (a * b - coupling**2)
-        out[at : at + 2, at : at + 2] = pair
+        over = so3.reciprocal(a * b - coupling**2)
+        out[at : at + 2, at : at + 2] = over * ca.blockcat([[b, -coupling], [-coupling, a]])
+        out[at + 2, at + 2] = so3.reciprocal(stiffness[at + 2])
     return out
 
 
-def _solve(F: Any, x: Any) -> Any:
-    """F^-1 x of a symmetric positive definite matrix."""
-    R = ca.chol(F)
-    return ca.solve(R, ca.solve(R.T, x))
+def _solved(F: _Flexibility, y: Any) -> Any:
+    """F^-1 y."""
+    return _eliminated(_factorized(F.matrix()), y)
+
+
+def _factorized(F: Any) -> tuple[Any, list[Any]]:
+    """L and the inverse of D of a symmetric positive definite F = L D L', with one division for each pivot."""
+    F, n = ca.SX(F), F.shape[0]  # a copy, which is eliminated in place
+    L, inverse = ca.SX.eye(n), []
+    for j in range(n):
+        inverse.append(so3.reciprocal(F[j, j]))
+        for i in range(j + 1, n):
+            L[i, j] = F[i, j] * inverse[j]
+        for i in range(j + 1, n):
+            for k in range(j + 1, i + 1):
+                F[i, k] -= L[i, j] * F[k, j]
+    return L, inverse
+
+
+def _eliminated(factors: tuple[Any, list[Any]], x: Any) -> Any:
+    """F^-1 x for the factors of F and one or more columns x."""
+    L, inverse = factors
+    rows = [x[i, :] for i in range(len(inverse))]
+    for i in range(len(rows)):
+        for j in range(i):
+            rows[i] -= L[i, j] * rows[j]
+    rows = [rows[i] * inverse[i] for i in range(len(rows))]
+    for i in reversed(range(len(rows))):
+        for j in range(i + 1, len(rows)):
+            rows[i] -= L[j, i] * rows[j]
+    return ca.vertcat(*rows)
 
 
 def strain_friction(rate: Any, length: Any, stiffness: Any, damping: Any, power: Any) -> Any:
@@ -397,7 +498,9 @@ def gauss_rates(length: Any, stiffness: Any, side: float) -> Any:
     """Strain rates at a Gauss point, at `side` times half the element from its middle, per rate of the mean strain, 6 x 6."""
     rows = ca.SX.eye(6)
     for shear, bend, sign in SHEAR_WITH_BEND:
-        phi = 12 * stiffness[bend] / (stiffness[shear] * length**2)
-        rows[shear, shear] = phi / (1 + phi)
-        rows[bend, shear] = side * sign * 6 / (length * (1 + phi))
+        # phi / (1 + phi) and 1 / (1 + phi), phi = 12 EI / (GA length^2)
+        bending, shearing = 12 * stiffness[bend], stiffness[shear] * length**2
+        over = so3.reciprocal(bending + shearing)
+        rows[shear, shear] = bending * over
+        rows[bend, shear] = side * sign * 6 * stiffness[shear] * length * over
     return rows

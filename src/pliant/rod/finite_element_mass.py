@@ -14,6 +14,7 @@ interpolation would have it, which makes torsion of fourth order too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -46,7 +47,7 @@ x, y, z and its xy entry [kg m^2]."""
 def _mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
     (R, _), zero = pose, ca.SX(3, 3)
     at = MASS.read(c)
-    length, tangent = at.length, so3.hat(at.tangent)
+    tangent = so3.hat(at.tangent)
     # velocities of both ends and rates of both tangents in the first end's axes, then both angular velocities
     rates = ca.blockcat(
         [
@@ -58,17 +59,41 @@ def _mass(pose: Any, q: Any, c: Any) -> tuple[Any, Any]:
             [zero, zero, zero, ca.SX.eye(3)],
         ]
     )
-    x, y, z, xy = (at.rotary[k] for k in range(4))
-    rotary = ca.blockcat([[x, xy, 0], [xy, y, 0], [0, 0, z]])
+    return rates, ca.diagcat(ca.kron(_along(at), ca.DM.eye(3)), ca.kron(TURNING, _rotary(at)))
+
+
+def _along(at: Any) -> Any:
+    """Mass of both ends' positions and of both tangents among each other, 4 x 4."""
     along = ca.SX(4, 4)
     for k, x in enumerate(POINTS):
-        bubble = length * x * (1 - x) / 2
+        bubble = at.length * x * (1 - x) / 2
         shape = ca.vertcat(1 - x, x, bubble, -bubble)
         along += at.mass[k] * shape @ shape.T
-    return rates, ca.diagcat(ca.kron(along, ca.DM.eye(3)), ca.kron(TURNING, rotary))
+    return along
 
 
-ELEMENT = Inertia("rod_fe", 2, (), MASS.size, _mass)
+def _rotary(at: Any) -> Any:
+    x, y, z, xy = (at.rotary[k] for k in range(4))
+    return ca.blockcat([[x, xy, 0], [xy, y, 0], [0, 0, z]])
+
+
+def _velocity_forces(pose: Any, q: Any, W: Any, c: Any) -> Any:
+    """Forces at dW/dt = 0: of positions and tangents as they then accelerate, and of the sections' momenta that turn."""
+    (R, _), at = pose, MASS.read(c)
+    speeds, turns = (W[0:3], W[6:9]), (W[3:6], W[9:12])
+    axes = (ca.SX.eye(3), R)
+    accelerations = [axes[k] @ ca.cross(turns[k], speeds[k]) for k in range(2)]
+    accelerations += [axes[k] @ ca.cross(turns[k], ca.cross(turns[k], at.tangent)) for k in range(2)]
+    held = ca.horzcat(*accelerations) @ _along(at)
+    momenta = _rotary(at) @ ca.horzcat(*turns) @ TURNING
+    out = []
+    for k in range(2):
+        moment = ca.cross(at.tangent, axes[k].T @ held[:, 2 + k])
+        out += [axes[k].T @ held[:, k], moment + ca.cross(turns[k], momenta[:, k])]
+    return ca.vertcat(*out)
+
+
+ELEMENT = Inertia("rod_fe", 2, (), MASS.size, _mass, velocity_forces=_velocity_forces)
 
 DRAGGED = ENDS + Fields("length", "tangent:3", "drag:3")
 """Placements of both ends, length [m], tangent, drag coefficient at each Gauss point [N s/m]."""
@@ -103,7 +128,7 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
         length, started = end - begin, rod.curve.strains(begin, end)
         masses = [
             weight * length * rod.section(stations.fraction(k, x)).mass
-            for x, weight in zip(POINTS, WEIGHTS, strict=True)
+            for x, weight in zip(POINTS.tolist(), WEIGHTS.tolist(), strict=True)
         ]
         rotary = [length * x for x in rod.section(stations.fraction(k, 0.5)).rotary]
         tangent = (started[0], started[1], 1 + started[2])
@@ -120,5 +145,4 @@ def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, plac
             )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # loads that are spread along the rod act at the nodes
-    for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
-        build.rod_piece(rod.name, *piece)
+    build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))

@@ -80,7 +80,7 @@ class Rayleigh(Part):
 def add_drag(build: Build, rod: RodProperties) -> None:
     """Forces `mass_damping` times mass against velocities relative to the base section, on all pieces of the rod."""
     base = build.pose_entries(rod.placement)
-    pieces = build.rod_pieces.get(rod.name, ())
+    pieces = build.rod_pieces(rod.name)
     if not pieces:
         raise ValueError(
             f"the model of the rod '{rod.name}' has no pieces of mass for Rayleigh damping by mass (alpha)"

@@ -27,21 +27,20 @@ def stumpff(s: Any, highest: int = 7) -> list[Any]:
     """c0 to c_highest (at least 2) as functions of s, for any s not below zero.
 
     Beyond the range of the series, whole turns are taken from the angle: the same series then gives its sine and cosine,
-    and these all orders. No library is called, and all branches share the long polynomials. The way back from the highest orders
-    costs digits of the lowest: for `s = (4 pi)^2`, two turns, four of sixteen with the eleven orders of a mass matrix.
+    and these all orders, upward. No library is called, and all branches share the long polynomials.
     """
     near = s < SERIES_BELOW
-    safe = ca.if_else(near, SERIES_BELOW, s)
-    angle = ca.sqrt(safe)
-    turns = ca.floor(angle / (2 * math.pi) + 0.5)
+    angle = ca.sqrt(ca.if_else(near, SERIES_BELOW, s))
+    turns = ca.floor(angle * (0.5 / math.pi) + 0.5)
     rest = (angle - turns * TURN[0]) - turns * TURN[1]
-    inverse = 1 / safe
-    top, summed = (highest - 1, highest), ca.if_else(near, s, rest * rest)
-    c = _downward(summed, [_series(summed, n) for n in top], highest)
-    far = [c[0], c[1] * rest * angle * inverse]
+    summed = ca.if_else(near, s, rest * rest)
+    c = _downward(summed, [_series(summed, n) for n in (highest - 1, highest)], highest)
+    per_angle = 1 / angle
+    inverse = per_angle * per_angle  # not 1/s: CasADi would divide by s again and again
+    far = [c[0], c[1] * rest * per_angle]
     for n in range(highest - 1):
         far.append((1 / math.factorial(n) - far[n]) * inverse)
-    return _downward(s, [ca.if_else(near, c[n], far[n]) for n in top], highest)
+    return [ca.if_else(near, x, y) for x, y in zip(c, far, strict=True)]
 
 
 def slopes(c: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ phi = 12 EI / (kGA L^2), the same matrix is the exact-shear element, exact at it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import casadi as ca
@@ -192,8 +192,7 @@ rods:
                 drag, at = element_drag(kind), [rod.mass_damping, *constants]
                 build.system.coordinate_force(drag, moved[0].q_at, moved[0].v_at, at, 0, rod.name)
         # loads that are spread along the rod act at the nodes
-        for piece in lumped_pieces(rod, places, stations.arc_lengths, stations.fractions):
-            build.rod_piece(rod.name, *piece)
+        build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
 
 
 def _matrix(rotary: Sequence[Any]) -> Any:

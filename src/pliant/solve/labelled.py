@@ -37,6 +37,7 @@ class Labelled:
     def __init__(self, saved: Mapping[str, np.ndarray], parts: Callable[[], Parts]) -> None:
         self._make = parts
         self._views = {name: _unwritable(values) for name, values in saved.items()}
+        self._names: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def of_arrays(
@@ -103,7 +104,9 @@ class Labelled:
 
     def names(self, axis: str) -> tuple[str, ...]:
         """Labels of an axis as text."""
-        return tuple(str(x) for x in self[axis])
+        if axis not in self._names:
+            self._names[axis] = tuple(map(str, self[axis].tolist()))
+        return self._names[axis]
 
     def unit(self, name: str) -> str:
         """Unit of a variable; empty where none is stated."""

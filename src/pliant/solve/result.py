@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled, Variable
 from pliant.solve.netcdf_files import FORMAT, save_dataset
 from pliant.solve.status import Status
-from pliant.solve.track import Track
+from pliant.solve.track import Part, Track
 
 if TYPE_CHECKING:
     import xarray
@@ -167,8 +168,8 @@ class Result(Recorded):
         if name in frames:
             k = frames.index(name)
             words = ("position", "quaternion", "velocity", "angular_velocity")
-            parts = {word: data[f"frame_{word}"][:, k] for word in words}
-            return self._track(name, "frame", parts["position"], "m", **parts)
+            later = {word: partial(_of_frame, data, word, k) for word in words}
+            return self._track(name, "frame", later["position"](), "m", **later)
         units = dict(zip(coordinates, json.loads(data.attributes.get("coordinate_units", "[]")), strict=False))
         if name in coordinates:
             parts = {}
@@ -187,7 +188,7 @@ class Result(Recorded):
         names = [*self.output_names, *frames, *coordinates, *(f"d({x})/dt" for x in rates), *inputs]
         raise no_such("result has no frame, coordinate, rate, output or input", name, names)
 
-    def _track(self, name: str, kind: str, values: Any, unit: str, **parts: np.ndarray) -> Track:
+    def _track(self, name: str, kind: str, values: Any, unit: str, **parts: Part) -> Track:
         return Track(name, kind, self.time, np.asarray(values), unit, parts)
 
     def __repr__(self) -> str:
@@ -203,6 +204,11 @@ class Result(Recorded):
     def save(self, path: Any) -> None:
         """Write as netCDF (all or nothing)."""
         save_dataset(self.dataset, path, FORMAT)
+
+
+def _of_frame(data: Labelled, part: str, k: int) -> np.ndarray:
+    """A part of the motion of the k-th frame, one row for each time."""
+    return data[f"frame_{part}"][:, k]
 
 
 def profile_axes(profiles: Mapping[str, np.ndarray]) -> dict[str, Variable]:

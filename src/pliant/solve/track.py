@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from pliant.language.words import suggestion
 
 RENAMED = {"value": "values"}
+
+
+Part = np.ndarray | Callable[[], np.ndarray]
+"""Values, or what gives them when they are asked for."""
 
 
 class Track(NDArrayOperatorsMixin):
@@ -29,7 +33,7 @@ class Track(NDArrayOperatorsMixin):
     """
 
     def __init__(
-        self, name: str, kind: str, time: np.ndarray, values: np.ndarray, unit: str, parts: Mapping[str, np.ndarray]
+        self, name: str, kind: str, time: np.ndarray, values: np.ndarray, unit: str, parts: Mapping[str, Part]
     ) -> None:
         self.name, self.kind, self.time, self.values, self.unit = name, kind, time, values, unit
         self._parts = dict(parts)
@@ -43,7 +47,7 @@ class Track(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         parts = self.__dict__.get("_parts", {})
         if name in parts:
-            return np.asarray(parts[name])
+            return np.asarray(parts[name]() if callable(parts[name]) else parts[name])
         if "values" in self.__dict__ and not name.startswith("_") and hasattr(np.ndarray, name):
             return getattr(self.values, name)
         known = ("time", "values", "unit", *parts, *(("rotation",) if "quaternion" in parts else ()))
@@ -52,6 +56,9 @@ class Track(NDArrayOperatorsMixin):
             f"the {self.__dict__.get('kind', 'track')} '{self.__dict__.get('name', '')}' has {', '.join(known)}, but no '{name}'"
             + (f"; {hint}" if hint else "")
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_parts": {name: getattr(self, name) for name in self._parts}}
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._parts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
 from pliant.body.body import Body
 from pliant.constraint import Constraint
@@ -37,6 +37,9 @@ from pliant.tendon import Tendon
 
 class RobotSpec(Part):
     """A robot: the same keys, names and defaults as in a model file."""
+
+    # its validator holds those of all parts, which are built for themselves only where somebody makes a part by itself
+    model_config = ConfigDict(defer_build=False)
 
     pliant: Literal[1] = 1
     """Version of the language; a model file has to state it."""

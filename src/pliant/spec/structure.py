@@ -40,6 +40,7 @@ def structure_problems(checked: Checked) -> Iterator[Finding]:
     yield from _outputs(checked)
     yield from expression_problems(checked)
     yield from _same_ends(checked)
+    yield from _thing_names(checked)
     yield from control_problems(checked)
     yield from _masses(checked)
     yield from rod_problems(checked)
@@ -121,6 +122,8 @@ def _lost(checked: Checked, leaf: Leaf, names: set[str]) -> bool:
     target = leaf.value.partition(".")[0].partition("[")[0]
     homes = _homes(checked, kind)
     if leaf.value in names or checked.lacks("attach") or (kind in ("frame", "mesh") and checked.lacks("meshes")):
+        return False
+    if kind == "body, rod, mesh or surface" and checked.lacks("meshes", "surfaces"):
         return False
     if kind == "coordinate" and of_a_rod(checked.flat, leaf.value):
         return False  # looked up when everything else is right
@@ -318,6 +321,19 @@ def _same_ends(checked: Checked) -> Iterator[Finding]:
             if first == second:
                 message = f"both ends are the same frame '{first.frame}'"
                 yield collection, name, ("between",), message, "name two different frames"
+
+
+def _thing_names(checked: Checked) -> Iterator[Finding]:
+    """Contacts can tell apart what they name: surfaces from bodies, rods and meshes, and all of them from `all`."""
+    flat = checked.flat
+    for collection in HOMES["body, rod, mesh or surface"]:
+        if "all" in getattr(flat, collection):
+            yield collection, "all", (), "the name 'all' stands for all things in contacts", "choose another name"
+    for collection in ("bodies", "rods", "meshes"):
+        for name in getattr(flat, collection):
+            if name in flat.surfaces:
+                message = f"'{name}' is a name in `{collection}` too, so contacts could mean either"
+                yield "surfaces", name, (), message, "choose another name"
 
 
 def _masses(checked: Checked) -> Iterator[Finding]:

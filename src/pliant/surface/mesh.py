@@ -47,14 +47,10 @@ class MeshSurface(TriangleSurface):
 
 def check_closed(mesh: Triangles, what: str) -> None:
     """Refuse a mesh that bounds no solid, with the numbers of what is wrong."""
-    edges = mesh.edges()
-    counts = np.array([len(faces) for faces in edges.values()])
+    counts = mesh.edges.counts
     lonely, crowded = int((counts == 1).sum()), int((counts > 2).sum())
-    ways: dict[tuple[int, int], int] = {}
-    for a, b, c in mesh.faces.tolist():
-        for way in ((a, b), (b, c), (c, a)):
-            ways[way] = ways.get(way, 0) + 1
-    turned = sum(1 for (a, b), count in ways.items() if count == 2 and (b, a) not in ways)
+    ways = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    turned = len(ways) - len(np.unique(ways, axis=0)) if not crowded else 0
     said = []
     if lonely:
         said.append(f"{lonely} of its {len(counts)} edges have one triangle only")
@@ -63,7 +59,7 @@ def check_closed(mesh: Triangles, what: str) -> None:
     if turned:
         said.append(f"{turned} have triangles that show to opposite sides")
     if said:
-        place = mesh.points[list(edges)[int(np.flatnonzero(counts != 2)[0])][0]] if lonely or crowded else None
+        place = mesh.points[mesh.edges.ends[np.flatnonzero(counts != 2)[0], 0]] if lonely or crowded else None
         near = "" if place is None else f", the first near ({', '.join(f'{x:.4g}' for x in place)}) m"
         hint = "close it with a mesh tool, or give `closed: false` for a sheet that pushes to both sides"
         raise FileProblem(f"{what} is not closed: {', '.join(said)}{near}", hint, ("file",))

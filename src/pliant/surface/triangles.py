@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
@@ -17,13 +18,23 @@ LEAF = 4
 
 
 @dataclass(frozen=True)
+class Edges:
+    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one); and
+    how many there are (e)."""
+
+    ends: np.ndarray
+    faces: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True)
 class Triangles:
     """Points (n x 3) [m] and triangles of them (m x 3), seen from outside counted anticlockwise."""
 
     points: np.ndarray
     faces: np.ndarray
 
-    @property
+    @cached_property
     def normals(self) -> np.ndarray:
         """Unit normals out of the triangles, m x 3."""
         a, b, c = (self.points[self.faces[:, k]] for k in range(3))
@@ -49,31 +60,30 @@ class Triangles:
         axes = np.linalg.svd(centred, full_matrices=False)[2]
         return np.sort(np.ptp(centred @ axes.T, axis=0))
 
-    def edges(self) -> dict[tuple[int, int], list[int]]:
-        """Triangles at each edge, by its points, the smaller number first."""
-        found: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for k, (a, b, c) in enumerate(self.faces.tolist()):
-            for p, q in ((a, b), (b, c), (c, a)):
-                found[min(p, q), max(p, q)].append(k)
-        return found
+    @cached_property
+    def edges(self) -> Edges:
+        """All edges of the triangles."""
+        sides = np.sort(np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+        ends, number, counts = np.unique(sides, axis=0, return_inverse=True, return_counts=True)
+        order = np.argsort(number.ravel(), kind="stable")
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        faces = order[np.stack([first, np.minimum(first + 1, first + counts - 1)], axis=1)] // 3
+        return Edges(ends, faces, counts)
 
     def smooth_edges(self) -> frozenset[tuple[int, int]]:
         """Edges whose triangles lie in one plane or meet in a hollow."""
-        normals, centres = self.normals, self.points[self.faces].mean(axis=1)
-        smooth = []
-        for edge, faces in self.edges().items():
-            if len(faces) == 2:
-                first, second = faces
-                turn = np.linalg.norm(np.cross(normals[first], normals[second]))
-                hollow = normals[first] @ (centres[second] - centres[first]) > 0
-                if (turn < SMOOTH and normals[first] @ normals[second] > 0) or hollow:
-                    smooth.append(edge)
-        return frozenset(smooth)
+        edges, centres = self.edges, self.points[self.faces].mean(axis=1)
+        first, second = edges.faces.T
+        n, m = self.normals[first], self.normals[second]
+        flat = (np.linalg.norm(np.cross(n, m), axis=1) < SMOOTH) & (np.einsum("ij,ij->i", n, m) > 0)
+        hollow = np.einsum("ij,ij->i", n, centres[second] - centres[first]) > 0
+        smooth = edges.ends[(edges.counts == 2) & (flat | hollow)]
+        return frozenset((a, b) for a, b in smooth.tolist())
 
     def depth(self) -> float:
         """How deep in the solid vertices are looked for [m]."""
-        lengths = [np.linalg.norm(self.points[a] - self.points[b]) for a, b in self.edges()]
-        return float(min(DEEP * np.mean(lengths), self.extents[0] / 2))
+        a, b = self.points[self.edges.ends.T]
+        return float(min(DEEP * np.linalg.norm(a - b, axis=1).mean(), self.extents[0] / 2))
 
     def in_order(self) -> Triangles:
         """With triangles that are near each other in a row."""

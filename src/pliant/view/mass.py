@@ -79,7 +79,7 @@ def _rod(build: Build, name: str) -> Iterator[Lump]:
             piece.length * properties.section(piece.x).mass,
             se3.compose(build.initial_pose(piece.node), piece.placement)[1],
         )
-        for piece in build.rod_pieces.get(name, ())
+        for piece in build.rod_pieces(name)
     ]
     exact = sum(length * properties.section(x).mass for x, length in along)
     found = sum((mass for mass, _ in pieces), 0.0)

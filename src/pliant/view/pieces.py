@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, group_colours, lighter, rgb, scale_colours
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    MeshMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+)
 from pliant.view.rod_curve import RodCurve
-from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, sides
+from pliant.view.surfaces import MARGIN, SurfaceForm, SurfaceMark, axis_ends, middle, right_triangles, sides
 
 COILS, PER_COIL = 7, 8
 DASHES = 9
@@ -47,11 +58,9 @@ class Pieces:
     labels: list[tuple[str, np.ndarray, str]] = field(default_factory=list)
 
 
-def scene_pieces(
-    scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray
-) -> Pieces:
-    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrow of loads and
-    of contacts [N], center: the middle of what is shown [m].
+def scene_pieces(scene: Scene, size: float, curvature: float, force: float, push: float, center: np.ndarray) -> Pieces:
+    """The pieces of a scene; size: of symbols [m], curvature: of the last colour [1/m], force, push: of the longest arrows of loads
+    and of contacts [N], center: the middle of what is shown [m].
 
     Scenes of one robot have the same pieces in the same order, whatever its pose.
     """
@@ -232,6 +241,12 @@ class _Maker:
         for end in axis_ends(surface, self.center, self.size):
             self._at("ball", end, (self._around(surface),) * 3, colour, layer="contacts")
 
+    def sheet(self, surface: SurfaceMark, colour: Colour) -> None:
+        """Triangles."""
+        places, axes, legs = right_triangles(surface)
+        sizes = np.concatenate([legs, np.full((len(legs), 1), 1e-3 * self.size)], axis=1)
+        self._at("triangle", places, sizes, colour, axes, "contacts")
+
     def _around(self, surface: SurfaceMark) -> float:
         return surface.radius + 0.003 * self.size  # a body of the same size does not flicker through
 
@@ -351,6 +366,7 @@ SURFACES: dict[SurfaceForm, Callable[[_Maker, SurfaceMark, Colour], None]] = {
     "plane": _Maker.slab,
     "cylinder": _Maker.roller,
     "capsule": _Maker.capsule,
+    "faces": _Maker.sheet,
 }
 """How surfaces of contacts look, in a colour."""
 

@@ -11,7 +11,6 @@ import casadi as ca
 import numpy as np
 
 from pliant.body.body import Body, Box, Cylinder, SlenderRod, Sphere, Tube
-from pliant.surface import CapsuleSurface, PlaneSurface, SphereSurface, SurfaceBase
 from pliant.equations.contacts import Contacts, contacts_at
 from pliant.equations.frames import frame_motion
 from pliant.equations.kernel import route_kernels
@@ -21,10 +20,23 @@ from pliant.language.placement import Attachment, Axis, Placement
 from pliant.link import Axial, Beam
 from pliant.link.axial import AXIAL
 from pliant.model import placing
+from pliant.surface import (
+    BoxSurface,
+    CapsuleSurface,
+    ConvexSurface,
+    CylinderSurface,
+    HeightFieldSurface,
+    MeshSurface,
+    PlaneSurface,
+    SphereSurface,
+    SurfaceBase,
+)
+from pliant.surface.solid import TriangleSurface
+from pliant.surface.triangles import BOX, BOX_FACES, Triangles
 from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, outline
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
-from pliant.view.surfaces import SurfaceForm, SurfaceMark
+from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -49,6 +61,7 @@ class SceneMaker:
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
+        self.looks = {name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()}
         self.nets = [Net(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
         # nodes of meshes have frames of their own, thousands of them: those that something is attached to are enough
         attached = {frame for part in _attaching(self.spec) for frame in part}
@@ -172,8 +185,11 @@ class SceneMaker:
     def surface(self, name: str, surface: SurfaceBase) -> SurfaceMark:
         rotation, place = self.compose(self.pose[surface.parent], surface)
         moves = surface.parent != "world" and not _is_ground(surface.parent)
-        form, axis, radius, half_length = SURFACES[type(surface)](surface, self.value)
-        return SurfaceMark(name, form, place, rotation @ self.direction(axis), radius, half_length, moves)
+        form, axis, radius, half_length, solid = self.looks[name]
+        return SurfaceMark(
+            name, form, place, rotation @ self.direction(axis), radius, half_length, moves,
+            place + solid.points @ rotation.T, solid.faces,
+        )  # fmt: skip
 
     def pushes(self) -> Iterator[PushMark]:
         """Forces of contacts, on the first of two things unless that is fixed to the world."""
@@ -275,14 +291,32 @@ SHAPES: dict[type, Callable[[Any, Value], tuple[SolidForm, np.ndarray, float]]] 
 }
 """Form, points in the body's axes from its centre (n x 3) [m] and radius [m] of a `Solid`."""
 
-SURFACES: dict[type, Callable[[Any, Value], tuple[SurfaceForm, Axis, float, float]]] = {
-    PlaneSurface: lambda surface, value: ("plane", surface.normal, 0.0, 0.0),
-    SphereSurface: lambda surface, value: ("capsule", "z", value(surface.radius), 0.0),
+Look = tuple[SurfaceForm, Axis, float, float, Triangles]
+NO_FACES = Triangles(np.zeros((0, 3)), np.zeros((0, 3), dtype=int))
+
+
+def _triangles(surface: TriangleSurface, value: Value) -> Look:
+    solid = coarser(surface.triangles)
+    return "faces", "z", 0.0, 0.0, Triangles(solid.points * value(surface.scale), solid.faces)
+
+
+SURFACES: dict[type, Callable[[Any, Value], Look]] = {
+    PlaneSurface: lambda surface, value: ("plane", surface.normal, 0.0, 0.0, NO_FACES),
+    SphereSurface: lambda surface, value: ("capsule", "z", value(surface.radius), 0.0, NO_FACES),
     CapsuleSurface: lambda surface, value: (
-        "capsule", surface.axis, value(surface.radius), value(surface.length) / 2,
+        "capsule", surface.axis, value(surface.radius), value(surface.length) / 2, NO_FACES,
     ),
+    CylinderSurface: lambda surface, value: (
+        "cylinder", surface.axis, value(surface.radius), 0.0 if surface.length is None else value(surface.length) / 2, NO_FACES,
+    ),
+    BoxSurface: lambda surface, value: (
+        "faces", "z", 0.0, 0.0, Triangles(BOX * [value(x) / 2 for x in surface.size], BOX_FACES),
+    ),
+    ConvexSurface: _triangles,
+    MeshSurface: _triangles,
+    HeightFieldSurface: _triangles,
 }  # fmt: skip
-"""Form, axis or normal, radius [m] and half length [m] of a `SurfaceMark`."""
+"""Form, axis or normal, radius [m], half length [m] and triangles of a `SurfaceMark`, in the surface's own axes."""
 
 
 def _axial(maker: SceneMaker, name: str, link: Axial, ends: np.ndarray) -> LinkMark:

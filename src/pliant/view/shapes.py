@@ -1,4 +1,4 @@
-"""The four unit shapes that everything is made of in three dimensions (see `stage`), as triangles."""
+"""The unit shapes that everything is made of in three dimensions (see `stage`), as triangles."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ class Mesh:
 
 @cache
 def unit_shape(name: str) -> Mesh:
-    """The ball, cylinder, cone or cube."""
+    """The ball, cylinder, cone, cube or triangle."""
     if name == "cube":
         return _cube()
+    if name == "triangle":
+        return _triangle()
     if name == "ball":
         angles = np.pi * (np.arange(ROWS + 1) / ROWS - 0.5)
         rings = [(np.cos(a), np.sin(a), np.cos(a), np.sin(a)) for a in angles]
@@ -69,3 +71,10 @@ def _cube() -> Mesh:
             normals += [normal] * 4
             faces += [(first, first + 1, first + 2), (first, first + 2, first + 3)]
     return Mesh(np.array(vertices), np.array(normals), np.array(faces))
+
+
+def _triangle() -> Mesh:
+    """Right-angled at the origin, seen from both sides."""
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    normals = np.repeat([[0.0, 0, 1], [0, 0, -1]], 3, axis=0)
+    return Mesh(np.concatenate([corners, corners]), normals, np.array([[0, 1, 2], [3, 5, 4]]))

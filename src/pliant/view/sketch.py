@@ -18,11 +18,23 @@ from pliant.view import outlines
 from pliant.view.camera import Camera, choose_camera, look_from
 from pliant.view.colours import AXES, HELD, INK, PALE, PUSH, SOFT, darker, group_colours, lighter
 from pliant.view.ink import Ink
-from pliant.view.marks import JointMark, LinkMark, LoadMark, MeshMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, push_scale
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    MeshMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    push_scale,
+)
 from pliant.view.net_drawing import net_paints
 from pliant.view.rod_curve import RodCurve
 from pliant.view.scene import make_scene
-from pliant.view.surfaces import SurfaceMark, silhouette
+from pliant.view.surfaces import SurfaceMark, edge_lines, silhouette
 
 if TYPE_CHECKING:
     from pliant.equations.equations import Equations, Values
@@ -199,6 +211,9 @@ class Drawing(Ink):
         layer = 2.0 if surface.form == "plane" else 9.6 + behind
         flat = silhouette(surface, self.camera, self.center, self.size)
         self._polygon(flat, lighter(PALE, 0.55), layer, see_through=True)
+        if surface.form == "faces":
+            for line in edge_lines(surface, self.camera):
+                self._line(line, lighter(PALE, 0.2), 0.6, layer + 0.01)
 
     def _frame(self, frame: Pose) -> None:
         rotation, place = frame

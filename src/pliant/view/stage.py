@@ -1,7 +1,7 @@
-"""A moving robot as copies of four unit shapes: what the live page, the player in reports and glTF files all draw.
+"""A moving robot as copies of five unit shapes: what the live page, the player in reports and glTF files all draw.
 
 The shapes stand at the origin: a ball of radius 1; a cylinder and a cone of radius 1 along z from -1/2 to 1/2; a cube
-with edges of 1.
+with edges of 1; a right-angled triangle with legs of 1 along x and y.
 Each copy is stretched along its own axes, turned, moved and coloured, anew in each frame. So one table of numbers
 describes everything, and whoever draws it needs no other knowledge of robots.
 """
@@ -20,7 +20,7 @@ from pliant.view.marks import PushMark, Scene, push_scale, rod_outline
 from pliant.view.pieces import Copies, Pieces, scene_pieces
 from pliant.view.sketch import front_view
 
-Shape = Literal["ball", "cylinder", "cone", "cube"]
+Shape = Literal["ball", "cylinder", "cone", "cube", "triangle"]
 Layer = Literal["robot", "loads", "frames", "rods", "contacts"]
 """What is shown and hidden together; soft rods come late, since what runs inside them may have to show through, and surfaces of
 contacts last, since they are seen through always."""
@@ -137,8 +137,8 @@ def make_stage(
 
 
 def with_equal_pushes(scenes: Sequence[Scene], fewest: int = 0) -> list[Scene]:
-    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list; where there are fewer, the
-    others are zero, where they were last or will be next."""
+    """The scenes with as many forces of contacts each, one that lasts always at the same place of the list. Where there are fewer,
+    the others are zero, where they were last or will be next."""
     slots: list[int | None] = [None] * fewest
     rows: list[dict[int, PushMark]] = []
     for scene in scenes:

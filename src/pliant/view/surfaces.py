@@ -1,12 +1,13 @@
-"""Surfaces of contacts: endless planes and cylinders are shown as far as the robot reaches."""
+"""Surfaces that things touch: endless planes and cylinders are shown as far as the robot reaches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from pliant.surface.triangles import Triangles
 from pliant.view import outlines
 from pliant.view.camera import Camera
 
@@ -15,20 +16,26 @@ FAR = 10.0
 MARGIN = 0.65
 """Half the length of the piece that is shown of an endless surface, as a share of what it is shown with."""
 
-SurfaceForm = Literal["plane", "cylinder", "capsule"]
+SHOWN = 600
+"""Surfaces with more triangles than this are shown coarser."""
+SHARP = 0.6
+"""Edges whose triangles turn by more than this angle [rad] are drawn."""
+
+SurfaceForm = Literal["plane", "cylinder", "capsule", "faces"]
 
 
 @dataclass(frozen=True)
 class SurfaceMark:
-    """The surface of a contact, of which planes and cylinders have no end.
+    """A surface that things touch, of which planes have no end, nor cylinders without a length.
 
     Attributes:
-        name: the contact's name.
+        name: the surface's name.
         form: what it is.
-        place: a point of the plane, or of the axis; the middle of a capsule [m].
+        place: a point of the plane, or of the axis; the middle of other surfaces [m].
         axis: the plane's normal, or the direction of the axis.
-        radius: of cylinders and capsules [m]; half_length: of a capsule's axis [m].
+        radius: of cylinders and capsules [m]; half_length: of their axis [m], 0 for a cylinder without end.
         moves: whether it is fixed to something other than the world.
+        points, faces: of surfaces made of triangles, n x 3 [m] and m x 3.
     """
 
     name: str
@@ -38,6 +45,13 @@ class SurfaceMark:
     radius: float = 0.0
     half_length: float = 0.0
     moves: bool = False
+    points: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 3), dtype=int))
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether only a piece of it can be shown."""
+        return self.form == "plane" or (self.form == "cylinder" and self.half_length == 0)
 
 
 def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -50,7 +64,7 @@ def sides(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
     """The place of a surface that is shown [m]: its own on what moves, and on the world the one nearest to `center`."""
-    if surface.moves or surface.form == "capsule":
+    if surface.moves or not surface.is_endless:
         return surface.place
     along = float(surface.axis @ (center - surface.place)) * surface.axis
     return np.asarray(center - along if surface.form == "plane" else surface.place + along)
@@ -58,7 +72,7 @@ def middle(surface: SurfaceMark, center: np.ndarray) -> np.ndarray:
 
 def axis_ends(surface: SurfaceMark, center: np.ndarray, size: float) -> np.ndarray:
     """Ends of the axis of a cylinder or capsule that is shown, 2 x 3 [m]."""
-    half = surface.half_length if surface.form == "capsule" else MARGIN * size
+    half = MARGIN * size if surface.is_endless else surface.half_length
     place = middle(surface, center)
     return np.stack([place - half * surface.axis, place + half * surface.axis])
 
@@ -69,7 +83,9 @@ def reached(surface: SurfaceMark, points: np.ndarray) -> np.ndarray:
     center, size = 0.5 * (low + high), float(np.max(high - low))
     place = middle(surface, center)
     reach = surface.radius * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1.0]])
-    if surface.form == "capsule":
+    if surface.form == "faces":
+        return surface.points
+    if not surface.is_endless:
         half = surface.half_length * surface.axis
         return np.concatenate([place - half + reach, place + half + reach])
     near = np.linalg.norm(place - center) < FAR * size
@@ -83,9 +99,60 @@ def silhouette(surface: SurfaceMark, camera: Camera, center: np.ndarray, size: f
         u, w = MARGIN * size * np.stack(sides(surface.axis))
         corners = middle(surface, center) + np.stack([-u - w, u - w, u + w, w - u])
         return camera.project(corners)
+    if surface.form == "faces":
+        return outlines.hull(camera.project(surface.points))
     ends = axis_ends(surface, center, size)
     if surface.form == "capsule":
         start, end = camera.project(ends)
         return outlines.capsule(start, end, surface.radius)
     rings = [camera.project(outlines.ring(end, surface.axis, surface.radius)) for end in ends]
     return outlines.hull(np.concatenate(rings))
+
+
+def edge_lines(surface: SurfaceMark, camera: Camera) -> np.ndarray:
+    """Edges of a surface of triangles that a picture shows, k x 2 x 2 [m]: sharp ones, its border, and where it turns away."""
+    solid = Triangles(surface.points, surface.faces)
+    edges, normals = solid.edges, solid.normals
+    first, second = edges.faces.T
+    sharp = np.einsum("ij,ij->i", normals[first], normals[second]) < np.cos(SHARP)
+    turned = (normals[first] @ camera.toward) * (normals[second] @ camera.toward) < 0
+    shown = edges.ends[sharp | turned | (edges.counts == 1)]
+    return np.asarray(camera.project(surface.points)[shown])
+
+
+def coarser(solid: Triangles) -> Triangles:
+    """A surface of no more than `SHOWN` triangles: points within the cells of a grid are one."""
+    cells = 64
+    while len(solid.faces) > SHOWN and cells > 1:
+        low, size = solid.points.min(axis=0), float(np.ptp(solid.points, axis=0).max())
+        where = np.minimum((solid.points - low) / size * cells, cells - 1).astype(int)
+        _, number, counts = np.unique(where, axis=0, return_inverse=True, return_counts=True)
+        number = number.ravel()
+        points = np.zeros((len(counts), 3))
+        np.add.at(points, number, solid.points)
+        faces = number[solid.faces]
+        whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+        _, once = np.unique(np.sort(faces[whole], axis=1), axis=0, return_index=True)
+        coarse = Triangles(points / counts[:, None], faces[whole][once])
+        cells //= 2
+        if len(coarse.faces) <= SHOWN or cells == 1:
+            return Triangles(coarse.points, coarse.faces[coarse.areas > 0])
+    return solid
+
+
+def right_triangles(surface: SurfaceMark) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Triangles as right-angled ones, two for each: their right angles (k x 3), axes (k x 3 x 3) and legs (k x 2) [m]."""
+    corners = surface.points[surface.faces]
+    lengths = np.linalg.norm(corners[:, [2, 0, 1]] - corners[:, [1, 2, 0]], axis=2)
+    order = (np.argmax(lengths, axis=1)[:, None] + np.arange(3)) % 3  # the longest side is opposite to the first corner
+    top, a, b = np.take_along_axis(corners, order[:, :, None], axis=1).transpose(1, 0, 2)
+    base = (b - a) / np.linalg.norm(b - a, axis=1, keepdims=True)
+    foot = a + base * np.einsum("ij,ij->i", top - a, base)[:, None]
+    up = top - foot
+    height = np.linalg.norm(up, axis=1)
+    y = up / height[:, None]
+    normal = np.cross(base, y)
+    right = np.stack([base, y, normal], axis=2)
+    left = np.stack([y, -base, normal], axis=2)
+    legs = [np.stack([np.linalg.norm(b - foot, axis=1), height], axis=1), np.stack([height, np.linalg.norm(a - foot, axis=1)], axis=1)]
+    return np.concatenate([foot, foot]), np.concatenate([right, left]), np.concatenate(legs)

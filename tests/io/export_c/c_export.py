@@ -121,12 +121,19 @@ meshes:
         stiffness: 20 N, damping_time: 5 ms, fading: 0.01}
   cloth: {type: shell, drawing: {rectangle: [10 cm, 10 cm], cells: [2, 1]}, position: [-5 cm, 20 cm, 3 cm], section: strip,
           material: felt, damping_time: 2 ms, sets: {rim: {plane: x}}, held: {rim: tray}}
+surfaces:
+  deck: {type: plane, parent: tray, position: [0, 0, 2 cm]}
+  knob: {type: capsule, position: [0, 30 cm, 1.2 cm], axis: x, radius: 2 cm, length: 20 cm}
 contacts:
-  deck: {type: plane, points: [{mesh: net}, ball], point_radius: 3 cm, parent: tray, position: [0, 0, 2 cm], stiffness: =stiffness,
-         damper: 0.5 N*s/m, friction: =grip, smoothing: 1 mm}
-  bar: {type: cylinder, points: {mesh: net}, parent: tray, axis: y, radius: 8 cm, stiffness: =stiffness}
-  knob: {type: capsule, points: [{mesh: cloth}, {mesh: net}], axis: [0, 1, 1], radius: 10 cm, length: 40 cm, stiffness: =stiffness,
-         damper: 0.2 N*s/m, friction: 0.2}
+  floor: {between: [[net, ball], deck], stiffness: =stiffness, dissipation: 2 s/m, friction: =grip}
+  bump: {between: [knob, [cloth, net]], stiffness: =stiffness, restitution: 0.4, friction: {along: 0.2, at_rest: 1.5}}
+outputs:
+  push: {contact: floor}
+  rub: {contact: floor, quantity: friction_force, of: [ball, deck]}
+  press: {contact: bump, quantity: normal_force}
+  gap: {contact: floor, quantity: gap, of: [ball, deck]}
+  many: {contact: floor, quantity: count}
+  stored: {energy: elastic, part: floor}
 """
 
 # squeezed beyond what its law knows: long steps have no solution that Newton's method finds

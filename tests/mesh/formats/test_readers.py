@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 from pliant.cli import run
 from pliant.mesh.formats import MeshProblem, read_mesh
+from pliant.mesh.formats.wireframe import _joined, _near_pairs
 
 SLEEVE = Path(os.environ.get("PLIANT_DATA", Path(__file__).parents[4] / "shared" / "data")) / "sleeve.iges"
 
@@ -390,3 +392,20 @@ def test_mutated_files_never_crash_or_hang(kind: str, tmp_path: Path) -> None:
             assert found.edges.max() < len(found.nodes)
         assert time.perf_counter() - start < 1
     assert refused > 10
+
+
+@pytest.mark.parametrize(("count", "tolerance"), [(300, 0.05), (2000, 0.02), (2000, 1e-9), (1, 1.0), (40, 3.0)])
+def test_near_pairs_and_what_they_join(count: int, tolerance: float) -> None:
+    points = np.random.default_rng(5).random((count, 3))
+    tree = scipy.spatial.cKDTree(points)
+    expected = {(int(min(pair)), int(max(pair))) for pair in tree.query_pairs(tolerance)}
+    found = _near_pairs(points, tolerance, most=len(expected))
+    assert found is not None
+    assert len(found) == len(expected)
+    assert {(min(pair), max(pair)) for pair in found.tolist()} == expected
+    label = _joined(count, found)
+    graph = scipy.sparse.coo_matrix((np.ones(len(found)), found.T), shape=(count, count))
+    parts, other = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    assert len(set(label.tolist())) == len(set(zip(label.tolist(), other.tolist(), strict=True))) == parts
+    if expected:
+        assert _near_pairs(points, tolerance, most=len(expected) - 1) is None

@@ -109,7 +109,9 @@ def test_a_run_that_becomes_stiff_changes_to_an_implicit_method():
 pliant: 1
 bodies: {ball: {mass: 0.1 kg, shape: {type: sphere, radius: 2 cm}}}
 joints: {fly: {type: prismatic, axis: z, child: ball, displacement: {initial: 0.03 m}}}
-contacts: {ground: {type: plane, points: ball, point_radius: 2 cm, stiffness: 20 MN/m, damper: 50 kN*s/m}}
+links:
+  stop: {type: axial, between: [world, ball], spring: {coefficient: 20 MN/m, rest: 2 cm}, damper: 50 kN*s/m,
+         direction: compression}
 """)
     )
     assert choice(eqs, 20.0).method.name == "explicit", "as far as the start shows"

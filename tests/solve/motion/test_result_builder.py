@@ -66,6 +66,13 @@ def test_a_result_is_pickled_with_everything(run: pliant.Result) -> None:
     assert np.array_equal(back["arm.tip"].velocity, run["arm.tip"].velocity)
 
 
+def test_a_frame_keeps_all_its_parts_when_it_is_pickled(run: pliant.Result) -> None:
+    frame = run[run.frame_names[-1]]
+    back = pickle.loads(pickle.dumps(frame))
+    for part in ("position", "quaternion", "rotation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(back, part), getattr(frame, part))
+
+
 def test_warnings_are_told_when_they_are_asked_for(run: pliant.Result) -> None:
     assert any("bent" in note or "stretched" in note for note in run.warnings)
     assert list(run.warnings) == json.loads(run.dataset.attrs["warnings"])

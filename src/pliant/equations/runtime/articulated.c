@@ -294,8 +294,20 @@ static inline void out_single(pl_work *w, int e, int g, const double *Ab, double
   a[at] = x;
 }
 
+/* D = D^-1 of three coordinates, from its lower triangle. */
+static inline int invert_block3(double *D) {
+  const double A[SYMMETRIC] = {D[0], D[4], D[8], D[1], D[2], D[5]};
+  double X[SYMMETRIC];
+  const int status = invert3(A, X);
+  if (status) return status;
+  D[0] = X[0], D[4] = X[1], D[8] = X[2];
+  D[1] = D[3] = X[3], D[2] = D[6] = X[4], D[5] = D[7] = X[5];
+  return PL_OK;
+}
+
 /* D = D^-1 by Cholesky's factor L, whose inverse takes the lower triangle in between. */
 PL_INLINE int invert(double *D, const int k) {
+  if (k == 3) return invert_block3(D);
   for (int j = 0; j < k; ++j) {
     double d = D[k * j + j];
     for (int m = 0; m < j; ++m) d -= D[k * m + j] * D[k * m + j];
@@ -331,17 +343,20 @@ PL_INLINE void project(const double *IA, const double *S, const int k, double *U
   }
 }
 
-/* What the coordinates take away from the base's inertia and add to its bias: U D^-1 U' and U D^-1 u. */
+/* What the coordinates take away from the base's inertia and add to its bias: U D^-1 U' and U D^-1 u. Upper half, then lower:
+ * half of the base's columns fit into registers. */
 PL_INLINE void pass_on(const double *U, const double *D, const double *u, const int k, double *IAb, double *pb) {
-  for (int j = 0; j < k; ++j) {
-    column X = SCALED(load(U), D[k * j]);
-    for (int i = 1; i < k; ++i) X = SUM(X, SCALED(load(U + COLUMN * i), D[k * j + i]));
-    const column p = SUM(load(pb), SCALED(X, u[j]));
-    store(pb, &p);
-    for (int n = 0; n < 6; ++n) {
-      const column left = SUM(load(IAb + COLUMN * n), SCALED(X, -U[COLUMN * j + ROW(n)]));
-      store(IAb + COLUMN * n, &left);
+  for (int half = 0; half < COLUMN; half += ANGULAR) {
+    part left[6], p = load_part(pb + half);
+    for (int n = 0; n < 6; ++n) left[n] = load_part(IAb + COLUMN * n + half);
+    for (int j = 0; j < k; ++j) {
+      part X = PART_SCALED(load_part(U + half), D[k * j]);
+      for (int i = 1; i < k; ++i) X = PART_SUM(X, PART_SCALED(load_part(U + COLUMN * i + half), D[k * j + i]));
+      p = PART_SUM(p, PART_SCALED(X, u[j]));
+      for (int n = 0; n < 6; ++n) left[n] = PART_DIFFERENCE(left[n], PART_SCALED(X, U[COLUMN * j + ROW(n)]));
     }
+    store_part(pb + half, &p);
+    for (int n = 0; n < 6; ++n) store_part(IAb + COLUMN * n + half, left + n);
   }
 }
 
@@ -356,10 +371,8 @@ PL_INLINE void in_general(const int k, pl_work *w, int e, int b, int *status) {
   memcpy(u, w->tau + at, k * sizeof(double));
   if (T->n_inertia) {
     memcpy(D, w->own_m + T->elem_d[e], k * k * sizeof(double));
-    for (int j = 0; j < k; ++j) {
-      u[j] -= w->own[at + j];
-      to_column(w->own_H + 6 * (at + j), U + COLUMN * j);
-    }
+    memcpy(U, w->own_H + COLUMN * at, COLUMN * k * sizeof(double));
+    for (int j = 0; j < k; ++j) u[j] -= w->own[at + j];
   }
   for (int g = first; g < end; ++g) {
     const double *IA = w->IA + FULL * g, *S = w->S + T->node_s[g];

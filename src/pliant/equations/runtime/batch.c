@@ -13,16 +13,20 @@ static void forget(pl_work *w) {
   if (w->contacts) pl_contact_bind(w);
 }
 
-/* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies), inputs, signals and their rates, and pose and twist of every
- * node. */
+/* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies; null if they are not wanted), inputs,
+ * signals and their rates, and pose and twist of every node. */
 void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
               const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
               double *R, double *p, double *V) {
   const pl_tables *T = w->T;
   const size_t nodes = T->n_node;
   for (int i = 0; i < count; ++i) {
-    remember(w, i, begin, records);
-    pl_energies(w, t[i], q + (size_t)T->nq * i, v + (size_t)T->nv * i, energies + 5 * i);
+    const double *q_i = q + (size_t)T->nq * i, *v_i = v + (size_t)T->nv * i;
+    if (energies) {
+      remember(w, i, begin, records);
+      pl_energies(w, t[i], q_i, v_i, energies + 5 * i);
+    } else
+      pl_signals(w, t[i]), pl_kinematics(w, q_i, v_i);
     memcpy(inputs + (size_t)T->n_input * i, w->input, T->n_input * sizeof(double));
     memcpy(signals + (size_t)T->n_signal * i, w->signal, T->n_signal * sizeof(double));
     memcpy(signal_rates + (size_t)T->n_signal * i, w->signal_rate, T->n_signal * sizeof(double));

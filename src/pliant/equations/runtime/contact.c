@@ -132,10 +132,22 @@ int pl_contacts_at(pl_work *w, double t, const double *q, const double *v, int c
   return pl_contact_records(w, capacity, out);
 }
 
+/* Where one law alone is in force, or none, the contacts of others do not count. */
+static void keep_law(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  const int law = w->bound.contact_state[2];
+  if (law == PL_ALL_LAWS) return;
+  int kept = 0;
+  for (int n = 0; n < c->n; ++n)
+    if (c->touch[n].law == law) c->touch[kept++] = c->touch[n];
+  c->n = kept;
+}
+
 void pl_contact_forces(pl_work *w) {
   pl_contacts *c = w->contacts;
   if (!c) return;
   pl_contact_search(w);
+  keep_law(w);
   for (int n = 0; n < c->n; ++n) {
     pl_touch *t = c->touch + n;
     pl_contact_law(w, t);

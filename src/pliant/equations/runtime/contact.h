@@ -59,6 +59,9 @@ typedef struct pl_touch {
   int sliding, known;
 } pl_touch;
 
+/* In a binding's contact_state, instead of the one law that is in force. */
+enum { PL_ALL_LAWS = -1, PL_NO_LAW = -2 };
+
 typedef enum { PL_MEMORY_NONE, PL_MEMORY_HELD, PL_MEMORY_STEP } pl_memory_kind;
 
 /* Contacts, poses and twists of all nodes at the beginning of a step. */
@@ -81,7 +84,7 @@ typedef struct pl_pairs {
 
 /* A vertex near a simplex of a solid: which way out is the shortest is known when all are. */
 typedef struct pl_near {
-  int vertex, shape, item, feature, inside; /* feature: the triangle, an edge of it (1 to 3) or a vertex (4 to 6) */
+  int vertex, shape, item, inside;
   double distance;
 } pl_near;
 

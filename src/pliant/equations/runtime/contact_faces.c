@@ -250,21 +250,42 @@ static void note(pl_contacts *c, pl_near near) {
   c->near[c->n_near++] = near;
 }
 
+/* What is farther from a vertex than this does not matter to it [m]. */
+static double reach_of(const pl_work *w, int vertex, int item) {
+  const pl_tables *T = w->T;
+  const int shape = T->item_shape[item];
+  double radius = 0;
+  for (int k = 0; k < size_of(T, item); ++k) radius = fmax(radius, number_of(w, vertices_of(T, item)[k], VERTEX_RADIUS));
+  const double both = radius + number_of(w, vertex, VERTEX_RADIUS) + w->contacts->reach;
+  return T->shape_closed[shape] ? fmax(both, w->theta[T->shape_theta[shape]]) : both;
+}
+
+/* Height over the plane of a triangle: none of its places is nearer. */
+static double height_over(const pl_work *w, int item, const double *x) {
+  const int *v = vertices_of(w->T, item);
+  double a[3], b[3], to[3], n[3];
+  if (v[2] < 0) return 0;
+  difference(place_of(w, v[1]), place_of(w, v[0]), a), difference(place_of(w, v[2]), place_of(w, v[0]), b);
+  difference(x, place_of(w, v[0]), to);
+  cross3(a, b, n);
+  return fabs(dot3(n, to)) / sqrt(dot3(n, n));
+}
+
 static void vertex_item(pl_work *w, int law, int vertex, int item) {
   const pl_tables *T = w->T;
   const int shape = T->item_shape[item];
-  const double *x = place_of(w, vertex);
+  const double *x = place_of(w, vertex), reach = reach_of(w, vertex, item);
   spot at;
-  if (are_adjacent(T, vertex, item)) return;
+  if (height_over(w, item, x) > reach || are_adjacent(T, vertex, item)) return;
   nearest(w, item, x, &at);
-  if (!is_smallest(w, item, x, &at)) return;
+  if (at.distance > reach || !is_smallest(w, item, x, &at)) return;
   if (!T->shape_closed[shape]) {
     if (at.distance > 0) touch(w, law, vertex, item, &at, 1);
     return;
   }
   const int side = side_of(w, item, &at);
   if (side > 0 || (side < 0 && at.distance <= w->theta[T->shape_theta[shape]]))
-    note(w->contacts, (pl_near){vertex, shape, item, at.feature, side < 0, at.distance});
+    note(w->contacts, (pl_near){vertex, shape, item, side < 0, at.distance});
 }
 
 static int by_distance(const void *a, const void *b) {

@@ -102,8 +102,15 @@ static void invert(pl_touch *t) {
   t->H[0][0] = bb / det, t->H[1][1] = aa / det, t->H[0][1] = t->H[1][0] = -ab / det;
 }
 
+/* What is fixed to one node does not touch itself: nodes of a fabric that a body holds. */
+static int is_one_piece(const pl_tables *T, const pl_touch *t) {
+  for (int i = 1; i < t->count; ++i)
+    if (T->vertex_node[t->vertex[i]] != T->vertex_node[t->vertex[0]]) return 0;
+  return 1;
+}
+
 void pl_finish_touch(pl_work *w, pl_touch *t) {
-  if (complete(w, t)) find_directions(w, t), invert(t);
+  if (!is_one_piece(w->T, t) && complete(w, t)) find_directions(w, t), invert(t);
   else w->contacts->n--;
 }
 

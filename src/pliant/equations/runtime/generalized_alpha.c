@@ -16,7 +16,8 @@
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
 #define CONSTRAINT_TOLERANCE 1e-11
-#define SMALL 24            /* unknowns up to which every iteration has tangents of its own, which then cost little */
+#define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
+#define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
 #define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
 #define USUAL 2             /* iterations of a step whose factors are good */
 #define SAME_STEP 0.1       /* change of s up to which factors of another step may serve */
@@ -128,9 +129,11 @@ static void allowed_error(pl_run *r, double h, double *errors, double *raw) {
   const int nv = w->T->nv;
   for (int level = 0; level < 2; ++level) {
     raw_error(r, h, level, raw);
+    pl_secant_displace(r->secant, w->T, 1, raw);
     pl_step_product(w, raw, NULL, w->rhs);
     memset(w->rhs + nv, 0, w->T->m * sizeof(double));
     pl_step_solve(w, w->rhs);
+    pl_secant_displace(r->secant, w->T, 0, w->rhs);
     memcpy(errors + nv * level, w->rhs, nv * sizeof(double));
   }
 }
@@ -278,7 +281,7 @@ static int factorize(pl_run *r, newton *n) {
   double *blocks = r->memory.alpha.blocks;
   turn_blocks(w->T, r->memory.alpha.x, blocks, r->memory.alpha.unit, r->memory.alpha.column);
   n->factorizations++, n->used = 0;
-  const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL);
+  const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL, 1);
   if (!status) pl_secant_restart(r->secant, w, n->s);
   return status;
 }
@@ -299,7 +302,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   double *turned = r->memory.alpha.turned, *step = r->memory.alpha.step, norm = 0, size = 0;
   for (int i = 0; i < nv; ++i) w->rhs[i] *= -n->s;
   for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi[i] : 0;
-  pl_step_solve(w, w->rhs);
+  pl_secant_solve(r->secant, w, w->rhs);
   pl_secant_improve(r->secant, w->rhs);
   pl_increment_rate(w->T, r->memory.alpha.x, w->rhs, turned);
   for (int i = 0; i < nv; ++i) {
@@ -340,9 +343,11 @@ static int solve(pl_run *r, newton *n) {
     }
     if (n->iterations == MAX_ITERATIONS || n->factorizations == MAX_FACTORIZATIONS) return PL_NO_CONVERGENCE;
     if ((status = evaluate(r, n))) return status;
+    if (n->keep && !n->iterations) pl_secant_turn(r->secant, w);
     if (!n->keep && (status = factorize(r, n))) return status;
     if ((status = iterate(r, n, &converged))) return status;
   }
+  if (!w->T->m && n->last < SAME_POWER) pl_power_here(r, r->multipliers1, r->power1), r->complete = 1;
   r->secant->excess += fmax(0, n->used - USUAL);
   /* where a step is not smooth, the one before tells little of it, and its first iteration needs the tangents there */
   if (n->first_rate < SMOOTH) choose_prediction(r, n);

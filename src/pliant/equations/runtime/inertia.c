@@ -92,6 +92,11 @@ static inertias side_by_side(const pl_work *w, const pl_batch *b, int slot) {
   return x;
 }
 
+/* The element that has the n-th of the coordinates in the inertia of a lane; all lanes are of one kind. */
+static inline int owned(const pl_tables *T, const pl_batch *b, int lane, int n) {
+  return T->mover_elem[T->inertia_begin[pl_instance(b, lane)] + n];
+}
+
 /* Calls the kernel of a batch. `W_rate` is for tangents alone. */
 static void call(const pl_work *w, const inertias *x, const double *q, const pl_lanes *W_rate, int results, const int *out,
                  pl_lanes *const *res) {
@@ -100,13 +105,11 @@ static void call(const pl_work *w, const inertias *x, const double *q, const pl_
   pl_lanes *numbers = (pl_lanes *)w->temporary.lanes_numbers, *own = numbers + constants;
   int size = 0;
   pl_lanes_numbers(&x->of, w->theta, T->inertia_theta, 12, constants, numbers);
-  for (int l = 0; l < PL_WIDTH; ++l) {
-    const int i = pl_instance(&x->of, l);
-    size = 0;
-    for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
-      const int e = T->mover_elem[n], count = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
-      lanes_put(q + T->elem_q[e], count, l, own + size), size += count;
-    }
+  for (int n = 0; n < T->inertia_owned[first]; ++n) {
+    const int e = owned(T, &x->of, 0, n), count = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
+    const double *from[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) from[l] = q + T->elem_q[owned(T, &x->of, l, n)];
+    lanes_gather(from, count, own + size), size += count;
   }
   /* the first argument, the pose of a second frame, is empty */
   const int in[5] = {0, size, x->n, W_rate ? x->n : constants, constants};
@@ -122,19 +125,16 @@ void pl_inertia_values(pl_work *w, const double *q, const double *v) {
   PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
     pl_lanes V[6], placement[12];
-    for (int l = 0; l < PL_WIDTH; ++l) {
-      const int g = T->inertia_node[pl_instance(&b, l)];
-      lanes_put(w->R + 9 * g, 9, l, x.pose), lanes_put(w->p + 3 * g, 3, l, x.pose + 9), lanes_put(w->V + 6 * g, 6, l, V);
-    }
+    int nodes[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) nodes[l] = T->inertia_node[pl_instance(&b, l)];
+    pl_lanes_nodes(w, nodes, x.pose, V);
     pl_lanes_numbers(&b, w->theta, T->inertia_theta, 0, 12, placement);
     lanes_place(x.pose, placement);
     lanes_see(x.pose, V, x.W);
-    for (int l = 0; l < PL_WIDTH; ++l) {
-      const int i = pl_instance(&b, l);
-      for (int n = T->inertia_begin[i]; n < T->inertia_begin[i] + T->inertia_owned[i]; ++n) {
-        const int e = T->mover_elem[n];
-        lanes_put(v + T->elem_v[e], T->elem_k[e], l, x.W + 6 + T->mover_own[n]);
-      }
+    for (int n = 0; n < T->inertia_owned[b.first]; ++n) {
+      const double *from[PL_WIDTH];
+      for (int l = 0; l < PL_WIDTH; ++l) from[l] = v + T->elem_v[owned(T, &b, l, n)];
+      lanes_gather(from, T->elem_k[owned(T, &b, 0, n)], x.W + 6 + T->mover_own[T->inertia_begin[b.first] + n]);
     }
     pl_lanes *res[2] = {x.M, x.h};
     const int out[2] = {x.n * x.n, x.n};
@@ -203,8 +203,36 @@ static void rigid_part(const inertias *x, pl_lanes *I) {
   for (int i = 0; i < 3; ++i) I[1 + i] = h[i] + m * p[i];
 }
 
-static void add_lane(const pl_lanes *from, int lane, int count, double *out) {
-  for (int i = 0; i < count; ++i) out[i] += PL_LANE(from[i], lane);
+/* Adds to each lane's node what its frame moves as a rigid body; the ground needs none of it. */
+static void add_rigid(pl_work *w, const inertias *x) {
+  pl_lanes I[RIGID], F[6];
+  double *inertia[PL_WIDTH], *bias[PL_WIDTH], unused[RIGID] = {0};
+  rigid_part(x, I);
+  lanes_to_world(x->pose, x->h, F);
+  for (int l = 0; l < x->of.count; ++l) {
+    const int g = w->T->inertia_node[x->of.first + l];
+    inertia[l] = g ? w->inertia + RIGID * g : unused, bias[l] = g ? w->bias + 6 * g : unused;
+  }
+  lanes_add(I, RIGID, x->of.count, inertia), lanes_add(F, 6, x->of.count, bias);
+}
+
+/* Adds to each lane's element what moves with its coordinates: forces, mass, and the coupling to the base as columns. */
+PL_INLINE void add_moving(const int k, pl_work *w, const inertias *x) {
+  double *own[PL_WIDTH], *H[PL_WIDTH], *m[PL_WIDTH];
+  for (int l = 0; l < x->of.count; ++l) {
+    const int e = owned(w->T, &x->of, l, 0), at = w->T->elem_v[e];
+    own[l] = w->own + at, H[l] = w->own_H + COLUMN * at, m[l] = w->own_m + w->T->elem_d[e];
+  }
+  lanes_add(x->h + 6, k, x->of.count, own);
+  for (int j = 0; j < k; ++j) {
+    const pl_lanes *column = x->M + x->n * (6 + j);
+    pl_lanes F[COLUMN];
+    lanes_to_world(x->pose, column, F);
+    for (int i = 6; i > 3; --i) F[i] = F[i - 1];
+    F[3] = F[7] = pl_lanes_of(0);
+    lanes_add(F, COLUMN, x->of.count, H), lanes_add(column + 6, k, x->of.count, m);
+    for (int l = 0; l < x->of.count; ++l) H[l] += COLUMN, m[l] += k;
+  }
 }
 
 /* For articulated bodies: what one frame moves as a rigid body goes to its node, the rest to its element. */
@@ -213,22 +241,12 @@ void pl_inertia_articulated(pl_work *w) {
   int slot = 0;
   if (!T->n_inertia) return;
   memset(w->own, 0, T->nv * sizeof(double));
-  memset(w->own_H, 0, 6 * T->nv * sizeof(double));
+  memset(w->own_H, 0, COLUMN * T->nv * sizeof(double));
   memset(w->own_m, 0, T->n_d * sizeof(double));
   PL_EACH_BATCH(b, T->n_inertia_run, T->inertia_run) {
     const inertias x = side_by_side(w, &b, slot++);
-    pl_lanes I[RIGID], F[6], *H = (pl_lanes *)w->temporary.inertia_lanes;
-    rigid_part(&x, I);
-    lanes_to_world(x.pose, x.h, F);
-    for (int j = 0; j < x.k; ++j) lanes_to_world(x.pose, x.M + x.n * (6 + j), H + 6 * j);
-    for (int l = 0; l < b.count; ++l) {
-      const int i = b.first + l, g = T->inertia_node[i];
-      if (g) add_lane(I, l, RIGID, w->inertia + RIGID * g), add_lane(F, l, 6, w->bias + 6 * g);
-      if (!x.k) continue;
-      const int e = T->mover_elem[T->inertia_begin[i]];
-      add_lane(x.h + 6, l, x.k, w->own + T->elem_v[e]), add_lane(H, l, 6 * x.k, w->own_H + 6 * T->elem_v[e]);
-      for (int j = 0; j < x.k; ++j) add_lane(x.M + x.n * (6 + j) + 6, l, x.k, w->own_m + T->elem_d[e] + x.k * j);
-    }
+    add_rigid(w, &x);
+    if (x.k) PL_BY_SIZE(add_moving, x.k, w, &x);
   }
 }
 

@@ -84,7 +84,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
   place(r, &m);
   r->block = pl_block(&m);
   const int keeps = method == PL_GENERALIZED_ALPHA;
-  if (keeps) r->secant = pl_secant_new(w->T->nv, w->T->m);
+  if (keeps) r->secant = pl_secant_new(w->T);
   if (!r->block || (keeps && !r->secant) || pl_run_contacts_new(r)) {
     pl_run_free(r);
     return NULL;

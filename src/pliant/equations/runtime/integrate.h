@@ -22,6 +22,9 @@ typedef struct pl_secant {
   long factorization;       /* which one of the workspace it is, -1 for none */
   double scale;             /* of the step that it was made for */
   double excess;            /* iterations of the steps before that better factors would have saved */
+  int nodes, turned;        /* free nodes; whether they have turned since the factorization, as `turn` says */
+  int *node;                /* which they are */
+  double *axes, *turn;      /* of each, its axes at the factorization, and by what its displacements have turned since: 3x3 */
   void *block;
 } pl_secant;
 
@@ -97,7 +100,7 @@ int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
 
 /* secant.c */
-pl_secant *pl_secant_new(int n, int rows);
+pl_secant *pl_secant_new(const pl_tables *);
 void pl_secant_free(pl_secant *);
 /* The matrix of w was factorized anew, for a step of this scale. */
 void pl_secant_restart(pl_secant *, pl_work *w, double scale);
@@ -105,13 +108,21 @@ void pl_secant_restart(pl_secant *, pl_work *w, double scale);
 void pl_secant_forget(pl_secant *);
 /* At the beginning of a step: whether its factors are still there and nearly those of this scale. */
 int pl_secant_serves(pl_secant *, const pl_work *w, double scale, double tolerance);
+/* The factors are to serve in the state evaluated last. */
+void pl_secant_turn(pl_secant *, const pl_work *w);
+/* Solves with the factors, turned along with the free nodes. */
+void pl_secant_solve(const pl_secant *, pl_work *w, double *x);
 /* Stores an iteration; and makes the solution x with the factors that with the matrix as it is now known. */
 void pl_secant_add(pl_secant *, const double *step);
 void pl_secant_improve(const pl_secant *, double *x);
+/* Turns displacements of free nodes as they have turned since the factorization, or back. */
+void pl_secant_displace(const pl_secant *, const pl_tables *, int back, double *x);
 
 /* run_contacts.c: all do nothing without shapes */
 int pl_run_contacts_new(pl_run *);
 void pl_run_contacts_free(pl_run *);
+/* Another state is about to be set, of which nothing is known. */
+void pl_run_forget_contacts(pl_run *);
 /* The run's own memory of contacts is in force. */
 void pl_run_use_contacts(pl_run *);
 /* The state that has been evaluated is where the next step begins; there are none before it. */

@@ -6,14 +6,9 @@
 enum { AT_ONCE = 6 }; /* columns */
 
 void pl_lanes_gather(const pl_work *w, const pl_batch *b, const int *nodes, int end, pl_lanes *pose, pl_lanes *twist) {
-  for (int l = 0; l < PL_WIDTH; ++l) {
-    const int g = nodes[2 * pl_instance(b, l) + end];
-    lanes_put(w->R + 9 * g, 9, l, pose), lanes_put(w->p + 3 * g, 3, l, pose + 9), lanes_put(w->V + 6 * g, 6, l, twist);
-  }
-}
-
-void pl_lanes_numbers(const pl_batch *b, const double *all, const int *at, int skip, int count, pl_lanes *out) {
-  for (int l = 0; l < PL_WIDTH; ++l) lanes_put(all + at[pl_instance(b, l)] + skip, count, l, out);
+  int g[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) g[l] = nodes[2 * pl_instance(b, l) + end];
+  pl_lanes_nodes(w, g, pose, twist);
 }
 
 static void call_singly(const pl_work *w, const pl_kernel *kernel, int lane, int arguments, const int *in,
@@ -44,7 +39,18 @@ void pl_call_lanes(const pl_work *w, const pl_kernel *kernel, int arguments, con
 }
 
 void pl_lanes_columns(const pl_work *w, const int *nodes, int first, int count, const double *from, pl_lanes *out) {
+  static const double none[6 * AT_ONCE];
   const pl_tables *T = w->T;
+  const double *all[PL_WIDTH];
+  int whole = 1; /* all columns of all lanes, or none: those of the ground */
+  for (int l = 0; l < PL_WIDTH; ++l) {
+    all[l] = nodes[l] ? from + T->node_s[nodes[l]] + 6 * first : none;
+    whole &= !nodes[l] || T->elem_k[T->node_elem[nodes[l]]] >= first + count;
+  }
+  if (whole) {
+    lanes_gather(all, 6 * count, out);
+    return;
+  }
   for (int l = 0; l < PL_WIDTH; ++l) {
     int k = nodes[l] ? T->elem_k[T->node_elem[nodes[l]]] - first : 0;
     k = k < 0 ? 0 : k > count ? count : k;
@@ -62,15 +68,21 @@ static int most_columns(const pl_tables *T, const int *nodes) {
   return most;
 }
 
-/* Adds one lane of a block that begins at (row, column) of the pair's. */
+static inline void add_lane(int rows, int columns, int stride, double factor, const pl_lanes *block, int lane, double *at) {
+  for (int j = 0; j < columns; ++j)
+    for (int i = 0; i < rows; ++i) at[stride * j + i] += factor * PL_LANE(block[6 * j + i], lane);
+}
+
+/* Adds one lane of a block that begins at (row, column) of the pair's; loops over usual sizes unroll. */
 static inline void add(const pl_tables *T, int pair, const pl_pairs *p, int lane, int row, int column, const pl_lanes *block,
                        double *out) {
   const int er = T->node_elem[p->row[pair]], ec = T->node_elem[p->col[pair]], stride = T->elem_stride[ec];
   const int rows = T->elem_k[er] - row < AT_ONCE ? T->elem_k[er] - row : AT_ONCE;
   const int columns = T->elem_k[ec] - column < AT_ONCE ? T->elem_k[ec] - column : AT_ONCE;
   double *at = out + p->pos[pair] + stride * column + row;
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) at[stride * j + i] += p->factor * PL_LANE(block[6 * j + i], lane);
+  if (rows == 3 && columns == 3) add_lane(3, 3, stride, p->factor, block, lane, at);
+  else if (rows == 6 && columns == 6) add_lane(6, 6, stride, p->factor, block, lane, at);
+  else add_lane(rows, columns, stride, p->factor, block, lane, at);
 }
 
 static void add_all(const pl_tables *T, int pair, const pl_pairs *p, int lane, int row, int column, const pl_lanes *K,
@@ -82,6 +94,38 @@ static void add_all(const pl_tables *T, int pair, const pl_pairs *p, int lane, i
 
 static inline int counts(const pl_pairs *p, int i) { return !p->active || p->active[p->index[i]]; }
 
+/* The pair of an instance on the way to these ends, or -1. */
+static int pair_of(const pl_pairs *p, int i, int row, int column) {
+  for (int n = p->begin[i]; counts(p, i) && n < p->begin[i + 1]; ++n)
+    if (p->a[n] == row && p->b[n] == column) return n;
+  return -1;
+}
+
+/* Adds a block to the matrix of each lane that has a pair; they all have so many rows and columns. */
+static void add_lanes(const pl_tables *T, const pl_pairs *p, const int *pair, int lanes, int rows, int columns, pl_lanes *block,
+                      double *out) {
+  double *to[PL_WIDTH], unused[AT_ONCE];
+  int stride[PL_WIDTH];
+  for (int l = 0; l < lanes; ++l) {
+    to[l] = pair[l] < 0 ? unused : out + p->pos[pair[l]];
+    stride[l] = pair[l] < 0 ? 0 : T->elem_stride[T->node_elem[p->col[pair[l]]]];
+  }
+  for (int i = 0; i < AT_ONCE; ++i) unused[i] = 0;
+  for (int j = 0; j < columns; ++j) {
+    for (int i = 0; i < rows; ++i) block[6 * j + i] *= p->factor;
+    lanes_add(block + 6 * j, rows, lanes, to);
+    for (int l = 0; l < lanes; ++l) to[l] += stride[l];
+  }
+}
+
+/* Whether the nodes of all pairs have so many coordinates. */
+static int alike(const pl_tables *T, const pl_pairs *p, const int *pair, int lanes, int rows, int columns) {
+  for (int l = 0; l < lanes; ++l)
+    if (pair[l] >= 0 && (T->elem_k[T->node_elem[p->row[pair[l]]]] != rows || T->elem_k[T->node_elem[p->col[pair[l]]]] != columns))
+      return 0;
+  return 1;
+}
+
 /* Frames that one element of up to six coordinates moves at most: the columns of all lanes side by side. */
 static void add_plain(const pl_work *w, const pl_pairs *p, const pl_batch *b, const int nodes[2][PL_WIDTH], const int *k) {
   pl_lanes columns[2][AT_ONCE * PL_COLUMN], K[36], C[36], M[36];
@@ -90,12 +134,15 @@ static void add_plain(const pl_work *w, const pl_pairs *p, const pl_batch *b, co
     for (int column = 0; column < 2; ++column) {
       if (!k[row] || !k[column]) continue;
       p->block(b, row, column, k[row], columns[row], k[column], columns[column], K, C, M);
-      for (int l = 0; l < b->count; ++l) {
-        const int i = b->first + l;
-        if (!counts(p, i)) continue;
-        for (int n = p->begin[i]; n < p->begin[i + 1]; ++n)
-          if (p->a[n] == row && p->b[n] == column) add_all(w->T, n, p, l, 0, 0, K, C, M);
-      }
+      int pair[PL_WIDTH];
+      for (int l = 0; l < b->count; ++l) pair[l] = pair_of(p, b->first + l, row, column);
+      if (alike(w->T, p, pair, b->count, k[row], k[column])) {
+        if (p->K) add_lanes(w->T, p, pair, b->count, k[row], k[column], K, p->K);
+        if (p->C) add_lanes(w->T, p, pair, b->count, k[row], k[column], C, p->C);
+        if (p->M) add_lanes(w->T, p, pair, b->count, k[row], k[column], M, p->M);
+      } else
+        for (int l = 0; l < b->count; ++l)
+          if (pair[l] >= 0) add_all(w->T, pair[l], p, l, 0, 0, K, C, M);
     }
 }
 

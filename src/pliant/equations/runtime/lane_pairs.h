@@ -13,6 +13,65 @@ static inline void lanes_put(const double *x, int n, int lane, pl_lanes *out) {
   for (int i = 0; i < n; ++i) ((double *)out)[PL_WIDTH * i + lane] = x[i];
 }
 
+/* Four numbers on four lanes become four times four numbers in a row, and back. */
+#ifdef __GNUC__
+#ifdef __clang__
+#define PL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (pl_mask){__VA_ARGS__})
+#endif
+static inline void lanes_transpose(const pl_lanes *x, pl_lanes *y) {
+  const pl_lanes a = PL_SHUFFLE(x[0], x[1], 0, 4, 2, 6), b = PL_SHUFFLE(x[0], x[1], 1, 5, 3, 7);
+  const pl_lanes c = PL_SHUFFLE(x[2], x[3], 0, 4, 2, 6), d = PL_SHUFFLE(x[2], x[3], 1, 5, 3, 7);
+  y[0] = PL_SHUFFLE(a, c, 0, 1, 4, 5), y[1] = PL_SHUFFLE(b, d, 0, 1, 4, 5);
+  y[2] = PL_SHUFFLE(a, c, 2, 3, 6, 7), y[3] = PL_SHUFFLE(b, d, 2, 3, 6, 7);
+}
+#endif
+
+/* n numbers of each lane, from where each has them. They go through registers: lanes that were stored number by number would
+ * have to be waited for. */
+static inline void lanes_gather(const double *const *from, int n, pl_lanes *out) {
+  int i = 0;
+#ifdef __GNUC__
+  for (; i + PL_WIDTH <= n; i += PL_WIDTH) {
+    pl_lanes x[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) x[l] = *(const pl_lanes *)(from[l] + i);
+    lanes_transpose(x, out + i);
+  }
+  for (; i < n; ++i) out[i] = (pl_lanes){from[0][i], from[1][i], from[2][i], from[3][i]};
+#else
+  for (; i < n; ++i) out[i] = from[0][i];
+#endif
+}
+
+/* Adds n numbers of each of the first `count` lanes to where each has them. */
+static inline void lanes_add(const pl_lanes *x, int n, int count, double *const *to) {
+  int i = 0;
+#ifdef __GNUC__
+  for (; i + PL_WIDTH <= n; i += PL_WIDTH) {
+    pl_lanes own[PL_WIDTH];
+    lanes_transpose(x + i, own);
+    for (int l = 0; l < count; ++l) *(pl_lanes *)(to[l] + i) += own[l];
+  }
+#endif
+  for (; i < n; ++i)
+    for (int l = 0; l < count; ++l) to[l][i] += PL_LANE(x[i], l);
+}
+
+/* The same, put in place of what was there. */
+static inline void lanes_take(const pl_lanes *x, int n, int count, double *const *to) {
+  int i = 0;
+#ifdef __GNUC__
+  for (; i + PL_WIDTH <= n; i += PL_WIDTH) {
+    pl_lanes own[PL_WIDTH];
+    lanes_transpose(x + i, own);
+    for (int l = 0; l < count; ++l) *(pl_lanes *)(to[l] + i) = own[l];
+  }
+#endif
+  for (; i < n; ++i)
+    for (int l = 0; l < count; ++l) to[l][i] = PL_LANE(x[i], l);
+}
+
 static inline void lanes_cross(const pl_lanes *a, const pl_lanes *b, pl_lanes *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];
   c[1] = a[2] * b[0] - a[0] * b[2];
@@ -107,10 +166,22 @@ static inline int pl_instance(const pl_batch *b, int lane) { return b->first + (
         b.count > 0;                                                                                           \
          b.first += PL_WIDTH)
 
-/* Poses (12) and twists (6) of the node of frame `end` (0 or 1) of each instance; `nodes` has two for each. */
-void pl_lanes_gather(const pl_work *, const pl_batch *, const int *nodes, int end, pl_lanes *pose, pl_lanes *twist);
+/* Poses (12) and twists (6) of one node per lane. */
+static inline void pl_lanes_nodes(const pl_work *w, const int *nodes, pl_lanes *pose, pl_lanes *twist) {
+  const double *R[PL_WIDTH], *p[PL_WIDTH], *V[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) R[l] = w->R + 9 * nodes[l], p[l] = w->p + 3 * nodes[l], V[l] = w->V + 6 * nodes[l];
+  lanes_gather(R, 9, pose), lanes_gather(p, 3, pose + 9), lanes_gather(V, 6, twist);
+}
+
 /* Numbers of each instance, from those of the robot at `at[instance]`. */
-void pl_lanes_numbers(const pl_batch *, const double *all, const int *at, int skip, int count, pl_lanes *out);
+static inline void pl_lanes_numbers(const pl_batch *b, const double *all, const int *at, int skip, int count, pl_lanes *out) {
+  const double *from[PL_WIDTH];
+  for (int l = 0; l < PL_WIDTH; ++l) from[l] = all + at[pl_instance(b, l)] + skip;
+  lanes_gather(from, count, out);
+}
+
+/* Poses and twists of the node of frame `end` (0 or 1) of each instance; `nodes` has two for each. */
+void pl_lanes_gather(const pl_work *, const pl_batch *, const int *nodes, int end, pl_lanes *pose, pl_lanes *twist);
 /* Evaluates a kernel, with sizes of its arguments and results; in single lanes until its code for several is there. */
 void pl_call_lanes(const pl_work *, const pl_kernel *, int arguments, const int *in, const pl_lanes *const *arg, int results,
                    const int *out, pl_lanes *const *res);

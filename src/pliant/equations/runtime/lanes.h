@@ -19,8 +19,11 @@ typedef long long pl_mask __attribute__((vector_size(32)));
 static inline pl_lanes pl_lanes_of(double x) { return (pl_lanes){x, x, x, x}; }
 
 #define PL_LANE(x, l) ((x)[l])
+#define PL_PER_LANE(function, x) ((pl_lanes){function((x)[0]), function((x)[1]), function((x)[2]), function((x)[3])})
+#define PL_PER_LANE_TWO(function, x, y) \
+  ((pl_lanes){function((x)[0], (y)[0]), function((x)[1], (y)[1]), function((x)[2], (y)[2]), function((x)[3], (y)[3])})
 /* 1 where a condition holds, else 0 */
-#define PL_TRUTH(condition) __builtin_convertvector(-(pl_mask)(condition), pl_lanes)
+#define PL_TRUTH(condition) ((pl_lanes)((pl_mask)(condition) & (pl_mask)pl_lanes_of(1)))
 /* x where c is not 0, else y: a macro, because GCC has something to say wherever masks are passed to functions */
 #define pl_choose(c, x, y) ((pl_lanes)(((c) & (pl_mask)(x)) | (~(c) & (pl_mask)(y))))
 #define PL_IS_TRUE(x) ((x) != pl_lanes_of(0))
@@ -31,21 +34,17 @@ typedef double pl_lanes;
 static inline pl_lanes pl_lanes_of(double x) { return x; }
 
 #define PL_LANE(x, l) (x)
+#define PL_PER_LANE(function, x) function(x)
+#define PL_PER_LANE_TWO(function, x, y) function(x, y)
 #define PL_TRUTH(condition) ((double)(condition))
 #define pl_choose(c, x, y) ((c) ? (x) : (y))
 #define PL_IS_TRUE(x) ((x) != 0)
 #endif
 
-#define PL_EACH(name, function)                                                        \
-  static inline pl_lanes name(pl_lanes x) {                                            \
-    for (int l = 0; l < PL_WIDTH; ++l) PL_LANE(x, l) = function(PL_LANE(x, l));        \
-    return x;                                                                          \
-  }
-#define PL_EACH_TWO(name, function)                                                              \
-  static inline pl_lanes name(pl_lanes x, pl_lanes y) {                                          \
-    for (int l = 0; l < PL_WIDTH; ++l) PL_LANE(x, l) = function(PL_LANE(x, l), PL_LANE(y, l));   \
-    return x;                                                                                    \
-  }
+#define PL_EACH(name, function) \
+  static inline pl_lanes name(pl_lanes x) { return PL_PER_LANE(function, x); }
+#define PL_EACH_TWO(name, function) \
+  static inline pl_lanes name(pl_lanes x, pl_lanes y) { return PL_PER_LANE_TWO(function, x, y); }
 
 /* What C code from CasADi is written in. */
 PL_EACH(lanes_sin, sin)

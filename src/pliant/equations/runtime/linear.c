@@ -5,6 +5,10 @@
  * the whole column; its pivots and fill are kept for a while, and only found anew when one has become small against its
  * column. A dense matrix is a single front, which leaves nothing to fall back on.
  *
+ * Where solutions serve iterations that correct what they leave over, large matrices are factorized in single precision, which
+ * takes half the time and half the memory traffic. Now and then a solution that is known shows how good such factors are: where
+ * they are not good enough for the condition of the matrix, they are made in double precision.
+ *
  * Rows and columns are scaled first, so that inertia and constraints of any size stand side by side; a pivot that is
  * then next to nothing against its column means a singular matrix. The scales, like the pivots, are kept until they
  * do not fit any more.
@@ -27,6 +31,11 @@
 #define REFINEMENTS 3            /* at most */
 #define REFINED 1e-14            /* left over, against the size of what was added up */
 #define GENERAL_ROUNDS 8         /* factorizations with general pivots before fronts are tried again */
+#define SINGLE_FROM 1e7          /* multiplications from which factors in single precision pay */
+#define SINGLE_LIMIT 1e-4        /* the least of their pivots, in place of SINGULAR_BELOW and FRONT_LIMIT */
+#define SINGLE_ERROR 2e-2        /* the largest of their solutions, against their size */
+#define SINGLE_ROUNDS 8          /* factorizations with them before they are tried on a known solution again */
+#define DOUBLE_ROUNDS 30         /* factorizations in double precision before single is tried again */
 
 struct pl_linear {
   int n, dense, scaled;
@@ -36,6 +45,7 @@ struct pl_linear {
   pl_fronts *fronts;
   double *values, *right, *residual; /* scaled, for refinement */
   int refine;
+  int trusted, only_double; /* factorizations that may still be in single precision untried, or are to be in double precision */
   /* general pivots; `general` counts the factorizations that are still to use them */
   int general, analysed;
   int *Lp, *Li, *Up, *Ui, *p, *pinv, *stack, *state, *head;
@@ -248,7 +258,7 @@ static int sparse_refactor(pl_linear *f, const double *values) {
 
 static int by_fronts(pl_linear *f, const double *values) {
   f->analysed = 0;
-  if (pl_fronts_factor(f->fronts, values, f->row_scale, f->column_scale, SINGULAR_BELOW, FRONT_LIMIT)) return PL_SINGULAR;
+  if (pl_fronts_factor(f->fronts, values, f->row_scale, f->column_scale, SINGULAR_BELOW, FRONT_LIMIT, 0)) return PL_SINGULAR;
   f->refine = !f->dense && pl_fronts_share(f->fronts) < REFINE_BELOW;
   if (f->refine)
     for (int j = 0; j < f->n; ++j)
@@ -264,7 +274,7 @@ void pl_linear_scale(pl_linear *f, const double *scales) {
   f->scaled = 1;
 }
 
-void pl_linear_forget(pl_linear *f) { f->scaled = f->general = 0; }
+void pl_linear_forget(pl_linear *f) { f->scaled = f->general = f->trusted = f->only_double = 0; }
 
 int pl_linear_factor(pl_linear *f, const double *values) {
   if (f->general && f->analysed) {
@@ -285,6 +295,37 @@ int pl_linear_factor(pl_linear *f, const double *values) {
   }
   f->scaled = status == PL_OK;
   return status;
+}
+
+/* How far the solution with the factors at hand is off where all its scaled unknowns are one. */
+static double error_of_ones(pl_linear *f, const double *values) {
+  const int n = f->n;
+  double *x = f->x, error = 0;
+  for (int j = 0; j < n; ++j)
+    for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) x[f->row[k]] += values[k] * f->row_scale[f->row[k]] * f->column_scale[j];
+  pl_fronts_solve(f->fronts, x);
+  for (int i = 0; i < n; ++i) error = fabs(x[i] - 1) <= error ? error : fabs(x[i] - 1); /* also where it is no number */
+  memset(x, 0, n * sizeof(double));
+  return error;
+}
+
+static int by_single_fronts(pl_linear *f, const double *values) {
+  f->analysed = f->refine = 0;
+  if (pl_fronts_factor(f->fronts, values, f->row_scale, f->column_scale, SINGLE_LIMIT, SINGLE_LIMIT, 1)) return PL_SINGULAR;
+  if (f->trusted) return f->trusted--, PL_OK;
+  if (!(error_of_ones(f, values) <= SINGLE_ERROR)) return PL_SINGULAR;
+  f->trusted = SINGLE_ROUNDS;
+  return PL_OK;
+}
+
+int pl_linear_factor_roughly(pl_linear *f, const double *values) {
+  if (f->only_double) f->only_double--;
+  else if (!f->dense && !f->general && pl_fronts_work(f->fronts) >= SINGLE_FROM) {
+    if (!f->scaled && equilibrate(f, values) == PL_OK) f->scaled = 1;
+    if (f->scaled && by_single_fronts(f, values) == PL_OK) return PL_OK;
+    f->trusted = 0, f->only_double = DOUBLE_ROUNDS;
+  }
+  return pl_linear_factor(f, values);
 }
 
 static void sparse_solve(pl_linear *f, double *x) {

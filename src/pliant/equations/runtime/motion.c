@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "pliant.h"
+#include "lane_pairs.h"
 #include "spatial.h"
 
 /* One node, where it starts from, and the numbers that its motion reads and fills. */
@@ -158,26 +158,65 @@ static inline void planar(moved *x, int first, int normal) {
   put_part(x->convective, &convective);
 }
 
+/* A twist in the axes of (R0, p0), in the world; `arm` is of p0. */
+static inline void to_world(const moved *x, const lever *arm, const double *s, part *linear, part *angular) {
+  *angular = turned(x->R0, s + 3);
+  *linear = PART_SUM(turned(x->R0, s), cross_lever(arm, angular));
+}
+
+/* The columns of S from those of the kernel, and the twist of the rates. */
+PL_INLINE void columns_to_world(const int k, moved *x, const lever *arm, const double *s) {
+  part linear, angular, moving = PART(0, 0, 0, 0), turning = moving;
+  for (int j = 0; j < k; ++j) {
+    to_world(x, arm, s + 6 * j, &linear, &angular);
+    put_part(x->S + 6 * j, &linear), put_part(x->S + 6 * j + 3, &angular);
+    moving = PART_SUM(moving, PART_SCALED(linear, x->v[j])), turning = PART_SUM(turning, PART_SCALED(angular, x->v[j]));
+  }
+  put_part(x->twist, &moving), put_part(x->twist + 3, &turning);
+}
+
+/* What kernels say of a node in the axes of (R0, p0): rotation, position, convective acceleration, columns of the subspace. */
+static inline double *local_motion(const pl_work *w, int g) { return w->local + PL_LOCAL * (size_t)g + w->T->node_s[g]; }
+
+/* All of them, several of one kind at once: none depends on another. */
+static void call_kernels(const pl_work *w, const double *q, const double *v) {
+  const pl_tables *T = w->T;
+  PL_EACH_BATCH(b, T->n_motion, T->motion_begin) {
+    const int e = T->node_elem[T->motion_node[b.first]], k = T->elem_k[e], constants = T->motion_constants[b.kind];
+    const int size = (e + 1 < T->n_elem ? T->elem_q[e + 1] : T->nq) - T->elem_q[e];
+    pl_lanes *numbers = (pl_lanes *)w->temporary.lanes_numbers, *rates = numbers + size, *theta = rates + k;
+    pl_lanes *R = (pl_lanes *)w->temporary.lanes_motion, *res[4] = {R, R + 9, R + PL_LOCAL, R + 12};
+    const double *from_q[PL_WIDTH], *from_v[PL_WIDTH], *from_theta[PL_WIDTH];
+    double *to[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) {
+      const int g = T->motion_node[pl_instance(&b, l)], own = T->node_elem[g];
+      from_q[l] = q + T->elem_q[own], from_v[l] = v + T->elem_v[own], from_theta[l] = w->theta + T->node_theta[g] + 12;
+      to[l] = local_motion(w, g);
+    }
+    lanes_gather(from_q, size, numbers), lanes_gather(from_v, k, rates), lanes_gather(from_theta, constants, theta);
+    const pl_lanes *arg[3] = {numbers, rates, theta};
+    const int in[3] = {size, k, constants}, out[4] = {9, 3, 6 * k, 6};
+    pl_call_lanes(w, T->motion_kinematics + b.kind, 3, in, arg, 4, out, res);
+    lanes_take(R, PL_LOCAL + 6 * k, b.count, to);
+  }
+}
+
 /* Keeps where the motion starts from: its tangents ask for it. */
 static void by_kernel(const pl_work *w, moved *x) {
   const pl_tables *T = w->T;
   double *R0 = w->R0 + 9 * x->g, *p0 = w->p0 + 3 * x->g;
   for (int j = 0; j < 3; ++j) put_part(R0 + 3 * j, x->R0 + j);
   put_part(p0, &x->p0);
-  const int k = T->elem_k[x->e], constant = T->node_constant[x->g];
-  double Rr[9], pr[3], local[6], *s = w->temporary.s;
-  const double *arg[3] = {x->q, x->v, x->theta};
-  double *res[4] = {Rr, pr, s, constant ? 0 : local};
-  pl_call(T->motion_kinematics + T->node_kind[x->g], arg, res, w);
-  matmul3(R0, Rr, x->R);
-  rotate3(R0, pr, x->p);
-  for (int i = 0; i < 3; ++i) x->p[i] += p0[i];
-  memset(x->twist, 0, sizeof x->twist);
-  for (int j = 0; j < k; ++j) {
-    twist_to_world(R0, p0, s + 6 * j, x->S + 6 * j);
-    for (int i = 0; i < 6; ++i) x->twist[i] += x->S[6 * j + i] * x->v[j];
-  }
-  if (!constant) twist_to_world(R0, p0, local, x->convective);
+  const double *local = local_motion(w, x->g);
+  const part p = PART_SUM(x->p0, turned(x->R0, local + 9));
+  const lever arm = lever_of(&x->p0);
+  turn(x, local);
+  put_part(x->p, &p);
+  PL_BY_SIZE(columns_to_world, T->elem_k[x->e], x, &arm, local + PL_LOCAL);
+  if (T->node_constant[x->g]) return;
+  part linear, angular;
+  to_world(x, &arm, local + 12, &linear, &angular);
+  put_part(x->convective, &linear), put_part(x->convective + 3, &angular);
 }
 
 /* Pose, subspace, twist V and convective acceleration c of one node. */
@@ -210,6 +249,7 @@ static void move(pl_work *w, moved *x) {
 
 void pl_kinematics(pl_work *w, const double *q, const double *v) {
   const pl_tables *T = w->T;
+  call_kernels(w, q, v);
   for (int e = 0; e < T->n_elem; ++e) {
     moved x;
     x.e = e, x.b = T->elem_base[e], x.q = q + T->elem_q[e], x.v = v + T->elem_v[e];

@@ -41,6 +41,7 @@ enum {
   PL_ROUTE_POINT = 11, /* numbers kept for each point of a routed line */
   PL_FRICTION_POINT = 7, /* and of one with friction */
   PL_SERIES_TERMS = 6, /* coefficients of each piece of a series, constant term first */
+  PL_LOCAL = 18, /* numbers that a kernel gives for a node, columns of its subspace apart: see motion.c */
   PL_PATH_ROWS = 26 /* rows kept for each coordinate on a path in pl_tangent */
 };
 
@@ -60,7 +61,7 @@ typedef struct pl_saddle {
 /* Temporary arrays of single functions, for the largest element of the robot: k rates, F frames, m rows, s signals,
  * n numbers in W of an inertia. Functions that call each other use different ones. */
 typedef struct pl_temporary {
-  double *s;                                  /* pl_kinematics: subspace, 6 x k */
+  double *lanes_motion;                       /* pl_kinematics: what kernels give for nodes, PL_LOCAL + 6 x k on lanes */
   double *P, *Q, *W, *Y;                      /* columns of an element in tangent.c: 6 x k, Q 3 x k */
   double *block;                              /* pl_own_block: k x k */
   double *rows;                               /* derivatives.c: k rows of lanes */
@@ -72,7 +73,7 @@ typedef struct pl_temporary {
   double *tension_by_signal, *tension_by_signal_rate; /* s */
   double *lanes_numbers, *lanes_by_signals, *single; /* lane_pairs.h: constants and signals, 6 x s; one lane of all */
   double *rate, *column, *Y_W, *Z; /* inertia.c: n, n, n x n, n x n */
-  double *inertia_lanes; /* the same on lanes: n, 6 x n, n x n, n x n */
+  double *inertia_lanes; /* tangents on lanes: n, n x n, n x n */
 } pl_temporary;
 
 typedef struct pl_work {
@@ -88,6 +89,7 @@ typedef struct pl_work {
   /* kinematics, per node */
   double *R, *p, *V, *A, *c, *S;
   double *R0, *p0; /* where motions by kernels start from */
+  double *local;   /* and what those say; see motion.c */
   double *inertia, *momentum, *bias; /* of each node's own mass: 10, 6, 6 */
   double *force;                     /* wrench carried by each node, 6 */
   double *wrench;                    /* external wrench per node, 6 */
@@ -123,7 +125,7 @@ typedef struct pl_work {
   int inertia_singled;      /* whether they are */
   double *inertia_J, *inertia_MJ, *inertia_K, *inertia_C; /* columns of the movers of one inertia */
   double *own;              /* its generalized forces on coordinates, nv */
-  double *own_H, *own_m;    /* its coupling 6 x nv and mass in the blocks of D, for articulated bodies */
+  double *own_H, *own_m;    /* its coupling, nv columns as in spatial.h, and mass in the blocks of D, for articulated bodies */
   double *route_point, *route_sum, *route_gradient, *route_tension; /* routed lines; see route.c */
   double *friction, *friction_gradient, *friction_change;           /* and route_friction.c */
   pl_temporary temporary;
@@ -178,6 +180,8 @@ int pl_articulated_columns(pl_work *);
 /* tangent.c */
 void pl_mass_matrix(pl_work *);
 void pl_rate_matrices(pl_work *);
+/* How many of a node's columns, the first ones, displace it along axes of the ground: K and C do not depend on these. */
+int pl_still_columns(const pl_tables *, int e, int g);
 void pl_tangent(pl_work *, const double *q, const double *v, const double *a);
 
 /* derivatives.c: da_dq and da_dv, nv x nv, are filled by rows */
@@ -244,8 +248,10 @@ int pl_project(pl_work *, double t, double *q, double *v, double tolerance);
 /* pl_forward and pl_project for runs: scales and pivots of earlier factorizations are used while they fit. */
 int pl_next_forward(pl_work *, double t, const double *q, const double *v, double *a);
 int pl_next_project(pl_work *, double t, double *q, double *v, double tolerance);
-/* Factors of w->saddle; the second for [M, -J'; J, 0], whose scales need no search. */
+/* Factors of w->saddle; the second for iterations that correct what a solution leaves over (see pl_linear_factor_roughly), the third
+ * for [M, -J'; J, 0], whose scales need no search. */
 int pl_factor(pl_work *);
+int pl_factor_roughly(pl_work *);
 int pl_factor_mass(pl_work *);
 /* What is evaluated from here on does not depend on earlier factorizations. */
 void pl_begin(pl_work *);
@@ -261,11 +267,12 @@ int pl_assemble(pl_work *, double cM, double cC, double cK, const double *turns)
 /* step_matrix.c: Newton's matrix [(cM M + cC C) B + cK K, -J'; L, 0] of an implicit step.
  *
  * First the residual (in w->rhs) and what its tangents need, in one state; then any number of matrices of that state, each
- * factorized at once. `blocks` holds B - 1 on rotations, 3x3 column-major each; `rows` L on the pattern of J, null for L = J. */
+ * factorized at once, `roughly` if its solutions are only to improve what is iterated. `blocks` holds B - 1 on rotations, 3x3
+ * column-major each; `rows` L on the pattern of J, null for L = J. */
 void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* The same in the state evaluated last. */
 void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
-int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows);
+int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly);
 /* [M, -J'; J, 0] of the state evaluated last instead. */
 int pl_step_mass_matrix(pl_work *);
 /* Solves with the matrix factorized last, x of nv + m numbers in place. */
@@ -289,6 +296,8 @@ void pl_linear_forget(pl_linear *);
 int pl_linear_is_scaled(const pl_linear *);
 void pl_linear_scale(pl_linear *, const double *scales);
 int pl_linear_factor(pl_linear *, const double *values);
+/* The same for iterations that correct what a solution leaves over: it may be off by some hundredths of its size. */
+int pl_linear_factor_roughly(pl_linear *, const double *values);
 void pl_linear_solve(pl_linear *, double *x);
 
 #endif

@@ -119,17 +119,62 @@ static void block(const void *batch, int row_end, int column_end, int rows, cons
   }
 }
 
+/* Ends that are displaced along fixed directions, as nodes of nets are: nothing but forces and displacements counts. */
+static int only_displaced(const pl_tables *T, const pl_batch *b) {
+  for (int l = 0; l < b->count; ++l)
+    for (int end = 0; end < 2; ++end) {
+      const int g = T->rel_nodes[2 * (b->first + l) + end];
+      if (g && (T->node_form[g] != PL_MOTION_TRANSLATION || T->elem_base[T->node_elem[g]])) return 0;
+    }
+  return 1;
+}
+
+/* Displacements in S, seen from the first end: three numbers each */
+static void directions(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
+  const forces *x = batch;
+  (void)end, (void)first;
+  for (int j = 0; j < count; ++j) {
+    pl_lanes S[3];
+    for (int l = 0; l < PL_WIDTH; ++l)
+      if (nodes[l]) lanes_put(w->S + w->T->node_s[nodes[l]] + 6 * j, 3, l, S);
+      else lanes_put((const double[3]){0}, 3, l, S);
+    lanes_rotate_back(x->first, S, out + 3 * j);
+  }
+}
+
+static void displaced_block(const void *batch, int row_end, int column_end, int rows, const pl_lanes *row, int count,
+                            const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M) {
+  const forces *x = batch;
+  const double sign = row_end == column_end ? 1 : -1;
+  (void)M;
+  for (int j = 0; j < count; ++j) {
+    const pl_lanes *a = column + 3 * j, *X = x->K[0], *Y = x->C;
+    pl_lanes y[3], z[3];
+    for (int i = 0; i < 3; ++i) {
+      y[i] = X[i] * a[0] + X[6 + i] * a[1] + X[12 + i] * a[2];
+      z[i] = Y[i] * a[0] + Y[6 + i] * a[1] + Y[12 + i] * a[2];
+    }
+    for (int i = 0; i < rows; ++i) {
+      const pl_lanes *r = row + 3 * i;
+      K[6 * j + i] = sign * (r[0] * y[0] + r[1] * y[1] + r[2] * y[2]);
+      C[6 * j + i] = sign * (r[0] * z[0] + r[1] * z[1] + r[2] * z[2]);
+    }
+  }
+}
+
 void pl_relative_tangent(pl_work *w) {
   const pl_tables *T = w->T;
   const pl_pairs pairs = {.begin = T->relpair_begin, .a = T->relpair_a, .b = T->relpair_b, .row = T->relpair_row,
                           .col = T->relpair_col, .pos = T->relpair_pos, .plain = T->rel_plain,
                           .nodes = T->rel_nodes, .index = T->rel_force, .active = w->fforce_active,
                           .columns = columns, .block = block, .K = w->K, .C = w->C, .factor = -1};
+  pl_pairs displaced = pairs;
+  displaced.columns = directions, displaced.block = displaced_block;
   PL_EACH_BATCH(b, T->n_rel_kind, T->rel_begin) {
     forces x;
     gather(w, &b, &x);
     differentiate(w, &x);
-    pl_add_pairs(w, &pairs, &x);
+    pl_add_pairs(w, only_displaced(T, &b) ? &displaced : &pairs, &x);
   }
 }
 

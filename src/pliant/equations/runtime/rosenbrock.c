@@ -130,7 +130,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   const int moving = time_derivatives(r, h, f, g);
   turn_blocks(T, r->v, s, blocks);
   if (m) constraint_block(r, s, rows);
-  const int status = pl_step_matrix(w, s * s, s, 1, blocks, m ? rows : NULL);
+  const int status = pl_step_matrix(w, s * s, s, 1, blocks, m ? rows : NULL, 0);
   if (status) return status;
   for (int i = 0; i < STAGES; ++i) {
     double *kx = k + n * i, *kv = kx + nv, *kz = kv + nv, *ky = kz + nv;

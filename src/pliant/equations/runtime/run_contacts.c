@@ -31,6 +31,11 @@ void pl_run_use_contacts(pl_run *r) {
   if (r->touched) r->w->contacts->memory = r->contact[0];
 }
 
+void pl_run_forget_contacts(pl_run *r) {
+  r->touched = 0;
+  if (r->w->contacts) r->w->contacts->memory = NULL;
+}
+
 /* Whether nodes are where the memory has them. */
 static int in_place(const pl_run *r) {
   const double *p = r->w->p, *remembered = r->contact[0]->p;

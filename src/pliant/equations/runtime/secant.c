@@ -1,23 +1,37 @@
 /* Iterations of Newton's method with factors of an earlier matrix, improved by what the iterations since then have shown
  * (Broyden's update in the form of Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3): only the
  * changes of the unknowns are stored. Lengths are measured by the inertia of each coordinate, so that rotations and displacements
- * of one node stand side by side; multipliers have none and go along. */
+ * of one node stand side by side; multipliers have none and go along.
+ *
+ * Free nodes are displaced along axes of the ground, but what they are tied to stands in their own axes: where a rod swings, the
+ * matrix turns with it. So factors serve longer when they are turned along: with Q the turns of all nodes' displacements since
+ * the factorization, Q A Q' is nearer to the matrix of the present state than A, and has the same factors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
 #include "integrate.h"
+#include "spatial.h"
 
 static void place(pl_secant *s, pl_memory *m) {
   s->steps = pl_doubles(m, (size_t)PL_SECANT_DEPTH * s->size), s->weight = pl_doubles(m, s->n);
+  s->axes = pl_doubles(m, 9 * (size_t)s->nodes), s->turn = pl_doubles(m, 9 * (size_t)s->nodes), s->node = pl_ints(m, s->nodes);
 }
 
-pl_secant *pl_secant_new(int n, int rows) {
+/* Whether a node has displacements along axes of the ground and turns of its own. */
+static int is_free(const pl_tables *T, int g) {
+  const int e = T->node_elem[g];
+  if (T->elem_base[e] || T->elem_nodes[e] != 1) return 0;
+  return T->node_form[g] == PL_MOTION_FREE || T->node_form[g] == PL_MOTION_PLANAR_XZ || T->node_form[g] == PL_MOTION_PLANAR_YZ;
+}
+
+pl_secant *pl_secant_new(const pl_tables *T) {
   pl_memory m = {0};
   pl_secant *s = calloc(1, sizeof *s);
   if (!s) return NULL;
-  s->n = n, s->size = n + rows;
+  s->n = T->nv, s->size = T->nv + T->m;
+  for (int g = 1; g < T->n_node; ++g) s->nodes += is_free(T, g);
   pl_secant_forget(s);
   place(s, &m);
   s->block = pl_block(&m);
@@ -26,6 +40,8 @@ pl_secant *pl_secant_new(int n, int rows) {
     return NULL;
   }
   place(s, &m);
+  for (int g = 1, k = 0; g < T->n_node; ++g)
+    if (is_free(T, g)) s->node[k++] = g;
   return s;
 }
 
@@ -33,6 +49,8 @@ void pl_secant_free(pl_secant *s) {
   if (!s) return;
   free(s->block), free(s);
 }
+
+static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static double product(const pl_secant *s, const double *a, const double *b) {
   double y = 0;
@@ -43,6 +61,41 @@ static double product(const pl_secant *s, const double *a, const double *b) {
 void pl_secant_restart(pl_secant *s, pl_work *w, double scale) {
   s->count = 0, s->excess = 0, s->factorization = w->factorizations, s->scale = scale;
   pl_step_inertias(w, s->weight);
+  for (int k = 0; k < s->nodes; ++k) memcpy(s->axes + 9 * k, w->R + 9 * s->node[k], 9 * sizeof(double));
+  s->turned = 0;
+}
+
+/* P' (R now) (R then)' P, with P the axes of the displacements */
+void pl_secant_turn(pl_secant *s, const pl_work *w) {
+  const pl_tables *T = w->T;
+  for (int k = 0; k < s->nodes; ++k) {
+    const int g = s->node[k], n = pl_still_columns(T, T->node_elem[g], g);
+    const double *S = w->S + T->node_s[g];
+    for (int j = 0; j < n; ++j) {
+      double then[3], now[3];
+      for (int i = 0; i < 3; ++i) then[i] = dot3(s->axes + 9 * k + 3 * i, S + 6 * j);
+      rotate3(w->R + 9 * g, then, now);
+      for (int i = 0; i < n; ++i) s->turn[9 * k + 3 * j + i] = dot3(S + 6 * i, now);
+    }
+  }
+  s->turned = 1;
+}
+
+void pl_secant_displace(const pl_secant *s, const pl_tables *T, int back, double *x) {
+  for (int k = 0; s->turned && k < s->nodes; ++k) {
+    const int g = s->node[k], e = T->node_elem[g], n = pl_still_columns(T, e, g), by_row = back ? 3 : 1, by_column = back ? 1 : 3;
+    const double *Q = s->turn + 9 * k;
+    double *z = x + T->elem_v[e], y[3] = {0};
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) y[i] += Q[by_column * j + by_row * i] * z[j];
+    memcpy(z, y, n * sizeof(double));
+  }
+}
+
+void pl_secant_solve(const pl_secant *s, pl_work *w, double *x) {
+  pl_secant_displace(s, w->T, 1, x);
+  pl_step_solve(w, x);
+  pl_secant_displace(s, w->T, 0, x);
 }
 
 void pl_secant_forget(pl_secant *s) { s->factorization = -1; }

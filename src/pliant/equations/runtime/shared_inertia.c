@@ -47,7 +47,9 @@ static void call(const pl_work *w, const inertias *x, const pl_lanes *W_rate, co
 static void body_accelerations(const pl_work *w, const inertias *x, pl_lanes *out) {
   for (int f = 0; f < 2; ++f) {
     pl_lanes A[6];
-    for (int l = 0; l < PL_WIDTH; ++l) lanes_put(w->A + 6 * w->T->shared_nodes[2 * pl_instance(&x->of, l) + f], 6, l, A);
+    const double *from[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) from[l] = w->A + 6 * w->T->shared_nodes[2 * pl_instance(&x->of, l) + f];
+    lanes_gather(from, 6, A);
     lanes_see(x->pose[f], A, out + 6 * f);
   }
 }

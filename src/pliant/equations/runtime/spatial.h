@@ -73,11 +73,6 @@ enum { RIGID = 10, COLUMN = 8, ANGULAR = 4, FULL = 6 * COLUMN };
 /* Where component i of six stands in a column. */
 #define ROW(i) ((i) < 3 ? (i) : (i) + 1)
 
-static inline void to_column(const double *x, double *y) {
-  for (int i = 0; i < 3; ++i) y[i] = x[i], y[ANGULAR + i] = x[3 + i];
-  y[3] = y[7] = 0;
-}
-
 /* c . x for a column c and six numbers x */
 static inline double dot_numbers(const double *c, const double *x) {
   return (c[0] * x[0] + c[1] * x[1] + c[2] * x[2]) + (c[4] * x[3] + c[5] * x[4] + c[6] * x[5]);
@@ -100,6 +95,9 @@ static inline void rigid_times(const double *I, const double *x, double *y) {
 #pragma GCC diagnostic ignored "-Wpsabi" /* so does how they are returned, but those functions are inlined */
 typedef double column __attribute__((vector_size(COLUMN * sizeof(double))));
 typedef double part __attribute__((vector_size(ANGULAR * sizeof(double))));
+/* The same anywhere in memory: compilers copy bytes in smaller pieces, which take long to come together again. */
+typedef double placed_column __attribute__((vector_size(COLUMN * sizeof(double)), aligned(8), may_alias));
+typedef double placed_part __attribute__((vector_size(ANGULAR * sizeof(double)), aligned(8), may_alias));
 #define SUM(a, b) ((a) + (b))
 #define SCALED(a, x) ((a) * (x))
 #define ENTRY(a, i) ((a)[i])
@@ -115,6 +113,8 @@ typedef struct column {
 typedef struct part {
   double at[ANGULAR];
 } part;
+typedef column placed_column;
+typedef part placed_part;
 
 static inline column SUM(column a, column b) {
   for (int i = 0; i < COLUMN; ++i) a.at[i] += b.at[i];
@@ -144,21 +144,10 @@ static inline part PART_SCALED(part a, double x) {
 #define ENTRY(a, i) ((a).at[i])
 #endif
 
-static inline column load(const double *x) {
-  column y;
-  memcpy(&y, x, sizeof y);
-  return y;
-}
-
-static inline void store(double *x, const column *y) { memcpy(x, y, sizeof *y); }
-
-static inline part load_part(const double *x) {
-  part y;
-  memcpy(&y, x, sizeof y);
-  return y;
-}
-
-static inline void store_part(double *x, const part *y) { memcpy(x, y, sizeof *y); }
+static inline column load(const double *x) { return *(const placed_column *)x; }
+static inline void store(double *x, const column *y) { *(placed_column *)x = *y; }
+static inline part load_part(const double *x) { return *(const placed_part *)x; }
+static inline void store_part(double *x, const part *y) { *(placed_part *)x = *y; }
 
 /* x X_0 + y X_1 + z X_2 */
 static inline part combine(const part *X, double x, double y, double z) {
@@ -214,17 +203,25 @@ static inline void world_inertia(const double *c, const double *R, const double 
   I[7] = ENTRY(J[1], 0), I[8] = ENTRY(J[2], 0), I[9] = ENTRY(J[2], 1);
 }
 
+/* Parts are stored whole: who loads a vector at once would wait for numbers that were stored one by one. */
+static inline void put_column(double *x, const part *linear, const part *angular) {
+  store_part(x, linear), store_part(x + ANGULAR, angular);
+}
+
+/* Six numbers as a column. */
+static inline void to_column(const double *x, double *y) {
+  put_column(y, &PART(x[0], x[1], x[2], 0), &PART(x[3], x[4], x[5], 0));
+}
+
 /* The full matrix of a rigid inertia. */
 static inline void rigid_to_full(const double *I, double *A) {
   const double m = I[0], *h = I + 1, *J = I + 4;
-  memset(A, 0, FULL * sizeof(double));
-  A[0] = A[COLUMN + 1] = A[2 * COLUMN + 2] = m;
-  A[5] = A[4 * COLUMN] = h[2], A[6] = A[5 * COLUMN] = -h[1];
-  A[COLUMN + 4] = A[3 * COLUMN + 1] = -h[2], A[COLUMN + 6] = A[5 * COLUMN + 1] = h[0];
-  A[2 * COLUMN + 4] = A[3 * COLUMN + 2] = h[1], A[2 * COLUMN + 5] = A[4 * COLUMN + 2] = -h[0];
-  A[3 * COLUMN + 4] = J[0], A[4 * COLUMN + 5] = J[1], A[5 * COLUMN + 6] = J[2];
-  A[3 * COLUMN + 5] = A[4 * COLUMN + 4] = J[3], A[3 * COLUMN + 6] = A[5 * COLUMN + 4] = J[4];
-  A[4 * COLUMN + 6] = A[5 * COLUMN + 5] = J[5];
+  put_column(A, &PART(m, 0, 0, 0), &PART(0, h[2], -h[1], 0));
+  put_column(A + COLUMN, &PART(0, m, 0, 0), &PART(-h[2], 0, h[0], 0));
+  put_column(A + 2 * COLUMN, &PART(0, 0, m, 0), &PART(h[1], -h[0], 0, 0));
+  put_column(A + 3 * COLUMN, &PART(0, -h[2], h[1], 0), &PART(J[0], J[3], J[4], 0));
+  put_column(A + 4 * COLUMN, &PART(h[2], 0, -h[0], 0), &PART(J[3], J[1], J[5], 0));
+  put_column(A + 5 * COLUMN, &PART(-h[1], h[0], 0, 0), &PART(J[4], J[5], J[2], 0));
 }
 
 /* A x for a full matrix */

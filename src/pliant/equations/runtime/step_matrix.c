@@ -21,7 +21,7 @@ void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const 
   } else pl_tangents(w, q, v, a, lambda);
 }
 
-int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows) {
+int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly) {
   const pl_tables *T = w->T;
   if (w->tree && !(w->contacts && w->contacts->in_matrix)) {
     w->factorizations++;
@@ -33,7 +33,7 @@ int pl_step_matrix(pl_work *w, double cM, double cC, double cK, const double *bl
   if (status) return status;
   for (int n = 0; rows && n < T->nnz_j; ++n)
     if (w->row_active[T->j_row[n]]) w->saddle->values[w->saddle->of_j[n]] = rows[n];
-  return pl_factor(w);
+  return roughly ? pl_factor_roughly(w) : pl_factor(w);
 }
 
 int pl_step_mass_matrix(pl_work *w) {

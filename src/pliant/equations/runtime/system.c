@@ -27,7 +27,7 @@ static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 
 static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   const size_t k = T->max_k, frames = T->max_frames, rows = T->max_rows, signals = T->max_signals, n = T->max_inertia;
-  x->s = pl_doubles(m, 6 * k);
+  x->lanes_motion = pl_doubles(m, PL_WIDTH * (PL_LOCAL + 6 * k));
   x->P = pl_doubles(m, 6 * k), x->Q = pl_doubles(m, 3 * k), x->W = pl_doubles(m, 6 * k), x->Y = pl_doubles(m, 6 * k);
   x->block = pl_doubles(m, k * k), x->rows = pl_doubles(m, PL_LANES * k);
   x->f = pl_doubles(m, k), x->dq = pl_doubles(m, k * k), x->dv = pl_doubles(m, k * k), x->ds = pl_doubles(m, k * signals);
@@ -41,8 +41,8 @@ static void place_temporary(const pl_tables *T, pl_temporary *x, pl_memory *m) {
   x->tension_by_signal = pl_doubles(m, signals), x->tension_by_signal_rate = pl_doubles(m, signals);
   x->lanes_numbers = pl_doubles(m, (size_t)PL_WIDTH * T->max_lane_numbers);
   x->lanes_by_signals = pl_doubles(m, 6 * PL_WIDTH * signals);
-  /* beside numbers: 36 arguments and 360 results at most, and those of an inertia's tangent */
-  x->single = pl_doubles(m, 400 + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
+  /* beside numbers: 36 arguments and 360 results at most, those of a motion, and those of an inertia's tangent */
+  x->single = pl_doubles(m, 400 + 6 * k + T->max_lane_numbers + 6 * signals + (T->n_inertia ? 8 * n + 2 * n * n : 0));
   if (!T->n_inertia) return;
   x->inertia_lanes = pl_doubles(m, PL_WIDTH * (n + 2 * n * n));
   x->rate = pl_doubles(m, n), x->column = pl_doubles(m, n);
@@ -64,6 +64,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->R = pl_doubles(m, 9 * nodes), w->p = pl_doubles(m, 3 * nodes);
   w->V = pl_doubles(m, 6 * nodes), w->A = pl_doubles(m, 6 * nodes);
   w->R0 = pl_doubles(m, 9 * nodes), w->p0 = pl_doubles(m, 3 * nodes), w->c = pl_doubles(m, 6 * nodes);
+  w->local = pl_doubles(m, T->n_motion ? PL_LOCAL * nodes + T->n_s : 0);
   w->S = pl_doubles(m, T->n_s);
   w->Vq = pl_doubles(m, T->n_s), w->Av = pl_doubles(m, T->n_s), w->Aq = pl_doubles(m, T->n_s);
   w->inertia = pl_doubles(m, RIGID * nodes), w->momentum = pl_doubles(m, 6 * nodes), w->bias = pl_doubles(m, 6 * nodes);
@@ -88,7 +89,7 @@ static void place(pl_work *w, pl_memory *m) {
   w->inertia_lanes = pl_doubles(m, PL_WIDTH * (12 + n * (n + 2)) * (inertias / PL_WIDTH + T->n_inertia_run + 1));
   w->inertia_J = pl_doubles(m, columns), w->inertia_MJ = pl_doubles(m, columns);
   w->inertia_K = pl_doubles(m, columns), w->inertia_C = pl_doubles(m, columns);
-  w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, 6 * nv), w->own_m = pl_doubles(m, T->n_d);
+  w->own = pl_doubles(m, nv), w->own_H = pl_doubles(m, COLUMN * nv), w->own_m = pl_doubles(m, T->n_d);
 }
 
 static void make_linear(pl_work *w) {
@@ -207,11 +208,14 @@ static pl_linear *own_linear(pl_work *w) {
   return w->own_saddle.linear;
 }
 
-int pl_factor(pl_work *w) {
+static int factor(pl_work *w, int (*by)(pl_linear *, const double *)) {
   w->factorizations++, w->by_tree = 0;
   if (w->saddle == &w->own_saddle && !own_linear(w)) return PL_OUT_OF_MEMORY;
-  return pl_linear_factor(w->saddle->linear, w->saddle->values);
+  return by(w->saddle->linear, w->saddle->values);
 }
+
+int pl_factor(pl_work *w) { return factor(w, pl_linear_factor); }
+int pl_factor_roughly(pl_work *w) { return factor(w, pl_linear_factor_roughly); }
 
 int pl_work_reserve(pl_work *w, int lower, int upper) {
   return own_linear(w) ? pl_linear_reserve(w->own_saddle.linear, lower, upper) : PL_OUT_OF_MEMORY;

@@ -172,8 +172,7 @@ void pl_mass_matrix(pl_work *w) {
   pl_shared_inertia_mass(w);
 }
 
-/* How many of a node's columns, the first ones, displace it along axes of the ground: K and C do not depend on these. */
-static int still_columns(const pl_tables *T, int e, int g) {
+int pl_still_columns(const pl_tables *T, int e, int g) {
   if (T->elem_base[e]) return 0;
   switch (T->node_form[g]) {
     case PL_MOTION_FREE:
@@ -195,7 +194,7 @@ PL_INLINE void own_tangent(const int k, pl_work *w, int e, const double *q, doub
   for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
     const double *S = w->S + T->node_s[g], *I = w->inertia + RIGID * g, *B = w->B + RATE * g, *F = w->force + 6 * g;
     const double *Vq = w->Vq + T->node_s[g], *Av = w->Av + T->node_s[g], *Aq = w->Aq + T->node_s[g];
-    const int still = still_columns(T, e, g);
+    const int still = pl_still_columns(T, e, g);
     for (int j = still; j < k; ++j) {
       double x[6], y[6], z[6];
       rate_times_transposed(B, S + 6 * j, y);

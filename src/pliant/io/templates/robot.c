@@ -30,6 +30,7 @@ struct robot_robot {
   double symbolic[ROBOT_SYMBOLIC_CONSTANTS + 1], zero_rates[ROBOT_RATES + 1];
   /* of robot_outputs */
   double accelerations[ROBOT_RATES + 1], forces[ROBOT_CONSTRAINTS + 1], carried[6 * ROBOT_CARRYING + 1];
+  double contact_sums[PL_SUM_SIZE * ROBOT_QUESTIONS + 1];
   /* recorded series; at the end two times for each position that a prescribed rate or acceleration leads to, then three for
    * each input that prescribes a position or a rate */
   double series_time[ROBOT_OWN_TIMES + 1], series_poly[PL_SERIES_TERMS * ROBOT_OWN_TIMES + 1];
@@ -329,8 +330,12 @@ int robot_outputs(robot_robot *robot, double t, const double *q, const double *v
   pl_energies(w, t, q, v, energies);
   energies[2] = 0;
   pl_carried(w, t, q, v, robot->accelerations, robot->forces, ROBOT_CARRYING, robot_carrying, robot->carried);
-  const double *arg[9] = {q,         v,           robot->accelerations, robot->forces, robot->constants,
-                          w->signal, w->signal_rate, robot->carried,     energies};
+  if (ROBOT_QUESTIONS) {
+    pl_evaluate(w, t, q, v);
+    pl_contact_sums(w, q, ROBOT_QUESTIONS, robot_question_law, robot_question_side, robot_question_gap, robot->contact_sums);
+  }
+  const double *arg[10] = {q,         v,           robot->accelerations, robot->forces, robot->constants,
+                           w->signal, w->signal_rate, robot->carried,     energies,      robot->contact_sums};
   double *res[1] = {values};
   robot_evaluate_outputs(arg, res, w->kernel_iw, w->kernel_w, 0);
   return ROBOT_OK;
@@ -448,6 +453,7 @@ int robot_initial_state(robot_robot *robot) {
     memcpy(r->v, robot_assembled_v, ROBOT_RATES * sizeof(double));
   }
   r->t = r->work[0] = r->work[1] = 0;
+  pl_run_forget_contacts(r);
   for (int k = 0; k < ROBOT_FOLLOWED; ++k) set_followed(robot, k, 0, 0, 0, 0, 0, 0, 0);
   int result = robot_project(robot);
   if (result) {
@@ -467,6 +473,7 @@ int robot_set_state(robot_robot *robot, double t, const double *q, const double 
   memmove(robot->run->q, q, ROBOT_POSITIONS * sizeof(double));
   memmove(robot->run->v, v, ROBOT_RATES * sizeof(double));
   pl_normalize(&robot_tables, robot->run->q);
+  pl_run_forget_contacts(robot->run);
   robot->run->t = t;
   robot->started = 0;
   const int status = update(robot);

@@ -4,7 +4,7 @@
  * Positions q and rates v are arrays in the order of ROBOT_Q_... and ROBOT_V_...; a free rotation is a unit quaternion
  * (w, x, y, z) in q and an angular velocity in body axes in v, so q may be longer than v.
  *
- * Memory is taken in robot_new alone. One robot_robot may be used by one thread at a time; several are independent.
+ * Memory is taken in robot_new alone, and by robots with contacts where more things touch than ever before. One robot_robot may be used by one thread at a time; several are independent.
  */
 #ifndef ROBOT_H
 #define ROBOT_H
@@ -58,7 +58,8 @@ int robot_move_input(robot_robot *, int input, double value, double duration);
 int robot_release_input(robot_robot *, int input);
 
 /* ---- Equations: functions of the time t [s] and the state (q, v), apart from the simulation ---------------------- *
- * Only where the model prescribes a rate or an acceleration do they take the position it has led to from the simulation. */
+ * Only where the model prescribes a rate or an acceleration do they take the position it has led to from the simulation, and
+ * friction of contacts what it has led to: in the simulation's own state they give the forces of its last step. */
 
 /* Accelerations a [ROBOT_RATES]; constraint multipliers [ROBOT_CONSTRAINTS] unless `multipliers` is null. */
 int robot_forward_dynamics(robot_robot *, double t, const double *q, const double *v, double *a, double *multipliers);
@@ -87,7 +88,8 @@ int robot_outputs(robot_robot *, double t, const double *q, const double *v, dou
 
 /* Back to t = 0 and the model's start at the present parameters, moved onto the constraints. */
 int robot_initial_state(robot_robot *);
-/* Continue from another state; quaternions are normalized, constraints are not touched (see robot_project). */
+/* Continue from another state; quaternions are normalized, constraints are not touched (see robot_project). What contacts
+ * remember is forgotten: friction builds up anew. */
 int robot_set_state(robot_robot *, double t, const double *q, const double *v);
 /* Moves the state to the nearest one that satisfies the constraints. */
 int robot_project(robot_robot *);

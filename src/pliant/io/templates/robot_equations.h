@@ -2,6 +2,7 @@
 #ifndef ROBOT_EQUATIONS_H
 #define ROBOT_EQUATIONS_H
 
+#include "runtime/contact.h"
 #include "runtime/integrate.h"
 
 /* ROBOT_FOLLOWED: positions that prescribed rates and accelerations lead to, inputs after the named ones. ROBOT_MOVED: inputs
@@ -13,6 +14,7 @@ enum {
   ROBOT_METHOD = @method_number@,
   ROBOT_FOLLOWED = @followed@,
   ROBOT_CARRYING = @carrying@, /* nodes whose carried wrenches the outputs need */
+  ROBOT_QUESTIONS = @questions@, /* what the outputs ask of contacts, as in pl_contact_sums */
   ROBOT_MOVED = @moved@,
   ROBOT_OWN_TIMES = @own_times@
 };
@@ -33,6 +35,7 @@ extern const int robot_moved_input[], robot_moved_series[];
 extern const int robot_frame_node[];
 extern const int robot_frame_constants[];
 extern const int robot_carrying[];
+extern const int robot_question_law[], robot_question_side[], robot_question_gap[];
 /* Coefficients of generalized-alpha and Newmark. */
 extern const double robot_alpha_m, robot_alpha_f, robot_beta, robot_gamma;
 /* Bounds on the entries of the factors of the system matrix, whatever the pivots. */
@@ -44,7 +47,7 @@ int robot_evaluate_constants(const double **, double **, long long *, double *, 
 int robot_evaluate_start(const double **, double **, long long *, double *, int);
 int robot_evaluate_inputs(const double **, double **, long long *, double *, int);
 int robot_evaluate_switches(const double **, double **, long long *, double *, int);
-/* Outputs from q, v, a, multipliers, constants, signals, their rates, carried wrenches and energies. */
+/* Outputs from q, v, a, multipliers, constants, signals, their rates, carried wrenches, energies and sums of contacts. */
 int robot_evaluate_outputs(const double **, double **, long long *, double *, int);
 
 #endif

@@ -18,6 +18,8 @@ LARGEST = 1e9
 """Larger coordinates [m] are refused: their differences would be lost in rounding."""
 CROWDED = 50
 """Neighbours within the tolerance that the average point may have before the tolerance is refused."""
+ASKEW = np.sqrt([1 / 6, 2 / 6, 3 / 6])
+"""A direction in which points of a lattice are at different places."""
 
 
 Corner = TypeVar("Corner", int, float)
@@ -176,35 +178,61 @@ def _in_order(values: np.ndarray) -> np.ndarray:
 
 def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Cluster of every point, numbered by first appearance, and the first point of every cluster."""
-    count = len(points)
-    tree = scipy.spatial.cKDTree(points)
     # exact copies are one node in any case, and must not make the pairs many
-    _, copy_of = np.unique(points, axis=0, return_inverse=True)
-    copy_of = copy_of.ravel()
-    representatives = np.unique(copy_of, return_index=True)[1]
-    tree = scipy.spatial.cKDTree(points[representatives])
-    if tree.count_neighbors(tree, tolerance) > CROWDED * len(representatives):
+    _, representatives, copy_of = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    pairs = _near_pairs(points[representatives], tolerance, most=(CROWDED - 1) * len(representatives) // 2)
+    if pairs is None:
         message = f"the tolerance of {tolerance:g} m is larger than the mesh width of {what}"
         raise MeshProblem(message, "use a smaller tolerance")
-    pairs = tree.query_pairs(tolerance, output_type="ndarray")
-    graph = scipy.sparse.coo_matrix(
-        (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(representatives),) * 2
-    )
-    cluster = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][copy_of]
-    unique, first = np.unique(cluster, return_index=True)
+    cluster = _joined(len(representatives), pairs)[copy_of.ravel()]
+    unique, first, cluster = np.unique(cluster, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(unique), dtype=int)
     number[order] = np.arange(len(order))
     nodes = len(order)
     if nodes > MAX_NODES:
         raise MeshProblem(f"{what} is too large ({nodes} nodes)", f"at most {MAX_NODES} nodes; use a coarser mesh")
-    assert count == len(cluster)
     return number[cluster], first[order]
 
 
 def fan(corners: list[Corner]) -> list[tuple[Corner, Corner, Corner]]:
     """A face as triangles around its first corner."""
     return [(corners[0], b, c) for b, c in zip(corners[1:], corners[2:], strict=False)]
+
+
+def _near_pairs(points: np.ndarray, tolerance: float, most: int) -> np.ndarray | None:
+    """Pairs of points within a tolerance [m] of each other (k x 2); None if there are more than `most`.
+
+    What is near in space is near along any line: points are sorted along one that no lattice is parallel or normal to, and each is
+    held against those that follow it there.
+    """
+    along = points @ ASKEW
+    order = np.argsort(along)
+    along, slack = along[order], tolerance * (1 + 1e-9) + 1e-14 * float(np.abs(points).max(initial=0.0))
+    found = [np.zeros((0, 2), dtype=int)]
+    for shift in range(1, len(points)):
+        near = np.flatnonzero(along[shift:] - along[:-shift] <= slack)
+        if not len(near):
+            break
+        pairs = np.column_stack([order[near], order[near + shift]])
+        found.append(pairs[np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1) <= tolerance])
+        if sum(map(len, found)) > most:
+            return None
+    return np.concatenate(found)
+
+
+def _joined(count: int, pairs: np.ndarray) -> np.ndarray:
+    """A label for each of `count` points, the same for points that pairs join."""
+    above = list(range(count))
+
+    def top(point: int) -> int:
+        while above[point] != point:
+            above[point] = point = above[above[point]]
+        return point
+
+    for a, b in pairs.tolist():
+        above[top(b)] = top(a)
+    return np.array([top(point) for point in range(count)]) if len(pairs) else np.arange(count)
 
 
 def sides(faces: np.ndarray) -> np.ndarray:

@@ -39,7 +39,8 @@ class SavedStates:
     def between(self, begin: int, end: int) -> SavedStates:
         """The saved states from one index up to another."""
         parts = (self.time, self.q, self.v, self.a, self.multipliers, self.work)
-        return SavedStates(*(x[begin:end] for x in parts), self.contacts.samples(begin, end))
+        time, q, v, a, multipliers, work = (x[begin:end] for x in parts)
+        return SavedStates(time, q, v, a, multipliers, work, self.contacts.samples(begin, end))
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class DerivedQuantities:
 
     def __init__(self, eqs: Equations, motion: SavedStates, history: Sequence[ActiveBinding]) -> None:
         self._eqs, self._motion, self._history = eqs, motion, history
+        self._frames: dict[str, np.ndarray] = {}
 
     @property
     def energies(self) -> np.ndarray:
@@ -79,10 +81,15 @@ class DerivedQuantities:
         """The minimum of each signal over all states."""
         return np.asarray(self._values["signals"].min(axis=0, initial=np.inf))
 
-    @cached_property
-    def frames(self) -> dict[str, np.ndarray]:
-        """Position, quaternion, velocity and angular velocity of every frame, n x frames x 3 (4) each."""
-        return self._over_parts(lambda bound, motion, batch: _frames(self._eqs, bound, batch))
+    def frames(self, part: str) -> np.ndarray:
+        """`position`, `quaternion`, `velocity` or `angular_velocity` of every frame, n x frames x 3 (4)."""
+        if part not in self._frames:
+
+            def values(bound: Binding, motion: SavedStates, batch: Batch) -> dict[str, np.ndarray]:
+                return {part: getattr(_Frames.of(self._eqs, bound, batch), part)()}
+
+            self._frames |= self._over_parts(values, with_energies=False)
+        return self._frames[part]
 
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
@@ -106,13 +113,14 @@ class DerivedQuantities:
         return self._over_parts(values)
 
     def _over_parts(
-        self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]]
+        self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]], *, with_energies: bool = True
     ) -> dict[str, np.ndarray]:
         """Tables of all states, from those of a few states at a time, which bounds the memory for intermediate results."""
         count, at = len(self._motion.time), 0
         whole: dict[str, np.ndarray] = {}
         for bound, motion in self._parts():
-            part = quantities(bound, motion, bound.batch(motion.time, motion.q, motion.v, motion.contacts))
+            batch = bound.batch(motion.time, motion.q, motion.v, motion.contacts, with_energies=with_energies)
+            part = quantities(bound, motion, batch)
             size = len(motion.time)
             if size == count:
                 return part
@@ -137,22 +145,33 @@ class DerivedQuantities:
                 empty = False
 
 
-def _frames(eqs: Equations, bound: Binding, batch: Batch) -> dict[str, np.ndarray]:
-    entries = list(eqs.model.frames.values())
-    nodes = [entry.node for entry in entries]
-    placements = np.array([bound.constants[e.constants : e.constants + 12] for e in entries])
-    local = placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
-    R, p, V = batch.rotations[:, nodes], batch.positions[:, nodes], batch.twists[:, nodes]
-    rotation = R @ local
-    position = p + np.einsum("tfij,fj->tfi", R, placements[:, 9:])
-    angular = V[..., 3:]
-    velocity = V[..., :3] + np.cross(angular, position)
-    return {
-        "position": position,
-        "quaternion": quaternion.from_matrix(rotation),
-        "velocity": velocity,
-        "angular_velocity": angular,
-    }
+@dataclass(frozen=True)
+class _Frames:
+    """Nodes that carry the frames: their rotations (n x frames x 3 x 3), positions and twists; placements of the frames on them."""
+
+    rotations: np.ndarray
+    positions: np.ndarray
+    twists: np.ndarray
+    placements: np.ndarray
+
+    @classmethod
+    def of(cls, eqs: Equations, bound: Binding, batch: Batch) -> _Frames:
+        entries = list(eqs.model.frames.values())
+        nodes = [entry.node for entry in entries]
+        placements = np.array([bound.constants[e.constants : e.constants + 12] for e in entries])
+        return cls(batch.rotations[:, nodes], batch.positions[:, nodes], batch.twists[:, nodes], placements)
+
+    def position(self) -> np.ndarray:
+        return np.asarray(self.positions + np.einsum("tfij,fj->tfi", self.rotations, self.placements[:, 9:]))
+
+    def quaternion(self) -> np.ndarray:
+        return quaternion.from_matrix(self.rotations @ self.placements[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1))
+
+    def velocity(self) -> np.ndarray:
+        return np.asarray(self.twists[..., :3] + np.cross(self.twists[..., 3:], self.position()))
+
+    def angular_velocity(self) -> np.ndarray:
+        return np.asarray(self.twists[..., 3:])
 
 
 def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -93,7 +93,7 @@ def _column(derived: DerivedQuantities, k: int) -> np.ndarray:
 
 
 def _frames(derived: DerivedQuantities, name: str) -> np.ndarray:
-    return derived.frames[name]
+    return derived.frames(name)
 
 
 def _outputs(derived: DerivedQuantities, name: str) -> np.ndarray:

@@ -42,6 +42,7 @@ from pliant.solve.motion.sampled_control import Controller, SampledLoop
 from pliant.solve.motion.saving import save_times
 from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
+from pliant.solve.overlaps import overlap_notes
 from pliant.solve.result import INTERRUPTED, Result, Timing
 from pliant.solve.state import Start, assemble
 from pliant.solve.statics.equilibrium import state_at
@@ -146,7 +147,9 @@ def simulate(
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
-    notes = (*made.messages, *motions.notes(made.bound, begin))
+    as_placed = start is None and eqs.model.spec.start == "initial"
+    placed = overlap_notes(made.bound, begin, made.q) if as_placed else ()
+    notes = (*made.messages, *placed, *motions.notes(made.bound, begin))
     if given is None:
         chosen = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
     else:

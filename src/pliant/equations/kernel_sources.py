@@ -1,0 +1,120 @@
+"""The C code of kernels, and notes by which compiled code of it is found again without making it.
+
+Differentiating formulas takes far longer than loading their compiled code. So a note is kept beside the libraries for each kind, by
+the fingerprint of its formulas: what the C code was that followed from them. A note can be lost or damaged, then the code is made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import casadi as ca
+
+from pliant.equations.compiling import KERNEL_FLAGS, LARGE_KERNEL, LARGE_KERNEL_FLAGS, Source, library_name
+from pliant.equations.fingerprint import fingerprint
+from pliant.equations.kernel import Kernels
+from pliant.equations.lanes import HEADER, lane_source, lanes_header
+
+_VERSION = re.compile(r"(?:CASADI_SYMBOL_EXPORT )?void \w*casadi_version\(.*?\n}\n", re.DOTALL)
+_HELPER = re.compile(r"^casadi_real (?=casadi_\w+\()", re.MULTILINE)
+_GUARDED = re.compile(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0")
+
+
+def kernel_source(functions: Sequence[ca.Function], name: str) -> str:
+    """C code of CasADi functions, each exported under its own name."""
+    generator = ca.CodeGenerator(name, {"with_header": False, "cpp": False, "verbose": False})
+    for function in functions:
+        generator.add(function)
+    text = _VERSION.sub("", str(generator.dump()))
+    # squares and the like are functions; of ones that other libraries could replace, each call would spill all registers
+    text = _HELPER.sub("static inline casadi_real ", text)
+    text = _GUARDED.sub(r"arg[\1][\2]", text)  # the runtime always gives all arguments
+    # CasADi's virtual machine takes the first of two equal numbers, which shows in the sign of zero; C leaves it open
+    text = text.replace("return fmax(x, y);", "return y > x || x != x ? y : x;")
+    return text.replace("return fmin(x, y);", "return y < x || x != x ? y : x;")
+
+
+def kernel_library_source(kernels: Kernels, level: str) -> Source:
+    """What the library of one kind's kernels is compiled from, for a level of the instruction set."""
+    files = {}
+    if kernels.single:
+        files["kernels.c"] = kernel_source(kernels.single, "kernels")
+    if kernels.on_lanes:
+        files["lanes.c"] = lane_source(kernels.on_lanes)
+    instructions = sum(function.n_instructions() for function in kernels.functions)
+    flags = KERNEL_FLAGS if instructions < LARGE_KERNEL else LARGE_KERNEL_FLAGS
+    headers = {HEADER: lanes_header()} if kernels.lanes else {}
+    return Source(kernels.name, {**headers, **files}, list(files), flags, level)
+
+
+@dataclass(frozen=True)
+class KernelNote:
+    """What is to be known of a kind's kernels to load and evaluate their compiled code.
+
+    title: of the library. code: hash of its C code. flags: by which it is compiled. size: of the C code [bytes]. work,
+    integer_work: numbers and integers that an evaluation by CasADi's virtual machine needs.
+    """
+
+    title: str
+    code: str
+    flags: tuple[str, ...]
+    size: int
+    work: int
+    integer_work: int
+
+    def file_name(self, level: str, flags: Sequence[str] = ()) -> str:
+        """The library's file for a level of the instruction set, or that of one compiled by other flags."""
+        return library_name(self.title, self.code, flags or self.flags, level)
+
+
+def made_note(kernels: Kernels, source: Source) -> KernelNote:
+    """The note of kernels that are made, with the source of their library."""
+    size = sum(len(text.encode()) for text in source.files.values())
+    work = max(function.sz_w() for function in kernels.functions)
+    integer_work = max(function.sz_iw() for function in kernels.functions)
+    return KernelNote(source.name, source.code(), tuple(source.flags), size, work, integer_work)
+
+
+@cache
+def note_name(kernels: Kernels) -> str | None:
+    """The file of the note about kernels; None where formulas have no fingerprint."""
+    key = fingerprint((kernels.name, kernels.purposes, kernels.lanes, kernels.make))
+    return None if key is None else f"{kernels.name}-{key}.note"
+
+
+def read_note(kernels: Kernels, folders: Iterable[Path]) -> KernelNote | None:
+    """The note about kernels that one of the folders has."""
+    name = note_name(kernels)
+    for folder in folders if name is not None else ():
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            checksum, _, text = (folder / str(name)).read_text(encoding="utf-8").partition("\n")
+            if checksum == _checksum(text):
+                found = json.loads(text)
+                return KernelNote(**{**found, "flags": tuple(found["flags"])})
+    return None
+
+
+def write_note(kernels: Kernels, note: KernelNote, folder: Path) -> None:
+    """Keep a note in a folder that is there. What cannot be written is made again next time."""
+    name = note_name(kernels)
+    if name is None or not folder.is_dir():
+        return
+    text = json.dumps(asdict(note))
+    with contextlib.suppress(OSError):
+        handle, written = tempfile.mkstemp(dir=folder, prefix="build-")
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(f"{_checksum(text)}\n{text}")
+        os.replace(written, folder / name)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

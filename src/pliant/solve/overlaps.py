@@ -1,0 +1,32 @@
+"""Surfaces that overlap where the model places them: they push each other apart at once, which is seldom meant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.equations.contacts import contacts_at
+
+if TYPE_CHECKING:
+    from pliant.equations.binding import Binding
+
+HARMLESS = 1e-6
+"""Overlaps up to this depth [m] are as good as none."""
+SHOWN = 5
+"""Pairs of things that are named."""
+
+
+def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
+    """A remark on things that overlap in a configuration, the deepest first."""
+    contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
+    deepest: dict[tuple[str, str], float] = {}
+    for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):
+        if -gap > max(HARMLESS, deepest.get(pair, 0.0)):
+            deepest[pair] = float(-gap)
+    if not deepest:
+        return []
+    order = sorted(deepest, key=lambda pair: -deepest[pair])
+    said = [f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m" for a, b in order]
+    more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
+    return [f"things overlap at the start, and push each other apart: {', '.join(said[:SHOWN])}{more}"]
