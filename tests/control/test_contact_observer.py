@@ -35,7 +35,7 @@ surfaces:
   point: {type: sphere, parent: tip, radius: 0}
   board: {type: plane, position: [0, 0, 1 cm], normal: [0, 0, -1]}
 contacts:
-  wall: {between: [point, board], stiffness: 200 N/m}
+  wall: {between: [point, board], stiffness: 200 N/m, dissipation: 0}
 """
 NOISE = 2e-5
 
