@@ -236,7 +236,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Conta
         grounded = touching is not None
         ground = "touches nothing on its way" if grounded else "has nothing to rest on"
         advice = "move its surfaces" if grounded else "add springs, stops, or `surfaces` with `contacts`"
-        return f"{first}The robot moves away without end and {ground}: {advice}, or start from a pose nearer to a rest."
+        return f"{first}The robot has no rest: it moves away without end and {ground}: {advice}, or start from a pose nearer to a rest."
     return f"{first}The robot may have no rest (add springs or stops), or start from a pose nearer to it."
 
 
