@@ -80,7 +80,11 @@ parameters: {push: {value: 2 N*m, input: true}}
 bodies:
   door: {mass: 1 kg, inertia: {principal: [0.1, 0.1, 0.1]}}
 joints:
-  hinge: {type: revolute, child: door, axis: z, angle: {input: =push, limits: {minimum: -10 deg, maximum: 30 deg, stiffness: 400 N*m/rad}}}
+  hinge:
+    type: revolute
+    child: door
+    axis: z
+    angle: {input: =push, limits: {minimum: -10 deg, maximum: 30 deg, stiffness: 400 N*m/rad}}
 """
 
 
@@ -104,10 +108,13 @@ joints:
   rail: {type: prismatic, child: ball, axis: x, displacement: {rate: 0.5 m/s LIMITS}}
 """
     stop = head.replace("LIMITS", ", limits: {maximum: 10 cm, stiffness: 8 kN/m, dissipation: 0.4 s/m}")
-    wall = head.replace("LIMITS", "") + """
+    wall = (
+        head.replace("LIMITS", "")
+        + """
 surfaces: {wall: {type: plane, position: [11 cm, 0, 0], normal: [-1, 0, 0]}}
 contacts: {bump: {between: [ball, wall], stiffness: 8 kN/m, dissipation: 0.4 s/m}}
 """
+    )
     method = pliant.Rosenbrock(rtol=1e-8, atol=1e-10)
     runs = [pliant.simulate(pliant.derive(load_text(x)), 0.5, method=method, save_every=0.5) for x in (stop, wall)]
     assert runs[0].v[-1] == pytest.approx(runs[1].v[-1], rel=1e-5)

@@ -523,7 +523,8 @@ class Equations:
 
 
 def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarray:
-    """d(M a + h)/d(parameters), nv x parameters, in a state with accelerations a; zero for those that decide how many parts there are."""
+    """d(M a + h)/d(parameters), nv x parameters, in a state with accelerations a; zero for those that decide how many parts
+    there are."""
     columns = []
     for name, value in eqs.parameters.items():
         if name in eqs.model.structural:

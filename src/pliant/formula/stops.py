@@ -16,7 +16,7 @@ STOPS = Fields("minimum", "maximum", "stiffness", "dissipation")
 
 
 def pressing(depth: Any, rate: Any, stiffness: Any, dissipation: Any) -> tuple[Any, Any, Any]:
-    """Force, stored energy and dissipated power at a depth that grows by a rate, as `runtime/contact_law.c` has them for exponent 1."""
+    """Force, stored energy and dissipated power at a depth that grows by a rate: as in `runtime/contact_law.c`, of exponent 1."""
     depth = ca.fmax(depth, 0.0)
     spring = stiffness * depth
     force = spring * ca.fmax(1 + dissipation * rate, 0.0)

@@ -1,4 +1,4 @@
-"""Contacts in linear systems and modes: springs of what sticks, against frequencies by hand and motions from neighbouring states."""
+"""Contacts in linear systems and modes: frequencies by hand, and motions from neighbouring states."""
 
 import numpy as np
 import pytest
