@@ -253,8 +253,9 @@ joints:
     displacement:
       spring: {coefficient: 10 kN/m, rest: 1 cm}
       damper: {coefficient: 50, power: 1.5}
-      direction: negative       # acts only below 1 cm, as a contact does
+      direction: negative       # acts only below 1 cm
       smoothing: 0.1 mm
+      limits: {minimum: -2 cm, stiffness: 100 kN/m}  # a hard stop
   shaker: {type: prismatic, child: table, axis: z, displacement: {motion: "=1 mm * sin(2*pi*20 Hz*t)"}}
 """,
     ),

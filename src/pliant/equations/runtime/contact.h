@@ -56,6 +56,7 @@ typedef struct pl_touch {
   double since_by_gap, by_since[3];  /* how that changes with the gap, and the force with it */
   double energy, dissipation;
   double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
+  double held[3];                    /* its stretch as remembered, turned with side B */
   int sliding, known;
 } pl_touch;
 
