@@ -405,7 +405,9 @@ class Binding:
             out[law.name] = inertial - self.with_forces(none, gravity=False, law=k).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True) -> Batch:
+    def batch(
+        self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True
+    ) -> Batch:
         """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which take
         forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]

@@ -33,7 +33,18 @@ from pliant.surface import (
 )
 from pliant.surface.solid import TriangleSurface
 from pliant.surface.triangles import BOX, BOX_FACES, Triangles
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, outline
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    outline,
+)
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
