@@ -213,6 +213,10 @@ class Binding:
             arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records), law]}
         return self._with(arrays)
 
+    def with_memory_of(self, other: Binding) -> Binding:
+        """The same with contacts that remember what those of another binding do."""
+        return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
+
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""
         return self._with({"constants": constants})

@@ -77,7 +77,7 @@ def model_sums(
 ) -> np.ndarray:
     """What the outputs of a model need, n x numbers."""
     asked = model.once("indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model)))
-    return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), -1)
+    return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), SIZE * len(asked))
 
 
 STEP = 1e-8

@@ -128,7 +128,7 @@ static void find_slip(const pl_work *w, pl_touch *c, double *z) {
   for (int k = 0; k < 3; ++k) z[k] *= c->since;
 }
 
-static const pl_remembered *remembered(const pl_contact_memory *m, long long key) {
+const pl_remembered *pl_remembered_contact(const pl_contact_memory *m, long long key) {
   int low = 0, high = m ? m->count : 0;
   while (low < high) {
     const int mid = (low + high) / 2;
@@ -239,7 +239,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   double stretch[3] = {0}, z[3] = {0};
   find_place(w, c);
   find_rates(w, c);
-  const pl_remembered *old = remembered(m, c->key);
+  const pl_remembered *old = pl_remembered_contact(m, c->key);
   if (!old) old = moved_on(w, c);
   c->known = old != NULL, c->since = 1, c->since_by_gap = 0;
   c->share_here = c->share;
