@@ -196,12 +196,21 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
     iterations = 0
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
-        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)  # contacts remember what a search passes through
+        # contacts remember what a search passes through
+        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
         rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
-        if rest.in_balance and not rest.gives_way:
+        if (rest.in_balance and not rest.gives_way) or _still_slides(rest, statics.t):
             break
     return replace(rest, iterations=iterations)
+
+
+def _still_slides(rest: Rest, t: float) -> bool:
+    """Whether a search has ended while friction gave way; short steps would slide on as well, only more slowly."""
+    if rest.in_balance or rest.away:
+        return False
+    touching = contacts_at_rest(rest.bound, t, rest.q)
+    return touching is not None and not np.all(touching.sticks)
 
 
 def _pushed(eqs: Equations, rate: int) -> str:
@@ -236,7 +245,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Conta
         grounded = touching is not None
         ground = "touches nothing on its way" if grounded else "has nothing to rest on"
         advice = "move its surfaces" if grounded else "add springs, stops, or `surfaces` with `contacts`"
-        return f"{first}The robot moves away without end and {ground}: {advice}, or start from a pose nearer to a rest."
+        return f"{first}The robot has no rest: it moves away without end and {ground}: {advice}, or start nearer to a rest."
     return f"{first}The robot may have no rest (add springs or stops), or start from a pose nearer to it."
 
 

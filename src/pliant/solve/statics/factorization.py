@@ -152,9 +152,7 @@ class Tangent:
 class Factors:
     """A factorized tangent."""
 
-    def __init__(
-        self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray
-    ) -> None:
+    def __init__(self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray) -> None:
         """`D` (nv) and `E` (active rows) are the scales that the matrix was brought to."""
         self._solve, self._judge = solve, sound
         self._D, self._E, self._rows = D, E, rows
