@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 import pliant
 from pliant.view.film import film
 from pliant.view.report import write_report
@@ -27,6 +29,8 @@ AT_REST: dict[str, dict[str, dict[str, float]]] = {
     "three_section_arm": {"inputs": {"p11": 120e3, "p22": 160e3, "p33": 200e3}},
     "cloth": {},
     "net": {},
+    "gripper": {"inputs": {"pressure": 120e3, "lift": 0.0}},
+    "snake": {"inputs": {f"bend{k}": 70e3 * np.sin(-np.pi / 4 * k) for k in range(1, 9)}},
     "trunk": {"inputs": {"near1": 14.0, "far1": 4.0, "far2": 3.0}},
 }
 """Robots that are drawn in equilibrium, with these inputs and parameters (SI units); all others at their start."""

@@ -21,7 +21,7 @@ from pliant.contact import Contact, Friction
 from pliant.control import lqr_control
 from pliant.control.base import InputLimit
 from pliant.input import inputs
-from pliant.joint import JointBase, chain, coordinate
+from pliant.joint import JointBase, chain, coordinate, limits
 from pliant.language import parameter, placement
 from pliant.language.aliases import ALIASES
 from pliant.language.base import Choice, Part
@@ -31,7 +31,7 @@ from pliant.language.scalar import CountMarker, Quantity
 from pliant.language.units import ALONE, WITH_PREFIX
 from pliant.link import LinkBase
 from pliant.mesh import Membrane, Shell, drawing, edges, sets
-from pliant.rod import chamber, muscle_limits, rayleigh, rod, shape
+from pliant.rod import chamber, rayleigh, rod, shape
 from pliant.section import Holes, Station
 from pliant.section import material as library
 from pliant.solve import options
@@ -86,12 +86,14 @@ SECTIONS: tuple[tuple[str, tuple[type[Part], ...]], ...] = (
             coordinate.LengthSpring,
             coordinate.AngleDamper,
             coordinate.LengthDamper,
+            limits.AngleLimits,
+            limits.LengthLimits,
             coordinate.EqualTo,
         ),
     ),
     ("Rods", (rod.Rod, chamber.Chamber, rayleigh.Rayleigh, rod.RodFrame)),
     ("Shapes of rods", (shape.Arc, shape.Helix, shape.Points, shape.Poses, shape.PoseAlong)),
-    ("Rod models", (*KINDS.values(), muscle_limits.MuscleLimits)),
+    ("Rod models", tuple(KINDS.values())),
     ("Meshes", (Membrane, Shell)),
     ("Drawings of meshes", (drawing.FileDrawing, drawing.RectangleDrawing, drawing.BlockDrawing, drawing.WebDrawing)),
     ("Sets of nodes", (sets.BoxSet, sets.PlaneSet, sets.NearestSet, sets.NumberedSet, sets.LabelledSet)),

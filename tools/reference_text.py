@@ -139,11 +139,11 @@ unless `contacts` says so. Names of surfaces, bodies, rods and meshes are all na
 
 Boxes, hulls and closed meshes are solids: what is in them is pushed out where the way is shortest. Their edges are a little round,
 without growing: corners that meet then have a direction. Meshes come from STL, OBJ or PLY files, such as
-`rock: {{type: mesh, file: rock.stl, unit: mm}}`; a mesh that is not closed is refused, with the number of its open edges, unless it is
-a sheet (`closed: false`).""",
+`rock: {{type: mesh, file: rock.stl, unit: mm}}`; a mesh that is not closed is refused, with the number of its open edges, unless it
+is a sheet (`closed: false`).""",
     "Contacts": """\
-A contact names things that touch: bodies with a `shape`, rods, meshes and surfaces. Where they touch is found, among all of them, with
-edges, corners and tips. Of several contacts that name the same pair, the last one holds. `depth = weight / stiffness` at rest.
+A contact names things that touch: bodies with a `shape`, rods, meshes and surfaces. Where they touch is found, among all of them,
+with edges, corners and tips. Of several contacts that name the same pair, the last one holds. `depth = weight / stiffness` at rest.
 What dissipation and friction take is `dissipated`.""",
     "Outputs": """\
 What an analysis records, by name.""",
@@ -253,8 +253,9 @@ joints:
     displacement:
       spring: {coefficient: 10 kN/m, rest: 1 cm}
       damper: {coefficient: 50, power: 1.5}
-      direction: negative       # acts only below 1 cm, as a contact does
+      direction: negative       # acts only below 1 cm
       smoothing: 0.1 mm
+      limits: {minimum: -2 cm, stiffness: 100 kN/m}  # a hard stop
   shaker: {type: prismatic, child: table, axis: z, displacement: {motion: "=1 mm * sin(2*pi*20 Hz*t)"}}
 """,
     ),

@@ -57,6 +57,7 @@ from pliant.joint.coordinate import (
     Orientation,
     OrientationSpring,
 )
+from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.parameter import Parameter, World
 from pliant.language.placement import (
     Attachment,
@@ -89,7 +90,6 @@ from pliant.output import (
 from pliant.rod import Cosserat, FiniteElement, Gvs, Pcc, PccCog, Pcs, Polynomial, PseudoRigid, Timoshenko
 from pliant.rod.chamber import Chamber
 from pliant.rod.gvs import StrainOrders
-from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.rayleigh import Rayleigh
 from pliant.rod.rod import Rod, RodFrame
 from pliant.rod.shape import Arc, Helix, Points, PoseAlong, Poses

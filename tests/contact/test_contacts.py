@@ -155,6 +155,41 @@ def test_a_sliding_ball_ends_up_rolling_at_five_sevenths_of_its_speed() -> None:
     assert run.v[-1, 4] == pytest.approx(run.v[-1, 0] / arm, rel=1e-3)
 
 
+@pytest.mark.parametrize("step", [None, 0.02], ids=["default", "half a radian in a step"])
+def test_what_rolls_goes_on_rolling(step: float | None) -> None:
+    """Without friction, however far it turns in a step."""
+    sunk = 0.4 * G / 4000
+    spin = 1.4 / (0.05 - sunk / 2)
+    eqs = ball(f"x: {{rate: 1.4}}, z: {{initial: {0.05 - sunk!r}}}, orientation: {{rate: [0, {spin!r}, 0]}}", "friction: 0.25")
+    run = pliant.simulate(eqs, 2.0, step=step)
+    np.testing.assert_allclose(run.v[-1], [1.4, 0, 0, 0, spin, 0], atol=1e-7)
+    np.testing.assert_allclose(run.contacts.friction_force, 0, atol=1e-3)  # of the 1 N that there could be
+
+
+def test_what_sticks_to_something_that_turns_turns_with_it() -> None:
+    """A block that lies on a turntable, pulled outwards by less than friction: no creep in twenty turns."""
+    text = """
+pliant: 1
+bodies:
+  table: {mass: 1 kg, shape: {type: cylinder, radius: 30 cm, length: 2 cm, axis: z}}
+  block: {mass: 0.2 kg, shape: {type: sphere, radius: 2 cm}}
+joints:
+  turn: {type: revolute, child: table, axis: z, angle: {rate: 3 rad/s}}
+  a: {type: planar, child: block, x: {initial: 10 cm}, y: {rate: 0.3 m/s}, angle: {rate: 3 rad/s}, position: [0, 0, 2.99 cm]}
+surfaces: {top: {type: plane, parent: table, position: [0, 0, 1 cm]}}
+contacts: {lie: {between: [block, top], stiffness: 20 kN/m, friction: 0.8}}
+"""
+    eqs = pliant.derive(load_text(text))
+    run = pliant.simulate(eqs, 40.0, save_every=0.5)
+    radius = np.hypot(run["a.x"].values, run["a.y"].values)
+    angle = np.unwrap(np.arctan2(run["a.y"].values, run["a.x"].values) - run["turn"].values)
+    assert run["turn"].values[-1] > 100
+    late = run.time > 2
+    assert np.ptp(radius[late]) < 1e-7
+    assert np.ptp(angle[late]) < 1e-6
+    assert np.all(run.contacts.sticks)
+
+
 @pytest.mark.parametrize(("friction", "weight", "offset"), [(0.0, 3.0, 2.0), (50.0, 17 / 7, 10 / 7)])
 def test_a_ball_leaves_a_cylinder_where_it_must(friction: float, weight: float, offset: float) -> None:
     """From rest at the top, the push is m g (3 cos - 2) for a smooth ball, which leaves at cos = 2/3, and

@@ -31,8 +31,11 @@ loads:
   touch: {frame: tip, force: [=fx, =fy, =fz]}
 """
 CONTACT = """
+surfaces:
+  point: {type: sphere, parent: tip, radius: 0}
+  board: {type: plane, position: [0, 0, 1 cm], normal: [0, 0, -1]}
 contacts:
-  wall: {type: plane, points: tip, position: [0, 0, 1 cm], normal: [0, 0, -1], stiffness: 200 N/m, smoothing: 0.01 mm}
+  wall: {between: [point, board], stiffness: 200 N/m, dissipation: 0}
 """
 NOISE = 2e-5
 

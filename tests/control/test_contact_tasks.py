@@ -20,15 +20,11 @@ from pliant.control import (
 )
 from pliant.solve.motion.plant import model_controllers
 
-TABLE = """contacts:
-  table:
-    type: plane
-    points: tip
-    position: [0, 0, 66 mm]
-    normal: [0.1, 0.05, -1]
-    stiffness: 500 N/m
-    damper: 1 N*s/m
-    smoothing: 0.1 mm
+TABLE = """surfaces:
+  point: {type: sphere, parent: tip, radius: 0}
+  board: {type: plane, position: [0, 0, 66 mm], normal: [0.1, 0.05, -1]}
+contacts:
+  table: {between: [point, board], stiffness: 500 N/m, dissipation: 3 s/m}
 outputs:
   press: {contact: table, component: norm}
 """
@@ -95,9 +91,12 @@ joints:
   q0: {type: prismatic, child: slide, axis: y}
   q1: {type: revolute, parent: slide, child: plate, axis: [1, 2, 3]}
   fly: {type: free, child: ball}
+surfaces:
+  top: {type: plane, parent: plate, position: [0.1 m, 0, 0.2 m], normal: [1, 0, 1]}
+  tube: {type: capsule, parent: plate, radius: 1 cm, length: 10 cm}
 contacts:
-  lid: {type: plane, points: ball, parent: plate, position: [0.1 m, 0, 0.2 m], normal: [1, 0, 1], stiffness: 100 N/m, friction: 0.2}
-  pipe: {type: cylinder, points: ball, parent: plate, radius: 1 cm, stiffness: 100 N/m}
+  lid: {between: [ball, top], stiffness: 100 N/m, friction: 0.2}
+  pipe: {between: [ball, tube], stiffness: 100 N/m}
 """
 
 
@@ -111,7 +110,7 @@ def test_a_place_on_a_moving_plane_has_exact_derivatives():
     np.testing.assert_allclose((after.value - before.value) / (2 * h), here.rate, atol=1e-7)
     np.testing.assert_allclose((after.rate - before.rate) / (2 * h), here.acceleration, atol=1e-7)
     np.testing.assert_allclose(task.jacobian(eqs, q, None) @ v, here.rate, atol=1e-12)
-    with pytest.raises(ValueError, match="'pipe' is a cylinder"):
+    with pytest.raises(ValueError, match="'pipe' has no plane"):
         PlanePosition("ball", "pipe").check(eqs)
 
 

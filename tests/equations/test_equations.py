@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import derive, load
+from pliant import derive, load, load_text
 from pliant.equations.core import UnknownName
 
 CHAIN = "spring_mass_chain"
@@ -37,6 +37,26 @@ def test_parameter_derivative_is_that_of_differences():
         h = 1e-6
         plus, minus = (eqs.inverse_dynamics(q, v, a, parameters={name: value + s * h}) for s in (1, -1))
         np.testing.assert_allclose(exact[:, k], (plus - minus) / (2 * h), atol=1e-7)
+
+
+def test_parameters_of_contacts_have_derivatives():
+    text = """
+pliant: 1
+parameters: {k: 20 kN/m, mu: 0.3, m: 2 kg}
+bodies: {ball: {mass: =m, shape: {type: sphere, radius: 1 cm}}}
+joints: {fly: {type: free, child: ball, z: {initial: 9 mm}}}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [ball, floor], stiffness: =k, friction: =mu, dissipation: 0}}
+"""
+    eqs = derive(load_text(text))
+    q, v = eqs.initial_state()
+    v = np.array([1.0, 0, 0, 0, 0, 0])  # it slides with mu k depth
+    found = eqs.parameter_derivative(q, v, np.zeros(6))
+    np.testing.assert_allclose(found[:3, 0], [0.3 * 1e-3, 0, -1e-3], atol=1e-9)
+    np.testing.assert_allclose(found[:3, 1], [20e3 * 1e-3, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(found[:3, 2], [0, 0, 9.81], atol=1e-6)
+    with pytest.raises(RuntimeError, match="would not know the contacts of this robot"):
+        eqs.casadi("forward_dynamics")
 
 
 def test_input_derivative_is_that_of_differences():

@@ -38,6 +38,7 @@ outputs:
   place: {contact: ground, quantity: place}
   stored: {energy: elastic, part: ground}
   share: {expression: =rub/on_floor}
+  hold: {reaction: along, component: z}
 """
 
 
@@ -141,6 +142,8 @@ def test_derivatives_of_outputs_are_those_of_the_linear_system(alone) -> None:
     assert C["rub"]["along"] == pytest.approx(-20e3 * 2 / 3, rel=1e-6)
     assert C["on_floor"]["up"] == pytest.approx(20e3, rel=1e-6)
     assert C["gap"]["up"] == pytest.approx(1.0, rel=1e-6)
+    # the slide carries the block only by what the floor does not: nothing, as it moves freely along z
+    assert abs(C["hold"]["up"]) < 1e-3 * 20e3
     modes = pliant.modes(eqs, at=rest, undamped=True)
     assert np.min(np.abs(modes.frequencies - np.sqrt(20e3 * 2 / 3 / 1.001) / (2 * np.pi))) < 1e-3
 

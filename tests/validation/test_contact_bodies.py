@@ -44,7 +44,12 @@ parameters: {{angle: {angle}}}
 bodies:
   ladder: {{mass: 10 kg, shape: {{type: slender_rod, length: 4 m, axis: x}}}}
 joints:
-  pose: {{type: planar, child: ladder, x: {{initial: "=-2 m*cos(angle)"}}, y: {{initial: "=2 m*sin(angle)"}}, angle: {{initial: =angle}}}}
+  pose:
+    type: planar
+    child: ladder
+    x: {{initial: "=-2 m*cos(angle)"}}
+    y: {{initial: "=2 m*sin(angle)"}}
+    angle: {{initial: =angle}}
 surfaces:
   floor: {{type: plane, normal: y}}
   wall: {{type: plane, normal: [-1, 0, 0]}}
@@ -188,7 +193,7 @@ def test_a_ball_rolls_with_five_sevenths_of_its_sliding_speed(options: dict) -> 
 @pytest.mark.parametrize("restitution", [0.8, 1.0])
 @pytest.mark.parametrize("options", [{}, {"method": "explicit"}], ids=str)
 def test_a_ball_bounces_for_the_exact_times_and_gains_no_energy(restitution: float, options: dict) -> None:
-    """Times between the tops of its flights: v/g before and restitution^k v/g after the k-th bounce, and half a period of contact."""
+    """Times of the tops of its flights: each lasts `restitution` times as long as the last one, and bounces half a period."""
     eqs = derived(BALL, height="53 cm", law=f"restitution: {restitution}, stiffness: 2 MN/m")
     run = pliant.simulate(eqs, 1.6, save_every=1e-3, **options)
     time, height, speed = np.asarray(run.time), np.asarray(run.q)[:, 2] - 0.03, np.asarray(run.v)[:, 2]
@@ -270,3 +275,16 @@ def test_results_have_the_same_bits_in_all_threads() -> None:
     runs = list(ThreadPoolExecutor(3).map(lambda _: pliant.simulate(eqs, 0.3, save_every=0.1), range(6)))
     for run in runs[1:]:
         np.testing.assert_array_equal(np.asarray(run.q), np.asarray(runs[0].q))
+
+
+def test_other_units_give_the_same_motion() -> None:
+    """Sliding, rolling and pressing of a ball with all numbers in other units."""
+    law = "friction: 0.3, stiffness: 20 kN/m, dissipation: 5 s/m"
+    text = BALL.format(height="31 mm", law=law)
+    other = (
+        text.replace("0.1 kg", "100 g").replace("3 cm", "0.03").replace("31 mm", "3.1 cm").replace("1 m/s", "3.6 km/h")
+    )
+    other = other.replace("20 kN/m", "20 N/mm").replace("5 s/m", "5 ms/mm")
+    assert other.count("100 g") == other.count("3.6 km/h") == other.count("ms/mm") == 1
+    runs = [pliant.simulate(pliant.derive(pliant.load_text(x)), 0.3, save_every=0.1) for x in (text, other)]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, rtol=0, atol=1e-7)

@@ -16,6 +16,7 @@ from pliant.view.report import report
 from pliant.view.scene import SceneMaker, make_scene
 from pliant.view.sketch import front_view, sketch
 from pliant.view.stage import make_stage
+from pliant.view.surfaces import right_triangles
 
 SEESAW = """
 pliant: 1
@@ -26,12 +27,13 @@ bodies:
 joints:
   turn: {type: revolute, child: board, axis: y, angle: {spring: 3 N*m, damper: 0.3 N*m*s, initial: 20 deg}}
   flight: {type: free, child: ball, z: {initial: 30 cm}}
+surfaces:
+  deck: {type: plane, parent: board.top}
+  rail: {type: capsule, parent: board, position: [0, 10 cm, 0], axis: x, radius: =thick/2, length: 1 m}
+  pole: {type: cylinder, axis: [0, 0, 2], position: [60 cm, 0, 0], radius: 5 cm}
+  ground: {type: plane, position: [9 m, 9 m, -40 cm]}
 contacts:
-  deck: {type: plane, points: ball, point_radius: 3 cm, parent: board.top, stiffness: 500 N/m, damper: 1 N*s/m}
-  rail: {type: capsule, points: ball, point_radius: 3 cm, parent: board, position: [0, 10 cm, 0], axis: x, radius: =thick/2,
-         length: 1 m, stiffness: 500 N/m}
-  pole: {type: cylinder, points: ball, axis: [0, 0, 2], position: [60 cm, 0, 0], radius: 5 cm, stiffness: 500 N/m}
-  ground: {type: plane, points: ball, point_radius: 3 cm, position: [9 m, 9 m, -40 cm], stiffness: 500 N/m}
+  touch: {between: [ball, [deck, rail, pole, ground]], stiffness: 500 N/m}
 """
 
 
@@ -71,19 +73,54 @@ def test_endless_surfaces_are_shown_as_far_as_the_robot_reaches(seesaw):
     assert stage.low[2] <= -0.4
 
 
+def test_surfaces_of_triangles_cover_what_they_stand_for():
+    """The pieces have the surface's area and lie on it; large ones are shown coarser, within their bounds."""
+    rows = [[0.01 * ((i * j) % 7) for i in range(41)] for j in range(41)]
+    text = f"""
+pliant: 1
+bodies: {{ball: {{mass: 100 g, shape: {{type: sphere, radius: 3 cm}}}}}}
+joints: {{flight: {{type: free, child: ball, z: {{initial: 30 cm}}}}}}
+surfaces:
+  box: {{type: box, size: [20 cm, 30 cm, 40 cm], position: [1 m, 0, 0], rotation: {{axis: x, angle: 30 deg}}}}
+  field: {{type: height_field, size: [1 m, 1 m], heights: {rows}}}
+  can: {{type: cylinder, radius: 5 cm, length: 30 cm, position: [0, 1 m, 0]}}
+contacts: {{touch: {{between: [ball, [box, field, can]]}}}}
+"""
+    eqs = pliant.derive(pliant.load_text(text))
+    scene = make_scene(eqs, eqs.initial_state().q)
+    box, field, can = scene.surfaces
+    places, axes, legs = right_triangles(box)
+    assert 0.5 * np.prod(legs, axis=1).sum() == pytest.approx(2 * (0.06 + 0.08 + 0.12))
+    corners = [places, places + axes[:, :, 0] * legs[:, :1], places + axes[:, :, 1] * legs[:, 1:]]
+    turned = np.concatenate(corners) - box.place
+    angle = np.radians(30)
+    turn = np.array([[1, 0, 0], [0, np.cos(angle), -np.sin(angle)], [0, np.sin(angle), np.cos(angle)]])
+    outside = np.abs(turned @ turn) - [0.1, 0.15, 0.2]
+    np.testing.assert_allclose(outside.max(axis=1), 0, atol=1e-12)
+    assert 100 < len(field.faces) <= 600
+    assert np.abs(field.points[:, :2]).max() <= 0.5
+    assert field.points[:, 2].min() >= 0
+    assert field.points[:, 2].max() <= 0.06
+    assert not can.is_endless
+    shown = {batch.shape for batch in make_stage([scene]).batches if batch.layer == "contacts"}
+    assert shown == {"triangle", "cylinder"}
+
+
 def test_a_floor_leaves_a_planar_robot_planar_and_shows_a_flat_net_from_the_side():
     walker = """
 pliant: 1
 bodies: {leg: {mass: 1 kg, center_of_mass: [0, 0, -20 cm], frames: {foot: {position: [0, 0, -40 cm]}}}}
 joints: {slide: {type: revolute, child: leg, axis: y, position: [0, 0, 40 cm], angle: {initial: 20 deg}}}
-contacts: {ground: {type: plane, points: leg.foot, stiffness: 1 kN/m}}
+surfaces: {floor: {type: plane}, foot: {type: sphere, parent: leg.foot, radius: 0}}
+contacts: {ground: {between: [foot, floor], stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(walker))
     assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[1]) == pytest.approx(1)
     net = """
 pliant: 1
 meshes: {net: {type: membrane, drawing: {rectangle: [1, 1], cells: [2, 2]}, mass: 1 kg, stiffness: 10 N, position: [0, 0, 30 cm]}}
-contacts: {ground: {type: plane, points: {mesh: net}, stiffness: 1 kN/m}}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [net, floor], stiffness: 1 kN/m}}
 """
     eqs = pliant.derive(pliant.load_text(net))
     assert abs(front_view(make_scene(eqs, eqs.initial_state().q)).toward[2]) < 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
 from pydantic import Field
 
@@ -39,16 +39,18 @@ class Friction(Part):
             if given is not None and value(given) < 0:
                 yield (field,), f"a coefficient of friction must not be below zero, but it is {value(given):g}", ""
         if value(self.at_rest) < 1:
-            yield ("at_rest",), f"at_rest must be 1 or more, but it is {value(self.at_rest):g}", "friction at rest is the larger one"
+            text = f"at_rest must be 1 or more, but it is {value(self.at_rest):g}"
+            yield ("at_rest",), text, "friction at rest is the larger one"
 
 
 class Contact(Part):
     """Things that push each other where they would overlap, and rub where they slide.
 
-    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as their
-    section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below
-    zero. Friction is that of Coulomb, and it holds: between surfaces that stick stands a spring, as stiff along the surfaces as
-    contacts of elastic bodies are, which slips when its force reaches the friction.
+    Bodies touch with their `shape`, rods with their section swept along them, meshes with their triangles and edges (as thick as
+    their section, blocks up to their outermost nodes), surfaces with their form. Who touches whom is found. The normal force is
+    `stiffness * depth^exponent * (1 + dissipation * rate of depth)`, never below zero. Friction is that of Coulomb, and it holds:
+    between surfaces that stick stands a spring, as stiff along the surfaces as contacts of elastic bodies are, which slips when its
+    force reaches the friction.
     """
 
     between: Annotated[tuple[Things, ...], OneOrList(), Field(min_length=1, max_length=2)]
@@ -56,8 +58,8 @@ class Contact(Part):
     thing with itself, `all` for all things with each other and with themselves. Things that are fixed to the same frame, or whose
     frames a joint, the base of a rod or a constraint joins, do not touch each other; only the world's surfaces touch all."""
     stiffness: Value | None = None
-    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of each
-    piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
+    """Normal force per depth to the power of `exponent` [N/m for exponent 1]: of a ball, a corner, a crossing of two rods, and of
+    each piece of a rod that is as long as it is thick. Otherwise from the materials and radii of the things; things without a
     material count as rigid."""
     exponent: Number = 1
     """Power of the depth [-]: 1 linear, 1.5 as between balls (Hertz)."""
@@ -88,7 +90,8 @@ contacts:
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """Numbers in their ranges."""
-        yield from positive(self, value, *(("stiffness",) if self.stiffness is not None else ()), "exponent", "tangential_stiffness")
+        given = ("stiffness",) if self.stiffness is not None else ()
+        yield from positive(self, value, *given, "exponent", "tangential_stiffness")
         if value(self.dissipation) < 0:
             yield ("dissipation",), f"dissipation must not be below zero, but it is {value(self.dissipation):g} s/m", ""
         if self.restitution is not None and not 0 < value(self.restitution) <= 1:

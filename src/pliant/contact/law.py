@@ -14,8 +14,8 @@ RIGID = 1e8
 
 @dataclass(frozen=True)
 class LawNumbers:
-    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness as a share of
-    the normal one, friction along and across, friction at rest as a multiple of that in motion."""
+    """stiffness [N/m^exponent], exponent, dissipation [s/m], impact (`impact_number`, 0 for none), tangential stiffness as a share
+    of the normal one, friction along and across, friction at rest as a multiple of that in motion."""
 
     stiffness: Any
     exponent: Any

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.body.body import Box, Cylinder, SlenderRod, Sphere, Tube
 from pliant.contact.law import RIGID, contact_modulus
 from pliant.language.faults import Fault, SpecError
+from pliant.section.base import OneSection
 from pliant.surface.base import Corner, SurfaceBase, add_shape
 from pliant.surface.box import BoxSurface
 from pliant.surface.capsule import CapsuleSurface
@@ -65,7 +66,9 @@ def _make(build: Build, thing: str) -> list[int]:
     body = robot.bodies[thing]
     if body.shape is None:
         message = f"the body '{thing}' has no shape, so nothing can touch it"
-        raise SpecError([Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")])
+        raise SpecError(
+            [Fault(message, "give it a `shape`, or name a surface with this body as its `parent`", f"bodies.{thing}")]
+        )
     node, (R, p) = build.frame(thing)
     center = p + R @ ca.vertcat(*map(build.value, body.center_of_mass))
     return BODY_SURFACES[type(body.shape)](body.shape).shapes(build, thing, node, (R, center))
@@ -75,7 +78,8 @@ def _make(build: Build, thing: str) -> list[int]:
 
 
 def exclude_joined(build: Build, first: Sequence[str], second: Sequence[str]) -> None:
-    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not touch.
+    """Things of two groups that are fixed to the same frame, or whose frames a joint, a rod's base or a constraint joins, do not
+    touch.
 
     The world is no such frame: what is joined to it may touch what stands on it. Meshes touch what holds them, except with the
     nodes that are held.
@@ -135,10 +139,18 @@ def _joints(build: Build) -> list[tuple[int | str, int | str]]:
 
 def rod_radius(build: Build, rod: str, x: float) -> float:
     """Radius of a rod's surface at fraction x of its length [m]: half its smaller width."""
-    spec = build.robot.rods[rod]
-    names = spec.section
-    k = min(int(x * len(names)), len(names) - 1)
-    section = build.robot.sections[names[k]]
+    spec, sections = build.robot.rods[rod], build.robot.sections
+    table = sections[spec.section[0]].stations_by_arc_length() if len(spec.section) == 1 else ()
+    names = [name for _, name in table] or list(spec.section)
+    length = build.nominal(build.value(spec.length))
+    places = [build.nominal(build.value(at)) / length for at, _ in table] or np.linspace(0, 1, len(names))
+    return float(np.interp(x, places, [_half_width(build, name) for name in names]))
+
+
+def _half_width(build: Build, name: str) -> float:
+    """Half the smaller width of a section [m]."""
+    section = build.robot.sections[name]
+    assert isinstance(section, OneSection), "tables name no tables"
     return min(section.half_sizes(lambda s: build.nominal(build.value(s))))
 
 
@@ -193,14 +205,14 @@ def mesh_size(build: Build, name: str) -> np.ndarray:
 
 
 def mesh_radius(build: Build, name: str) -> float:
-    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their nodes."""
+    """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their
+    nodes."""
     mesh = build.robot.meshes[name]
     if mesh.section is None or mesh.lattice.solid:
         return 0.0
     ends = mesh.lattice.shares[mesh.lattice.edges] * mesh_size(build, name)
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
-    section = build.robot.sections[mesh.section]
-    return min(*section.half_sizes(lambda s: build.nominal(build.value(s))), CROWDED * shortest)
+    return min(_half_width(build, mesh.section), CROWDED * shortest)
 
 
 # -- stiffness ---------------------------------------------------------------------------------------------------------------
@@ -228,9 +240,7 @@ def _radius(build: Build, thing: str) -> float | None:
         return rod_radius(build, thing, 0.5)
     if thing in robot.meshes:
         return mesh_radius(build, thing) or None
-    surface = robot.surfaces.get(thing)
-    if surface is None:
-        shape = robot.bodies[thing].shape
-        surface = BODY_SURFACES[type(shape)](shape)
+    shape = robot.bodies[thing].shape if thing in robot.bodies else None
+    surface = robot.surfaces[thing] if shape is None else BODY_SURFACES[type(shape)](shape)
     extent = surface.extent(build)
     return None if extent is None else build.nominal(extent) or None

@@ -2,83 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-CONSTANTS: Any = None
-ContactSurface = Any
-PLANE = CYLINDER = CAPSULE = type("X", (), {"name": "x"})
+from pliant.contact.law import LawNumbers
 from pliant.control.task import TaskState
 from pliant.equations.binding import Binding
+from pliant.equations.contact_sums import STEP, contact_sums, indexed_questions
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, Values
-from pliant.model.system import FrameForceInstance
-
-SURFACES = {surface.name: surface for surface in (PLANE, CYLINDER, CAPSULE)}
+from pliant.language.arguments import ArgumentError
+from pliant.model.contact_shapes import ContactLaw, ContactShape
+from pliant.output.base import CONTACT_SUMS, ContactQuestion
 
 LEAST_SLOPE = 0.5
-"""Share of the stiffness that a search takes where the contact fades in or is open, so that it finds the surface."""
+"""Share of the stiffness that a search takes where the contact is open or has just closed, so that it finds the surface."""
+UNIT_FORCE = 1.0
+"""Force at which a stiffness that grows with the depth is taken for a search [N]."""
 
 
-@cache
-def _pressing(surface: ContactSurface) -> ca.Function:
-    """Force [N], its derivatives by depth and rate, depth [m], normal and place of a point on a surface, from poses and rates."""
-    center, p_surface, R_surface = ca.SX.sym("center", 3), ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3)
-    c, depth, rate = ca.SX.sym("c", CONSTANTS.size), ca.SX.sym("depth"), ca.SX.sym("rate")
-    at = CONSTANTS.read(c)
-    outside, normal = surface.distance(
-        center - p_surface - R_surface @ at.origin, R_surface @ at.axis, at.radius, at.half_length
-    )
-    force = contact_law(depth, rate, at)[0]
-    slopes = [ca.jacobian(force, depth), ca.jacobian(force, rate)]
-    found = ca.substitute([force, *slopes], [depth], [at.point_radius - outside])
-    return ca.Function("pressing", [center, p_surface, R_surface, c, rate], [*found, at.point_radius - outside, normal])
+def _law(eqs: Equations, contact: str) -> ContactLaw:
+    return next(law for law in eqs.model.system.contacts.laws if law.name == contact)
 
 
-@dataclass(frozen=True)
-class _Touch:
-    """A point at a surface: force [N] with its slope by depth [N/m], depth [m], and the depth's derivative by the rates (nv)."""
-
-    force: float
-    slope: float
-    depth: float
-    row: np.ndarray
-    stiffness: float
-    smoothing: float
-
-
-def _touches(eqs: Equations, bound: Binding, contact: str, q: np.ndarray, v: np.ndarray) -> Iterator[_Touch]:
-    R, p = bound.node_poses(q)
-    for index in eqs.model.contact_forces[contact]:
-        force = eqs.model.system.frame_forces[index]
-        node, base = force.nodes
-        c = _constants(bound, force)
-        at = CONSTANTS.read(c)
-        center = p[node] + R[node] @ np.asarray(at.point).ravel()
-        evaluate = _pressing(_surface(force))
-        normal = np.asarray(evaluate(center, p[base], R[base], c, 0.0)[4]).ravel()
-        relative = bound.node_jacobian(q, node) - bound.node_jacobian(q, base)
-        row = -normal @ (relative[:3] + np.cross(relative[3:].T, center).T)
-        found = [float(x) for x in evaluate(center, p[base], R[base], c, float(row @ v))[:4]]
-        yield _Touch(found[0], found[1], found[3], row, float(at.stiffness), float(at.smoothing))
-
-
-def _constants(bound: Binding, force: FrameForceInstance) -> np.ndarray:
-    return np.asarray(bound.constants[force.constants : force.constants + CONSTANTS.size])
-
-
-def _surface(force: FrameForceInstance) -> ContactSurface:
-    return SURFACES[force.kind.name.removeprefix("contact_").removesuffix("_friction")]
+def _check_contact(eqs: Equations, contact: str) -> None:
+    check_names("contact", [contact], [law.name for law in eqs.model.system.contacts.laws])
 
 
 @dataclass(frozen=True)
 class ContactForce:
-    """How hard the points of a contact press on its surface, together, along its normal [N].
+    """How hard the things of a contact press on each other, along their normals, at all places together [N].
 
     For `StaticControl` and `rest_with`: the model has the contact too, and finds it from outside. Friction is not counted.
     """
@@ -98,21 +53,19 @@ class ContactForce:
 
     def check(self, eqs: Equations) -> None:
         """Refuse contacts that do not exist."""
-        check_names("contact", [self.contact], eqs.model.contact_forces)
+        _check_contact(eqs, self.contact)
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None
     ) -> TaskState:
         """The force in a state with its rate, without that of the surface's own damping."""
         bound = eqs.at(parameters=parameters).binding
-        touches = list(_touches(eqs, bound, self.contact, q, v))
-        force, rate = sum(x.force for x in touches), sum(x.slope * float(x.row @ v) for x in touches)
-        return TaskState(np.array([force]), np.array([rate]), None)
+        force = self._force_and_gap(eqs, bound, q[None], v[None])[0, :1]
+        return TaskState(force, self._derivatives(eqs, bound, q)[:1] @ v, None)
 
     def jacobian(self, eqs: Equations, q: np.ndarray, parameters: Values | None) -> np.ndarray:
         """Its change at rest per increment of the robot, 1 x nv."""
-        bound = eqs.at(parameters=parameters).binding
-        return np.asarray(sum(x.slope * x.row for x in _touches(eqs, bound, self.contact, q, np.zeros(bound.nv))))[None]
+        return self._derivatives(eqs, eqs.at(parameters=parameters).binding, q)[:1]
 
     def searched(
         self, eqs: Equations, q: np.ndarray, parameters: Values | None
@@ -122,14 +75,36 @@ class ContactForce:
         The weight makes it comparable with lengths: a depth for a force.
         """
         bound = eqs.at(parameters=parameters).binding
-        touches = list(_touches(eqs, bound, self.contact, q, np.zeros(bound.nv)))
-        deepest = max(touches, key=lambda x: x.depth)
-        lacking = deepest.stiffness * min(deepest.depth + deepest.smoothing, 0.0)
-        row = sum(x.slope * x.row for x in touches)
-        if deepest.slope < LEAST_SLOPE * deepest.stiffness:
-            row = row + (LEAST_SLOPE * deepest.stiffness - deepest.slope) * deepest.row
-        force = sum(x.force for x in touches)
-        return np.array([force + lacking]), np.asarray(row)[None], np.array([1 / deepest.stiffness])
+        force, gap = self._force_and_gap(eqs, bound, q[None], np.zeros((1, bound.nv)))[0]
+        if not np.isfinite(gap):
+            raise ArgumentError(f"no distance is known between the things of the contact '{self.contact}'")
+        by_force, by_gap = self._derivatives(eqs, bound, q)
+        stiffness = self._stiffness(eqs, bound)
+        slope = -float(by_force @ by_gap) / max(float(by_gap @ by_gap), 1e-300)
+        if slope < LEAST_SLOPE * stiffness:
+            by_force = by_force - (LEAST_SLOPE * stiffness - slope) * by_gap
+        value = force - stiffness * max(gap, 0.0)
+        return np.array([value]), by_force[None], np.array([1 / stiffness])
+
+    def _stiffness(self, eqs: Equations, bound: Binding) -> float:
+        """Force per depth [N/m], at a force of one newton where it is not constant."""
+        at = _law(eqs, self.contact).constants
+        k, p = (float(bound.constants[at + LawNumbers.place(x)]) for x in ("stiffness", "exponent"))
+        return p * k * (UNIT_FORCE / k) ** ((p - 1) / p)
+
+    def _force_and_gap(self, eqs: Equations, bound: Binding, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Sum of the normal forces [N] and smallest gap [m] in states, n x 2."""
+        asked = indexed_questions(eqs.model.system.contacts, [ContactQuestion(self.contact, (), True)])
+        found = contact_sums(bound.with_contacts(None), asked, np.zeros(len(q)), q, v)[:, 0]
+        return found[:, [CONTACT_SUMS["normal_force"][0], CONTACT_SUMS["gap"][0]]]
+
+    def _derivatives(self, eqs: Equations, bound: Binding, q: np.ndarray) -> np.ndarray:
+        """Derivatives of force and gap at rest by increments of the robot, 2 x nv, by central differences."""
+        n = bound.nv
+        steps = STEP * np.eye(n)
+        moved = np.array([bound.increment(q, x) for x in (*steps, *-steps)])
+        found = self._force_and_gap(eqs, bound, moved, np.zeros((2 * n, n)))
+        return np.asarray((found[:n] - found[n:]).T / (2 * STEP))
 
 
 @dataclass(frozen=True)
@@ -154,26 +129,31 @@ class PlanePosition:
         return tuple(f"place {k} of {self.frame} on {self.contact}" for k in (1, 2))
 
     def check(self, eqs: Equations) -> None:
-        """Refuse frames and contacts that do not exist, and surfaces that are curved."""
+        """Refuse frames and contacts that do not exist, and contacts without a plane, or with several."""
         check_names("frame", [self.frame], eqs.frame_names)
-        check_names("contact", [self.contact], eqs.model.contact_forces)
-        surface = _surface(eqs.model.system.frame_forces[eqs.model.contact_forces[self.contact][0]])
-        if surface is not PLANE:
-            raise ValueError(
-                f"the contact '{self.contact}' is a {surface.name}, and places along a surface are told on planes only; give "
-                "components of a frame's position instead"
+        _check_contact(eqs, self.contact)
+        planes = self._planes(eqs)
+        if len(planes) != 1:
+            has = f"planes {', '.join(x.name for x in planes)}" if planes else "no plane"
+            raise ArgumentError(
+                f"the contact '{self.contact}' has {has}, and places along a surface are told on one plane only",
+                "name a contact with one plane, or give components of a frame's position",
             )
+
+    def _planes(self, eqs: Equations) -> list[ContactShape]:
+        law, shapes = _law(eqs, self.contact), eqs.model.system.contacts.shapes
+        return [shapes[k] for k in sorted(law.first | law.second) if shapes[k].form == "plane"]
 
     def _place(self, eqs: Equations, bound: Binding) -> tuple[int, np.ndarray, np.ndarray]:
         """Node of the plane, its origin and its two axes (2 x 3) there."""
-        force = eqs.model.system.frame_forces[eqs.model.contact_forces[self.contact][0]]
-        at = CONSTANTS.read(_constants(bound, force))
-        normal = np.asarray(at.axis).ravel()
+        (plane,) = self._planes(eqs)
+        (corner,) = plane.vertices
+        origin, normal = (np.array(bound.constants[at : at + 3]) for at in (corner.constants, plane.constants))
         normal = normal / np.linalg.norm(normal)
         first = np.eye(3)[0 if abs(normal[0]) < 0.9 else 1]
         first = first - normal * (normal @ first)
         first /= np.linalg.norm(first)
-        return force.nodes[1], np.asarray(at.origin).ravel(), np.array([first, np.cross(normal, first)])
+        return corner.node, origin, np.array([first, np.cross(normal, first)])
 
     def motion(
         self, eqs: Equations, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, parameters: Values | None

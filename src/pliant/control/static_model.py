@@ -9,6 +9,7 @@ import numpy as np
 from pliant.control.limits import Limits, OutOfReach, Shortfalls, actuator_limits, allocate, check_holding
 from pliant.control.required_inputs import required_inputs
 from pliant.control.task import Coordinates, FramePosition, Searched, Task, parts, searched
+from pliant.equations.contacts import contacts_at_rest
 from pliant.equations.equations import Equations, Values, with_independent_rows
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.saddle import saddle_matrix
@@ -314,4 +315,5 @@ def rest_with(
     return Equilibrium(
         Status.CONVERGED, f"equilibrium found, with the inputs that hold it; without control it is {kind}", model.q,
         model.multipliers, float(np.max(np.abs(at.residual), initial=0.0)), stable, lowest, 0, here,
+        contacts=contacts_at_rest(here.binding, 0.0, model.q),
     )  # fmt: skip

@@ -213,6 +213,10 @@ class Binding:
             arrays |= {"contact_poses": poses, "contact_state": [SINCE, len(records), law]}
         return self._with(arrays)
 
+    def with_memory_of(self, other: Binding) -> Binding:
+        """The same with contacts that remember what those of another binding do."""
+        return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
+
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""
         return self._with({"constants": constants})
@@ -226,6 +230,10 @@ class Binding:
         forces = (np.array(list(x), dtype=np.int32) for x in active)
         state = [*self._kept["contact_state"][:2], law]
         return self._with({"constants": constants, "contact_state": state, **dict(zip(FORCES, forces, strict=True))})
+
+    def without_contacts(self) -> Binding:
+        """The same with no contact in force."""
+        return self._with({"contact_state": [*self._kept["contact_state"][:2], NO_LAW]})
 
     def same_values(self, other: Binding) -> bool:
         """Whether constants, parameters and inputs are those of the other binding."""
@@ -401,7 +409,9 @@ class Binding:
             out[law.name] = inertial - self.with_forces(none, gravity=False, law=k).inverse(t, q, v, rest)
         return out
 
-    def batch(self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True) -> Batch:
+    def batch(
+        self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True
+    ) -> Batch:
         """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which take
         forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ def model_sums(
 ) -> np.ndarray:
     """What the outputs of a model need, n x numbers."""
     asked = model.once("indexed_questions", lambda: indexed_questions(model.system.contacts, contact_questions(model)))
-    return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), -1)
+    return contact_sums(binding, asked, time, q, v, contacts).reshape(len(time), SIZE * len(asked))
 
 
 STEP = 1e-8
@@ -87,16 +87,37 @@ STEP = 1e-8
 def sums_by_state(
     model: Model, binding: Binding, t: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of `model_sums` by increments of q and by v, numbers x nv, by central differences. Friction holds what sticks if
-    the binding knows since when."""
-    count, nv = SIZE * len(contact_questions(model)), binding.nv
-    by_q, by_v = np.zeros((count, nv)), np.zeros((count, nv))
-    if not count:
-        return by_q, by_v
+    """Derivatives of `model_sums` by increments of q and by v, numbers x nv. Friction holds what sticks if the binding knows since
+    when."""
+    return _by_state(binding, t, q, v, lambda *states: model_sums(model, binding, *states))
+
+
+def carried_by_state(
+    binding: Binding, nodes: Sequence[int], t: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of what forces of contacts add to the wrenches that nodes carry, by increments of q and by v, 6 nodes x nv."""
+    without = binding.without_contacts()
+
+    def added(time: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        rest = np.zeros_like(v), np.zeros((len(time), binding.m))
+        touching, alone = (x.carried(time, q, v, *rest, nodes) for x in (binding, without))
+        return (touching - alone).reshape(len(time), -1)
+
+    return _by_state(binding, t, q, v, added)
+
+
+def _by_state(
+    binding: Binding, t: float, q: np.ndarray, v: np.ndarray, evaluate: Callable[..., np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences of `evaluate(times, q, v)`, n x numbers, by increments of q and by v."""
+    nv = binding.nv
+    if not binding.system.contacts.laws:
+        empty = np.zeros((evaluate(np.array([t]), q[None], v[None]).shape[1], nv))
+        return empty, empty
     steps = STEP * np.eye(nv)
     moved = np.array([binding.increment(q, x) for x in (*steps, *-steps)])
     rates = np.array([v + x for x in (*steps, *-steps)])
-    for out, states in ((by_q, (moved, np.tile(v, (2 * nv, 1)))), (by_v, (np.tile(q, (2 * nv, 1)), rates))):
-        found = model_sums(model, binding, np.full(2 * nv, t), *states)
-        out[:] = ((found[:nv] - found[nv:]) / (2 * STEP)).T
+    states = (moved, np.tile(v, (2 * nv, 1))), (np.tile(q, (2 * nv, 1)), rates)
+    found = (evaluate(np.full(2 * nv, t), *pair) for pair in states)
+    by_q, by_v = (((x[:nv] - x[nv:]) / (2 * STEP)).T for x in found)
     return by_q, by_v

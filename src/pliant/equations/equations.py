@@ -39,6 +39,8 @@ from pliant.model.model import SI_HINT, Model
 from pliant.model.time_series import TimeSeries
 
 RANK_TOLERANCE = 1e-9
+DIFFERENCE = 1e-6
+"""Share of their value by which parameters are raised and lowered."""
 
 Values = Mapping[str, float]
 InputValues = Mapping[str, InputValue]
@@ -453,9 +455,13 @@ class Equations:
         self, q: Any, v: Any = None, a: Any = None, *, t: float | None = None, inputs: InputValues | None = None,
         parameters: Values | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations)."""
-        binding, at = self.at(inputs=inputs, parameters=parameters).binding, self._state(q, v, t)
-        a, u = vector("a", a, len(self.rates)), binding.signals(at.t)[0][: len(self.inputs)]
+        """d(M a + h)/d(parameters), nv x parameters, exact (by CasADi's derivative of the same equations); of robots with contacts,
+        which have no expressions, by central differences."""
+        here, at = self.at(inputs=inputs, parameters=parameters), self._state(q, v, t)
+        a, binding = vector("a", a, len(self.rates)), here.binding
+        if self.model.system.contacts.laws:
+            return _parameter_differences(here, at, a)
+        u = binding.signals(at.t)[0][: len(self.inputs)]
         found = self._core.parameter_jacobian(at.q, at.v, a, at.t, u, binding.parameters)
         return np.asarray(found).reshape(len(self.rates), -1)
 
@@ -514,6 +520,23 @@ class Equations:
 
     def _state(self, q: Any, v: Any = None, t: float | None = None, *, at_rest: bool = False) -> State:
         return read_state(self.model, q, v, t, at_rest=at_rest)
+
+
+def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarray:
+    """d(M a + h)/d(parameters), nv x parameters, in a state with accelerations a; zero for those that decide how many parts
+    there are."""
+    columns = []
+    for name, value in eqs.parameters.items():
+        if name in eqs.model.structural:
+            columns.append(np.zeros(len(eqs.rates)))
+            continue
+        step = DIFFERENCE * (abs(value) or 1.0)
+        ends = []
+        for x in (value + step, value - step):
+            binding = eqs.at(parameters={**eqs.given_parameters, name: x}, within_limits=False).binding
+            ends.append(with_remembered(binding, at).inverse(at.t, at.q, at.v, a))
+        columns.append((ends[0] - ends[1]) / (2 * step))
+    return np.array(columns).T.reshape(len(eqs.rates), -1)
 
 
 def with_remembered(binding: Binding, state: State) -> Binding:

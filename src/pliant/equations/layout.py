@@ -22,8 +22,8 @@ ELEMENT_FORMS = "general single rotation translation free".split()
 """Elements that the articulated-body recursion treats in their own way (`runtime/articulated.c`), in `elem_form`."""
 
 SHAPE_FORMS = "point wire side faces plane".split()
-"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, the same without
-its ends, triangles and edges, or a half space."""
+"""What shapes in contact are made of (`runtime/contact_search.c`), in `shape_kind`: single vertices, edges in a chain, the same
+without its ends, triangles and edges, or a half space."""
 
 COUNTS = (
     "n_node n_elem nq nv m n_theta n_s n_d n_cforce n_fforce n_con n_linear n_quat n_plain n_signal n_input "

@@ -154,10 +154,11 @@ def output_function(model: Model) -> ca.Function:
 
 
 def output_jacobians(model: Model) -> ca.Function:
-    """Derivatives of all outputs in a row, by q, v, a, multipliers, signals and sums of contacts, with the first seven inputs of
-    `output_function` and these sums.
+    """Derivatives of all outputs in a row, by q, v, a, multipliers, signals, sums of contacts and carried wrenches, with the first
+    seven inputs of `output_function` and these sums.
 
-    What the carried wrenches depend on is counted; those by energies are left out (`energy_outputs`).
+    What the carried wrenches depend on is counted, except for forces of contacts; derivatives by energies are left out
+    (`energy_outputs`).
     """
     return model.once("output_jacobians", lambda: _output_jacobians(model))
 
@@ -185,11 +186,12 @@ def _output_function(model: Model) -> ca.Function:
 def _output_jacobians(model: Model) -> ca.Function:
     function, nodes = output_function(model), carrying_nodes(model)
     x = [ca.MX.sym(f"x{i}", *function.size_in(i)) for i in range(ENERGIES_AT - 1)]
-    carried = carried_function(model.system, nodes)(*x) if nodes else ca.MX(0, 1)
+    more = ca.MX.sym("more", 6 * len(nodes))
+    carried = carried_function(model.system, nodes)(*x) + more if nodes else more
     contacts = ca.MX.sym("contacts", *function.size_in(CONTACTS_AT))
     stacked = ca.vertcat(*[ca.vec(part) for part in function.call([*x, carried, ca.MX(ca.DM.zeros(3)), contacts])])
-    by = (x[0], x[1], x[2], x[3], x[5], contacts)
-    return ca.Function("output_jacobians", [*x, contacts], [ca.densify(ca.jacobian(stacked, s)) for s in by])
+    by = (x[0], x[1], x[2], x[3], x[5], contacts, more)
+    return ca.Function("output_jacobians", [*x, contacts, more], [ca.densify(ca.jacobian(stacked, s)) for s in by])
 
 
 @dataclass

@@ -44,6 +44,8 @@ def why_not(eqs: Equations, output: str) -> str:
     """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
     if eqs.model.system.rows or eqs.model.followed:
         return "the model has constraints"
+    if eqs.model.system.contacts.laws:
+        return "the model has contacts, which remember how they came to where they are"
     if eqs.model.spec.start != INITIAL:
         return "the model starts at rest, and where that is depends on the parameters"
     spec = eqs.model.spec.outputs.get(output)

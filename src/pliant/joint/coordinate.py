@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from pliant.joint.limits import AngleLimits, LengthLimits
 from pliant.language.base import OneOrList, Part, Problem, WordOrList, positive
 from pliant.language.dimension import ANGULAR_DAMPING, DAMPING, Dimension, damping_dimension
 from pliant.language.names import CoordinateName, Name
@@ -153,6 +154,8 @@ class LengthCoordinate(Coordinate):
     """Force along the displacement, which may vary in time [N]."""
     motion: LengthSignal | None = None
     """Prescribed displacement as a function of time or of inputs [m]; the coordinate is then no longer free."""
+    limits: LengthLimits | None = None
+    """Range of the displacement: hard stops at its ends."""
     smoothing: Length = 0
     """Width over which a one-sided spring, damper and input fade in [m]; 0 switches sharply."""
 
@@ -172,6 +175,8 @@ class AngleCoordinate(Coordinate):
     """Torque about the axis, which may vary in time [N m]."""
     motion: AngleSignal | None = None
     """Prescribed angle as a function of time or of inputs [rad]; the coordinate is then no longer free."""
+    limits: AngleLimits | None = None
+    """Range of the angle: hard stops at its ends."""
     smoothing: Angle = 0
     """Width over which a one-sided spring, damper and input fade in [rad]; 0 switches sharply."""
 

@@ -175,6 +175,10 @@ class FromFiles(Part):
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
         """The part with what its files say; raises FileProblem. `value` evaluates one of its values."""
 
+    def values_read(self) -> tuple[Any, ...]:
+        """Its values that this makes numbers of: parameters in them cannot change later."""
+        return ()
+
 
 class Choice(ABC):
     """Annotation of a union of parts: which member is meant is told by the data, never guessed by trying.

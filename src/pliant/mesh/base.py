@@ -58,8 +58,8 @@ class MeshBase(Framed, FromFiles, Placement):
     section: SectionName | None = None
     """Cross-section of what stands for each edge, by name."""
     surface: Literal["faces", "nodes"] = "faces"
-    """What of it touches other things in contacts: its triangles, and edges that belong to none; or its nodes alone, for coarse meshes
-    whose straight edges cut through the round things they lie on."""
+    """What of it touches other things in contacts: its triangles, and edges that belong to none; or its nodes alone, for coarse
+    meshes whose straight edges cut through the round things they lie on."""
     material: MaterialName | None = None
     """Material of the edges, by name; sections of given stiffness need none."""
     damping_time: Time = 0

@@ -24,8 +24,8 @@ Evaluate: TypeAlias = Callable[[Scalar], Any]
 class Lattice:
     """Nodes as shares of a size (n x 3), so that the size may be an expression, and edges (m x 2).
 
-    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has one;
-    those of a `solid` show outwards.
+    `wireframe` is what was read, where the mesh comes from a file. `faces` (k x 3) are the triangles of its surface, where it has
+    one; those of a `solid` show outwards.
     """
 
     shares: np.ndarray

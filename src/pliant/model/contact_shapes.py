@@ -13,7 +13,8 @@ from itertools import combinations
 from typing import Any, Literal
 
 ShapeForm = Literal["point", "wire", "side", "faces", "plane"]
-"""Single vertices; edges in a chain; edges in a chain whose ends do not touch; triangles, and edges without triangles; a half space."""
+"""Single vertices; edges in a chain; edges in a chain whose ends do not touch; triangles, and edges without triangles; a half
+space."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class ContactShape:
         constants: where the direction out of a half space stands in the constants (its vertex is a point of the plane), or the
             depth down to which vertices inside of a closed surface are pushed out.
         closed: whether triangles have an inside, at their back.
-        smooth: edges (pairs of vertices, the smaller number first) that cannot cross others, because their triangles lie in one plane
-            or meet in a hollow.
+        smooth: edges (pairs of vertices, the smaller number first) that cannot cross others, because their triangles lie in one
+        plane or meet in a hollow.
     """
 
     name: str
@@ -74,9 +75,7 @@ class ContactSystem:
 
     def groups(self) -> tuple[list[int], list[list[int]]]:
         """The group of each shape, and the law between two groups, or -1."""
-        signs = [
-            tuple((k in law.first, k in law.second) for law in self.laws) for k in range(len(self.shapes))
-        ]
+        signs = [tuple((k in law.first, k in law.second) for law in self.laws) for k in range(len(self.shapes))]
         numbers: dict[tuple[tuple[bool, bool], ...], int] = {}
         group = [numbers.setdefault(sign, len(numbers)) for sign in signs]
         return group, [[_law_between(a, b) for b in numbers] for a in numbers]
@@ -194,7 +193,9 @@ def _add_edges(tables: dict[str, list[int]], shape: ContactShape, first: int, fi
     """Edges of triangles, each once; of item k those from vertex 0 to 1, 1 to 2 and 2 to 0."""
     known: dict[tuple[int, int], int] = {}
     for k, item in enumerate(shape.items, start=first_item):
-        pairs = [(item[0], item[1]), (item[1], item[2]), (item[2], item[0])] if len(item) == 3 else combinations(item, 2)
+        pairs = (
+            [(item[0], item[1]), (item[1], item[2]), (item[2], item[0])] if len(item) == 3 else combinations(item, 2)
+        )
         own = []
         for a, b in pairs:
             ends = (min(a, b), max(a, b))

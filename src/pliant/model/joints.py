@@ -120,6 +120,8 @@ def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v
 
 
 def _scalar_forces(build: Build, spec: Any, name: str, label: str, added: _Added) -> None:
+    if spec.limits is not None:
+        spec.limits.apply(build, *added.places[label], name)
     if spec.spring is None and spec.damper is None and spec.input == 0:
         return
     (q_at, v_at), path = added.places[label], f"joints.{added.joint}.{label}"

@@ -14,6 +14,7 @@ from pydantic import Field
 from pliant.formula.base import CoordinateForce, Effect
 from pliant.formula.inertia import Inertia
 from pliant.geometry import se3
+from pliant.joint.limits import LengthLimits
 from pliant.language.base import OneOrList, Problem
 from pliant.language.names import Name
 from pliant.language.scalar import Length, Scalar, Value
@@ -25,7 +26,6 @@ from pliant.rod.actuation import actuation, signal_word
 from pliant.rod.arc import arc_motion, stumpff_slopes
 from pliant.rod.arc_energy import ORDERS, Arc, Energy
 from pliant.rod.base import RodModelBase
-from pliant.rod.muscle_limits import MuscleLimits
 from pliant.rod.pcs import frames_on_segment
 from pliant.rod.pieces import Piece, PieceKind, PieceState, add_pieces
 from pliant.rod.properties import RodProperties
@@ -61,8 +61,8 @@ class ArcModel(RodModelBase):
     `bend_x` no `b_y`, and without `stretch` no `length`. Angle and plane of bending and the radius can be recorded as outputs."""
     muscle_radius: Length | None = None
     """Distance of the muscles from the axis [m], for coordinates `muscles`."""
-    muscle_limits: MuscleLimits | None = None
-    """Range of the muscles' length changes, for coordinates `muscles`."""
+    muscle_limits: LengthLimits | None = None
+    """Range of the length change of each muscle, for coordinates `muscles`."""
     stiffness: Values | None = None
     """Stiffness of each coordinate of an arc, one for all or one each [N/m, N m/rad, ...]. It then takes the place of
     what section and material say, and stands for a whole arc, not for a length of it."""
@@ -147,7 +147,7 @@ class ArcModel(RodModelBase):
             build.inertia(inertia, [(node, placement)], [element], constants)
             elements.append(element)
             if self.muscle_limits is not None:
-                self.muscle_limits.apply(build, element, rod.name)
+                self.muscle_limits.apply(build, element.q_at, element.v_at, rod.name, 3)
             for number, frame in zip(element.nodes, frames, strict=False):
                 build.name_frame(f"{rod.name}.{frame}", number, se3.identity())
             node, placement = element.nodes[-1], se3.identity()

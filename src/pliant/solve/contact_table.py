@@ -13,15 +13,16 @@ ROWS, COUNT, NAMES, THINGS = "contact", "contact_count", "contact_name", "thing"
 """Axis of all contacts, how many there are at each saved time, and the axes that name laws and things."""
 
 
-def contact_variables(contacts: Contacts) -> tuple[dict[str, Variable], dict[str, Variable]]:
-    """Variables and labels of the contacts at all saved times, one after the other; nothing where nothing can touch.
+def contact_variables(contacts: Contacts, axis: str = "time") -> tuple[dict[str, Variable], dict[str, Variable]]:
+    """Variables and labels of the contacts at all saved times, or points of a path, one after the other; nothing where nothing can
+    touch.
 
-    `contact_count` says how many there are at each time (a contiguous ragged array, as netCDF's conventions call it).
+    `contact_count` says how many there are at each (a contiguous ragged array, as netCDF's conventions call it).
     """
     if not contacts.names:
         return {}, {}
     about = {"long_name": "number of contacts", "units": "-", "sample_dimension": ROWS}
-    found: dict[str, Variable] = {COUNT: (("time",), contacts.count, about)}
+    found: dict[str, Variable] = {COUNT: ((axis,), contacts.count, about)}
     for name, entry in ENTRIES.items():
         axes = (ROWS,) if entry.size == 1 else (ROWS, "axis")
         values = partial(_column, contacts, entry.at, entry.size)
@@ -33,9 +34,8 @@ def _column(contacts: Contacts, at: int, size: int) -> np.ndarray:
     return contacts.rows[:, at] if size == 1 else contacts.rows[:, at : at + size]
 
 
-def recorded_contacts(recorded: Labelled) -> Contacts:
-    """The contacts that a result holds."""
-    times = recorded["time"]
+def recorded_contacts(recorded: Labelled, times: np.ndarray) -> Contacts:
+    """The contacts that a result holds, at its saved times or at each of its points."""
     if COUNT not in recorded:
         return Contacts(times=times, begins=np.zeros(len(times) + 1, dtype=np.int32))
     count = recorded[COUNT]

@@ -27,6 +27,9 @@ def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
     if not deepest:
         return []
     order = sorted(deepest, key=lambda pair: -deepest[pair])
-    said = [f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m" for a, b in order]
+    said = [
+        f"{a} and {b} by {deepest[a, b]:.3g} m" if a != b else f"{a} with itself by {deepest[a, b]:.3g} m"
+        for a, b in order
+    ]
     more = f" and {len(said) - SHOWN} more pairs" if len(said) > SHOWN else ""
     return [f"things overlap at the start, and push each other apart: {', '.join(said[:SHOWN])}{more}"]

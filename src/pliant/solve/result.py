@@ -146,7 +146,7 @@ class Result(Recorded):
     @property
     def contacts(self) -> Contacts:
         """Contacts at all saved times: who touches whom, where and with which force; `contacts.at(t)` at one of them."""
-        return recorded_contacts(self.recorded)
+        return recorded_contacts(self.recorded, self.time)
 
     @property
     def final(self) -> State:

@@ -163,6 +163,8 @@ class _Level:
             return float(evaluate(to_node(scalar), self.flat.values))
 
         try:
+            for scalar in thing.values_read():
+                self._note_structural(to_node(scalar))
             return thing.with_files(self.source, value)
         except FileProblem as problem:
             self.flat.fault(self.source, (*path, *problem.path), str(problem), problem.hint)

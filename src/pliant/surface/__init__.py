@@ -14,6 +14,13 @@ from pliant.surface.plane import PlaneSurface
 from pliant.surface.sphere import SphereSurface
 
 Surface: TypeAlias = Annotated[
-    PlaneSurface | SphereSurface | CapsuleSurface | CylinderSurface | BoxSurface | ConvexSurface | MeshSurface | HeightFieldSurface,
+    PlaneSurface
+    | SphereSurface
+    | CapsuleSurface
+    | CylinderSurface
+    | BoxSurface
+    | ConvexSurface
+    | MeshSurface
+    | HeightFieldSurface,
     ByType("surface"),
 ]

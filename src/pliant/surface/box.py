@@ -17,7 +17,7 @@ from pliant.surface.triangles import BOX, BOX_FACES
 if TYPE_CHECKING:
     from pliant.model.build import Build
 
-ROUND = 0.05
+ROUND = 0.01
 """Radius of the edges as a share of the smallest size, where none is given."""
 
 
@@ -28,7 +28,7 @@ class BoxSurface(SurfaceBase):
     size: LengthVector
     """Whole edge lengths along x, y, z [m]."""
     rounding: Length | None = None
-    """Radius of its edges and corners [m], below half the smallest size; otherwise a twentieth of that size."""
+    """Radius of its edges and corners [m], below half the smallest size; otherwise a hundredth of that size."""
 
     example: ClassVar[str] = """\
 pliant: 1
@@ -49,7 +49,8 @@ contacts:
             if size <= 0:
                 yield ("size", index), f"a box needs three edges above zero, but one is {size:g} m", ""
         if self.rounding is not None and not 0 <= value(self.rounding) < min(sizes) / 2:
-            text = f"rounding must be from 0 to below half the smallest size, {min(sizes) / 2:g} m, but it is {value(self.rounding):g} m"
+            most = f"below half the smallest size, {min(sizes) / 2:g} m"
+            text = f"rounding must be from 0 to {most}, but it is {value(self.rounding):g} m"
             yield ("rounding",), text, "for round edges throughout use a capsule or a cylinder"
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:

@@ -49,6 +49,9 @@ contacts:
             raise fault("no_points", "a convex surface needs either `points` or a `file`", hint="give one of them")
         return self
 
+    def values_read(self) -> tuple[Any, ...]:
+        return tuple(x for point in self.points or () for x in point)
+
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
         if self.file is not None:
             points, key = read_mesh(source.find(self.file), unit=self.unit).nodes, "file"

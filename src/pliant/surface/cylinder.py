@@ -13,7 +13,6 @@ from pliant.language.base import Problem, positive
 from pliant.language.placement import Axis
 from pliant.language.scalar import Length, Scalar
 from pliant.surface.base import Corner, SurfaceBase, add_shape
-from pliant.surface.box import ROUND
 from pliant.surface.faces import matrix_columns
 from pliant.surface.triangles import disc
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 ENDLESS = 100.0
 """Half the length of a cylinder that is given none [m]."""
+ROUND = 0.02
+"""Radius of the rims as a share of the smaller of radius and half the length, where none is given."""
 CORNERS = 24
 """Corners of the rim of a flat end."""
 RIM = 0.5
@@ -29,7 +30,8 @@ RIM = 0.5
 
 
 class CylinderSurface(SurfaceBase):
-    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded rims.
+    """A cylinder around the place of the surface. Its side is round, for ropes to run around it; its ends are flat, with rounded
+    rims.
 
     A rim is a polygon of 24 corners, two roundings within the side; the cylinder stands on it, and tips over it. Without a length
     it has no ends.
@@ -43,7 +45,7 @@ class CylinderSurface(SurfaceBase):
     axis: Axis = "z"
     """Direction of its axis: x, y, z, or three numbers."""
     rounding: Length | None = None
-    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a twentieth of the smaller of
+    """Radius of the rims of its ends [m], up to a quarter of the radius and of the length; otherwise a fiftieth of the smaller of
     radius and half the length."""
 
     example: ClassVar[str] = """\
@@ -67,7 +69,11 @@ contacts:
         if self.rounding is None:
             return
         if self.length is None:
-            yield ("rounding",), "a cylinder without a length has no ends to round", "add `length`, or remove `rounding`"
+            yield (
+                ("rounding",),
+                "a cylinder without a length has no ends to round",
+                "add `length`, or remove `rounding`",
+            )
             return
         most = min(value(self.radius), value(self.length)) / 4
         if not 0 <= value(self.rounding) <= most:
@@ -87,14 +93,23 @@ contacts:
         found = [self._side(build, name, node, (R, p), axis * (half - rounding))]
         for way, faces in ((1, flat.faces), (-1, flat.faces[:, ::-1])):
             local = basis @ ca.DM(flat.points.T) * (radius - 2 * rounding)
-            placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(p, 1, len(shares))
-            corners = [Corner(node, place, rounding, share) for place, share in zip(matrix_columns(placed), shares, strict=True)]
+            placed = R @ (local + ca.repmat(way * axis * (half - rounding), 1, len(shares))) + ca.repmat(
+                p, 1, len(shares)
+            )
+            corners = [
+                Corner(node, place, rounding, share)
+                for place, share in zip(matrix_columns(placed), shares, strict=True)
+            ]
             inner = frozenset((k, CORNERS) for k in range(CORNERS))
-            found.append(add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner))
+            found.append(
+                add_shape(build, name, "faces", corners, [(a, b, c) for a, b, c in faces.tolist()], smooth=inner)
+            )
         return found
 
     def _side(self, build: Build, name: str, node: int, pose: Pose, half: Any) -> int:
-        ends = [Corner(node, build.entries(pose[1] + way * (pose[0] @ half)), build.value(self.radius)) for way in (-1, 1)]
+        ends = [
+            Corner(node, build.entries(pose[1] + way * (pose[0] @ half)), build.value(self.radius)) for way in (-1, 1)
+        ]
         return add_shape(build, name, "side", ends, [(0, 1)])
 
     def extent(self, build: Build) -> Any:

@@ -16,20 +16,23 @@ if TYPE_CHECKING:
 
 
 def add_faces(
-    build: Build, name: str, node: int, pose: Pose, points: Any, faces: np.ndarray, *, radius: Any = 0.0, closed: bool = True
+    build: Build, name: str, node: int, pose: Pose, points: Any, faces: np.ndarray, *, radius: Any = 0.0, closed: bool = True,
+    solid: bool = True,
 ) -> int:  # fmt: skip
     """Add a rigid surface on a node; returns the number of its shape.
 
-    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball that sweeps it [m]. closed: whether the back of
-    its triangles is inside.
+    points: 3 x n, in the axes of `pose` [m], numbers or expressions. radius: of the ball that sweeps it [m]. closed: whether the
+    back of its triangles is inside. solid: whether it encloses a volume.
     """
     R, p = pose
     placed = R @ points + ca.repmat(p, 1, points.shape[1])
-    solid = Triangles(build.nominals(points).T, faces).in_order()
+    triangles = Triangles(build.nominals(points).T, faces).in_order()
     corners = [Corner(node, place, radius) for place in matrix_columns(placed)]
-    items = [(a, b, c) for a, b, c in solid.faces.tolist()]
-    depth = [solid.depth()] if closed else []
-    return add_shape(build, name, "faces", corners, items, constants=depth, closed=closed, smooth=solid.smooth_edges())
+    items = [(a, b, c) for a, b, c in triangles.faces.tolist()]
+    depth = [triangles.depth(solid=solid)] if closed else []
+    return add_shape(
+        build, name, "faces", corners, items, constants=depth, closed=closed, smooth=triangles.smooth_edges()
+    )
 
 
 def matrix_columns(matrix: Any) -> list[list[Any]]:

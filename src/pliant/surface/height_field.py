@@ -18,7 +18,8 @@ MAX_BYTES = 20_000_000
 
 
 class HeightFieldSurface(TriangleSurface):
-    """Ground over a rectangle around the place of the surface: heights along z at the points of a grid, two triangles in each cell."""
+    """Ground over a rectangle around the place of the surface: heights along z at the points of a grid, two triangles in each
+    cell."""
 
     type: Literal["height_field"] = "height_field"
     size: tuple[Length, Length]
@@ -57,13 +58,18 @@ contacts:
             if value(entry) <= 0:
                 yield ("size", index), f"size must be above zero, but it is {value(entry):g} m", ""
 
+    def values_read(self) -> tuple[Any, ...]:
+        return (*self.size, *(x for row in self.heights or () for x in row))
+
     def read(self, source: Source, value: Callable[[Any], float]) -> Triangles:
         heights = self._rows(source, value)
         rows, columns = heights.shape
         if rows < 2 or columns < 2:
             message = f"a height field needs at least 2 x 2 heights, but it has {rows} x {columns}"
             raise FileProblem(message, "", ("heights" if self.file is None else "file",))
-        x, y = (value(size) * (np.arange(n) / (n - 1) - 0.5) for size, n in zip(self.size, (columns, rows), strict=True))
+        x, y = (
+            value(size) * (np.arange(n) / (n - 1) - 0.5) for size, n in zip(self.size, (columns, rows), strict=True)
+        )
         points = np.stack([np.tile(x, rows), np.repeat(y, columns), heights.ravel()], axis=1)
         index = np.arange(rows * columns).reshape(rows, columns)
         a, b, c, d = (k.ravel() for k in (index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]))
@@ -84,7 +90,9 @@ def read_rows(source: Source, name: str) -> np.ndarray:
     """Rows of numbers of a text file; raises FileProblem."""
     path = source.find(name)
     if path.stat().st_size > MAX_BYTES:
-        raise FileProblem(f"{name} is too large ({path.stat().st_size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB", ("file",))
+        raise FileProblem(
+            f"{name} is too large ({path.stat().st_size / 1e6:.0f} MB)", f"at most {MAX_BYTES / 1e6:g} MB", ("file",)
+        )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -104,4 +112,6 @@ def read_rows(source: Source, name: str) -> np.ndarray:
             message = f"line {number} of {name} has {len(row)} heights, but the first row has {len(rows[0])}"
             raise FileProblem(message, "", ("file",))
         rows.append(row)
-    return np.array(rows).reshape(len(rows), -1)
+    if not rows:
+        raise FileProblem(f"{name} has no heights", "", ("file",))
+    return np.array(rows)

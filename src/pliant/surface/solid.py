@@ -60,7 +60,9 @@ class TriangleSurface(FromFiles, SurfaceBase):
     def with_files(self, source: Source, value: Callable[[Any], float]) -> Self:
         found = self.read(source, value)
         if len(found.faces) > MAX_FACES:
-            raise FileProblem(f"the surface has {len(found.faces)} triangles", f"at most {MAX_FACES}; use a coarser mesh")
+            raise FileProblem(
+                f"the surface has {len(found.faces)} triangles", f"at most {MAX_FACES}; use a coarser mesh"
+            )
         copy = self.model_copy()
         copy._triangles = found
         return copy
@@ -81,11 +83,16 @@ class TriangleSurface(FromFiles, SurfaceBase):
         own = build.nominal(radius) / build.nominal(scale)
         if self.is_solid and own >= self.triangles.extents[0] / 2:
             thick = self.triangles.extents[0] * build.nominal(scale)
-            message = f"rounding must be below half the smallest extent of the surface, {thick / 2:g} m, but it is {build.nominal(radius):g} m"
+            most = f"half the smallest extent of the surface, {thick / 2:g} m"
+            message = f"rounding must be below {most}, but it is {build.nominal(radius):g} m"
             build.require(-1.0, f"surfaces.{name}.rounding", message, "")
         core = self.triangles.shrunk(own) if self.is_solid and own > 0 else self.triangles
         points = ca.DM(core.points.T) * scale
-        return [add_faces(build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed)]
+        return [
+            add_faces(
+                build, name, node, pose, points, core.faces, radius=radius, closed=self.is_closed, solid=self.is_solid
+            )
+        ]
 
     def extent(self, build: Build) -> Any:
         return float(self.triangles.extents[0]) / 2 * build.value(self.scale) if self.is_solid else None

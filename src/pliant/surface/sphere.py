@@ -40,7 +40,9 @@ contacts:
             yield ("radius",), f"radius must not be below zero, but it is {value(self.radius):g} m", ""
 
     def shapes(self, build: Build, name: str, node: int, pose: Pose) -> list[int]:
-        return [add_shape(build, name, "point", [Corner(node, build.entries(pose[1]), build.value(self.radius))], [(0,)])]
+        return [
+            add_shape(build, name, "point", [Corner(node, build.entries(pose[1]), build.value(self.radius))], [(0,)])
+        ]
 
     def extent(self, build: Build) -> Any:
         return build.value(self.radius)

@@ -19,8 +19,8 @@ LEAF = 4
 
 @dataclass(frozen=True)
 class Edges:
-    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one); and
-    how many there are (e)."""
+    """Ends of edges (e x 2), the smaller number first; the first two triangles at each (e x 2, twice the same where there is one);
+    and how many there are (e)."""
 
     ends: np.ndarray
     faces: np.ndarray
@@ -80,10 +80,11 @@ class Triangles:
         smooth = edges.ends[(edges.counts == 2) & (flat | hollow)]
         return frozenset((a, b) for a, b in smooth.tolist())
 
-    def depth(self) -> float:
-        """How deep in the solid vertices are looked for [m]."""
+    def depth(self, *, solid: bool = True) -> float:
+        """How deep behind the surface vertices are looked for [m]; in a solid no deeper than its middle."""
         a, b = self.points[self.edges.ends.T]
-        return float(min(DEEP * np.linalg.norm(a - b, axis=1).mean(), self.extents[0] / 2))
+        deep = DEEP * float(np.linalg.norm(a - b, axis=1).mean())
+        return min(deep, float(self.extents[0]) / 2) if solid else deep
 
     def in_order(self) -> Triangles:
         """With triangles that are near each other in a row."""
@@ -132,7 +133,8 @@ def hull(points: np.ndarray) -> Triangles:
 BOX = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1, 1) for z in (-1, 1)])
 """Corners of a box, in halves of its size."""
 BOX_FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
+    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1],
+     [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]]
 )  # fmt: skip
 """Its triangles."""
 

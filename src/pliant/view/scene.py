@@ -33,7 +33,18 @@ from pliant.surface import (
 )
 from pliant.surface.solid import TriangleSurface
 from pliant.surface.triangles import BOX, BOX_FACES, Triangles
-from pliant.view.marks import JointMark, LinkMark, LoadMark, Pose, PushMark, Scene, Solid, SolidForm, TendonMark, outline
+from pliant.view.marks import (
+    JointMark,
+    LinkMark,
+    LoadMark,
+    Pose,
+    PushMark,
+    Scene,
+    Solid,
+    SolidForm,
+    TendonMark,
+    outline,
+)
 from pliant.view.nets import Net
 from pliant.view.rod_curve import rod_curve
 from pliant.view.surfaces import SurfaceForm, SurfaceMark, coarser
@@ -61,7 +72,9 @@ class SceneMaker:
         self.parameters, self.inputs = dict(parameters or {}), dict(inputs or {})
         environment = eqs.model.environment.with_values(self.parameters)
         self.value: Callable[[Any], float] = lru_cache(None)(lambda scalar: float(environment.value(scalar)))
-        self.looks = {name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()}
+        self.looks = {
+            name: SURFACES[type(surface)](surface, self.value) for name, surface in self.spec.surfaces.items()
+        }
         self.nets = [Net(eqs.model, name, mesh) for name, mesh in self.spec.meshes.items()]
         # nodes of meshes have frames of their own, thousands of them: those that something is attached to are enough
         attached = {frame for part in _attaching(self.spec) for frame in part}

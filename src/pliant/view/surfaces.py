@@ -154,5 +154,6 @@ def right_triangles(surface: SurfaceMark) -> tuple[np.ndarray, np.ndarray, np.nd
     normal = np.cross(base, y)
     right = np.stack([base, y, normal], axis=2)
     left = np.stack([y, -base, normal], axis=2)
-    legs = [np.stack([np.linalg.norm(b - foot, axis=1), height], axis=1), np.stack([height, np.linalg.norm(a - foot, axis=1)], axis=1)]
-    return np.concatenate([foot, foot]), np.concatenate([right, left]), np.concatenate(legs)
+    first, second = (np.linalg.norm(end - foot, axis=1) for end in (b, a))
+    legs = np.concatenate([np.stack([first, height], axis=1), np.stack([height, second], axis=1)])
+    return np.concatenate([foot, foot]), np.concatenate([right, left]), legs

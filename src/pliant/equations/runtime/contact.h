@@ -56,6 +56,7 @@ typedef struct pl_touch {
   double since_by_gap, by_since[3];  /* how that changes with the gap, and the force with it */
   double energy, dissipation;
   double stored, stored_before;      /* energy of the friction spring, and at the beginning of the step */
+  double held[3];                    /* its stretch as remembered, turned with side B */
   int sliding, known;
 } pl_touch;
 
@@ -135,7 +136,8 @@ int pl_contact_passed(pl_work *, const pl_contact_memory *);
 /* The smallest distance of surfaces that a law joins, below zero where they overlap, in a configuration; infinite where there are
  * none. side: per shape 1, 2 or 3 for those of the one side, the other or both, null for all. The contacts evaluated last are lost. */
 double pl_contact_gap(pl_work *, const double *q, int law, const int *side);
-/* contact_law.c: their forces; and K and C of each. */
+/* contact_law.c: what is remembered of a contact, or null; their forces; and K and C of each. */
+const pl_remembered *pl_remembered_contact(const pl_contact_memory *, long long key);
 void pl_contact_law(pl_work *, pl_touch *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
 

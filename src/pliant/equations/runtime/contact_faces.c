@@ -347,6 +347,18 @@ static int leaves(const pl_work *w, int edge, const double *n) {
   return 1;
 }
 
+/* Whether crossing edges touch, with y from the one to the other: 1 if their triangles leave that direction to them; -1 if they did so
+ * at the beginning of the step, and have gone through each other since. */
+static int way_of(const pl_work *w, const side *a, const side *b, const double *y) {
+  const pl_tables *T = w->T;
+  const double size = sqrt(dot3(y, y));
+  if (!(size > 0)) return 0;
+  const double out[3] = {y[0] / size, y[1] / size, y[2] / size}, back[3] = {-out[0], -out[1], -out[2]};
+  if (leaves(w, a->edge, back) && leaves(w, b->edge, out)) return 1;
+  const pl_remembered *old = pl_remembered_contact(w->contacts->memory, key_of(T, T->n_vertex + a->number, T->n_vertex + b->number));
+  return old && leaves(w, a->edge, out) && leaves(w, b->edge, back) ? -1 : 0;
+}
+
 static void cross_edges(pl_work *w, int law, int i, int j) {
   side a[3], b[3];
   const int n = own_edges(w->T, i, a), m = own_edges(w->T, j, b);
@@ -355,10 +367,9 @@ static void cross_edges(pl_work *w, int law, int i, int j) {
       double s, r, sine, y[3];
       if (!pl_crossing(w, a[k].end, b[l].end, &s, &r, &sine, y)) continue;
       if (fmin(fmin(s, 1 - s), fmin(r, 1 - r)) <= AT_END) continue; /* their ends have it */
-      const double size = sqrt(dot3(y, y)), out[3] = {y[0] / size, y[1] / size, y[2] / size}, back[3] = {-out[0], -out[1], -out[2]};
-      if (!(size > 0) || !leaves(w, a[k].edge, back) || !leaves(w, b[l].edge, out)) continue;
       const double share = a[k].edge < 0 || b[l].edge < 0 ? sine : fmin(1, 10 * sine);
-      pl_edge_edge(w, law, a[k].end, a[k].number, b[l].end, b[l].number, s, r, share);
+      const int way = way_of(w, a + k, b + l, y);
+      if (way) pl_edge_edge(w, law, a[k].end, a[k].number, b[l].end, b[l].number, s, r, share, way);
     }
 }
 

@@ -49,7 +49,8 @@ void pl_vertex_edge(pl_work *, int law, int vertex, const int *end, int number, 
 /* Edges that cross: where on each the closest points are (0 to 1 between its vertices), the squared sine of their angle, and y =
  * x_A - x_B; whether they cross between their ends. */
 int pl_crossing(const pl_work *, const int *a, const int *b, double *s, double *r, double *sine, double *y);
-void pl_edge_edge(pl_work *, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share);
+/* sign: -1 where the edges have gone through each other. */
+void pl_edge_edge(pl_work *, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share, int sign);
 /* Of a vertex against an edge: the part of the stiffness that it has. */
 double pl_share_along(const pl_work *, int vertex, const int *end);
 

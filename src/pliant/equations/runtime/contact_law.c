@@ -72,26 +72,55 @@ static double approach(const pl_work *w, const pl_touch *c) {
   return fmax(0, -dot3(c->n, u));
 }
 
-/* Slip since the beginning of the step: material points at the place of contact, carried back with each frame; and the share of
- * the step in which surfaces that were apart have touched. */
+/* A vector that has turned with a node since the beginning of the step. */
+static void turn_along(const pl_work *w, int node, const double *x, double *out) {
+  const double *R0 = w->contacts->memory->R + 9 * node;
+  double local[3];
+  for (int k = 0; k < 3; ++k) local[k] = dot3(R0 + 3 * k, x);
+  rotate3(w->R + 9 * node, local, out);
+}
+
+/* Rotation vector of a node since the beginning of the step, as seen from another one. */
+static void find_turn(const pl_work *w, int node, int base, double *out) {
+  double P[3][3] = {{0}};
+  for (int k = 0; k < 3; ++k) {
+    const double *now = w->R + 9 * node + 3 * k;
+    double with_base[3];
+    turn_along(w, base, w->contacts->memory->R + 9 * node + 3 * k, with_base);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) P[i][j] += now[i] * with_base[j];
+  }
+  out[0] = 0.5 * (P[2][1] - P[1][2]), out[1] = 0.5 * (P[0][2] - P[2][0]), out[2] = 0.5 * (P[1][0] - P[0][1]);
+  const double sine2 = dot3(out, out), sine = sqrt(sine2), cosine = 0.5 * (P[0][0] + P[1][1] + P[2][2] - 1);
+  const double scale = sine2 < 1e-6 && cosine > 0 ? 1 + sine2 / 6 : atan2(sine, cosine) / fmax(sine, 1e-12);
+  for (int k = 0; k < 3; ++k) out[k] *= scale;
+}
+
+/* Slip since the beginning of the step, as seen from side B, so that motions of both sides together are none: the ways of the
+ * vertices, and the turns of their frames about the place of contact. What rolls does not slip, however far it turns in a step.
+ * And the share of the step in which surfaces that were apart have touched. */
 static void find_slip(const pl_work *w, pl_touch *c, double *z) {
   const pl_contact_memory *m = w->contacts->memory;
+  const int base = node_of(w, c, c->first_count);
   double before[3] = {0};
   memset(z, 0, 3 * sizeof(double));
   for (int i = 0; i < c->count; ++i) {
     const int node = node_of(w, c, i);
-    const double *R = w->R + 9 * node, *R0 = m->R + 9 * node, *x = w->contacts->x + 3 * c->vertex[i], *rho = rho_of(c, i);
-    double local[3], vertex[3], x0[3], turned[3];
-    for (int k = 0; k < 3; ++k) local[k] = dot3(R + 3 * k, rho);
-    rotate3(R0, local, turned);
+    const double *R = w->R + 9 * node, *x = w->contacts->x + 3 * c->vertex[i];
+    double local[3], vertex[3], x0[3], from_base[3], with_base[3], turn[3], rolled[3];
     for (int k = 0; k < 3; ++k) vertex[k] = x[k] - w->p[3 * node + k];
     for (int k = 0; k < 3; ++k) local[k] = dot3(R + 3 * k, vertex);
-    rotate3(R0, local, x0);
+    rotate3(m->R + 9 * node, local, x0);
     for (int k = 0; k < 3; ++k) {
       x0[k] += m->p[3 * node + k];
-      z[k] += c->W[i] * (x[k] + rho[k] - x0[k] - turned[k]);
       before[k] += c->W[i] * x0[k];
+      from_base[k] = x0[k] - m->p[3 * base + k];
     }
+    if (node == base) continue;
+    turn_along(w, base, from_base, with_base);
+    find_turn(w, node, base, turn);
+    cross3(turn, rho_of(c, i), rolled);
+    for (int k = 0; k < 3; ++k) z[k] += c->W[i] * (x[k] - w->p[3 * base + k] - with_base[k] + rolled[k]);
   }
   flatten(c->n, z);
   const double gap = dot3(c->n, before) - c->radius[0] - c->radius[1], closed = gap - c->gap;
@@ -99,7 +128,7 @@ static void find_slip(const pl_work *w, pl_touch *c, double *z) {
   for (int k = 0; k < 3; ++k) z[k] *= c->since;
 }
 
-static const pl_remembered *remembered(const pl_contact_memory *m, long long key) {
+const pl_remembered *pl_remembered_contact(const pl_contact_memory *m, long long key) {
   int low = 0, high = m ? m->count : 0;
   while (low < high) {
     const int mid = (low + high) / 2;
@@ -210,7 +239,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   double stretch[3] = {0}, z[3] = {0};
   find_place(w, c);
   find_rates(w, c);
-  const pl_remembered *old = remembered(m, c->key);
+  const pl_remembered *old = pl_remembered_contact(m, c->key);
   if (!old) old = moved_on(w, c);
   c->known = old != NULL, c->since = 1, c->since_by_gap = 0;
   c->share_here = c->share;
@@ -218,11 +247,13 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
   c->speed = old ? old->speed : approach(w, c);
   if (old) {
     const double length = sqrt(dot3(old->stretch, old->stretch));
-    memcpy(stretch, old->stretch, sizeof stretch);
+    if (kind == PL_MEMORY_STEP) turn_along(w, node_of(w, c, c->first_count), old->stretch, stretch);
+    else memcpy(stretch, old->stretch, sizeof stretch);
     flatten(c->n, stretch);
     const double flat = sqrt(dot3(stretch, stretch));
     for (int k = 0; k < 3 && flat > 0.5 * length && flat > 0; ++k) stretch[k] *= length / flat; /* turned with the surfaces */
   }
+  memcpy(c->held, stretch, sizeof stretch);
   if (kind == PL_MEMORY_STEP) find_slip(w, c, z);
   if (kind == PL_MEMORY_NONE)
     for (int k = 0; k < 3; ++k) z[k] = RECENT * c->slip_rate[k];
@@ -283,6 +314,12 @@ static void vary_force(const pl_work *w, const pl_touch *c, int j, const double 
   const double *rho = rho_of(c, j), *Vj = w->V + 6 * node_of(w, c, j), *xj = w->contacts->x + 3 * c->vertex[j];
   cross3(turn, rho, o);
   for (int k = 0; k < 3; ++k) z[k] = c->W[j] * (moved[k] + o[k]);
+  if (j == c->first_count) { /* the spring turns with side B about the normal */
+    double spun[3];
+    cross3(c->n, c->held, spun);
+    const double spin = dot3(turn, c->n);
+    for (int k = 0; k < 3; ++k) z[k] += spin * spun[k];
+  }
   for (int i = 0; i < c->count; ++i) {
     const double *V = w->V + 6 * node_of(w, c, i), *x = w->contacts->x + 3 * c->vertex[i];
     double r[3], speed[3], turned[3];

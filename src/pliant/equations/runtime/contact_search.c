@@ -183,11 +183,11 @@ int pl_crossing(const pl_work *w, const int *a, const int *b, double *s, double 
   return *s > 0 && *s < 1 && *r > 0 && *r < 1;
 }
 
-void pl_edge_edge(pl_work *w, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share) {
+void pl_edge_edge(pl_work *w, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share, int sign) {
   const int n = w->T->n_vertex;
   pl_touch *t = pl_new_touch(w, law, key_of(w->T, n + number_a, n + number_b), share);
   if (!t) return;
-  t->first_count = 2, t->parameters = 2;
+  t->first_count = 2, t->parameters = 2, t->inside = sign < 0;
   pl_touch_vertex(t, a[0], 1 - s, -1, 0), pl_touch_vertex(t, a[1], s, 1, 0);
   pl_touch_vertex(t, b[0], r - 1, 0, 1), pl_touch_vertex(t, b[1], -r, 0, -1);
   pl_finish_touch(w, t);
@@ -204,7 +204,7 @@ static void chain_chain(pl_work *w, int law, int i, int j) {
   const int *a = w->T->item_vertex + 3 * i, *b = w->T->item_vertex + 3 * j;
   double s, r, sine, y[3];
   int own[2];
-  if (pl_crossing(w, a, b, &s, &r, &sine, y)) pl_edge_edge(w, law, a, i, b, j, s, r, sine);
+  if (pl_crossing(w, a, b, &s, &r, &sine, y)) pl_edge_edge(w, law, a, i, b, j, s, r, sine, 1);
   for (int k = 0, n = own_vertices(w->T, i, own); k < n; ++k) vertex_chain(w, law, own[k], j);
   for (int k = 0, n = own_vertices(w->T, j, own); k < n; ++k) vertex_chain(w, law, own[k], i);
 }

@@ -15,6 +15,7 @@
 #define MAX_ITERATIONS 200
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
+#define EULER_TOLERANCE 1e-6  /* the same of steps with impacts, which are of first order */
 #define CONSTRAINT_TOLERANCE 1e-11
 #define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
 #define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
@@ -319,7 +320,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   /* what is left is smaller by the rate of convergence; or nothing but round-off is left */
   const int first = n->last == INFINITY;
   const double rate = first ? 1 : norm / n->last;
-  const double left = n->keep ? KEPT_TOLERANCE : NEWTON_TOLERANCE;
+  const double left = r->euler ? EULER_TOLERANCE : n->keep ? KEPT_TOLERANCE : NEWTON_TOLERANCE;
   *converged = norm < 1e-3 * NEWTON_TOLERANCE || (rate < 1 && rate / (1 - rate) * norm < left) ||
                (!first && rate > 0.3 && size < 1e-12);
   if (n->iterations == 0) n->first_size = size;
@@ -369,7 +370,7 @@ static int solve_step(pl_run *r, newton *n) {
                         .first_size = INFINITY};
   *n = again, r->euler = 1;
   pl_secant_forget(r->secant);
-  predict(r, n, UNCHANGED);
+  predict(r, n, COASTING);
   status = solve(r, n);
   pl_secant_forget(r->secant);
   r->colliding = pl_run_contacts_changed(r);

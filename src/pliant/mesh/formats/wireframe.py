@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -197,7 +198,7 @@ def _clusters(points: np.ndarray, tolerance: float, what: str) -> tuple[np.ndarr
 
 def fan(corners: list[Corner]) -> list[tuple[Corner, Corner, Corner]]:
     """A face as triangles around its first corner."""
-    return [(corners[0], b, c) for b, c in zip(corners[1:], corners[2:], strict=False)]
+    return [(corners[0], b, c) for b, c in pairwise(corners[1:])]
 
 
 def _near_pairs(points: np.ndarray, tolerance: float, most: int) -> np.ndarray | None:

@@ -195,7 +195,7 @@ def _solved(
         linear, state = _in_motion(bound, t, q, v)
         order = first_order(eqs, bound, state, np.zeros(bound.nv), linear)
         K, C, M = order.second_order(linear.mass)
-        return _dense(order.G, K, C, M, undamped, largest_force(bound, t, q)), state, True, []
+        return _dense(order.G, K, C, M, undamped, largest_force(bound, t, q), _rubs(state)), state, True, []
     linear, state = at_rest(bound, t, q)
     forces = largest_force(bound, t, q)
     said = imbalance(eqs, linear, forces=forces)
@@ -207,13 +207,13 @@ def _solved(
         notes.append(f"the lowest {FEW} modes of {bound.nv - int(on.sum())}; count asks for more")
     if bound.nv > DENSE_UP_TO and few is not None and few < (bound.nv - int(on.sum())) // 4:
         try:
-            found, stable, more = _sparse(linear, on, few, undamped, forces)
+            found, stable, more = _sparse(linear, on, few, undamped, forces, _rubs(state))
             return found, state, stable, notes + more
         except NotConverged:
             pass  # all of them then, which takes longer
     Z = null_space(linear.jacobian.toarray()[on])
     K, C, M = (Z.T @ (x @ Z) for x in (linear.stiffness, linear.damping, linear.mass))
-    return _dense(Z, K, C, M, undamped, forces), state, True, notes
+    return _dense(Z, K, C, M, undamped, forces, _rubs(state)), state, True, notes
 
 
 def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[Linearized, State]:
@@ -223,9 +223,16 @@ def _in_motion(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> tuple[
     return bound.linearized(t, q, v, np.zeros(bound.nv), multipliers), State(q, v, t, multipliers, contacts=touching)
 
 
-def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped: bool, forces: float) -> Eigenpairs:
+def _rubs(state: State) -> bool:
+    """Whether surfaces slide: their friction follows the normal force, and has no potential even without damping."""
+    return state.contacts is not None and not np.all(state.contacts.sticks)
+
+
+def _dense(
+    Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped: bool, forces: float, rubs: bool
+) -> Eigenpairs:
     if undamped:
-        K, C = 0.5 * (K + K.T), np.zeros_like(C)
+        K, C = K if rubs else 0.5 * (K + K.T), np.zeros_like(C)
     # an equilibrium that is found to a tolerance leaves forces with a potential a little asymmetric
     size = np.sqrt(np.abs(np.diag(K)))
     size = np.maximum(size, max(1e-6 * float(size.max(initial=0.0)), 1e-150))
@@ -241,11 +248,11 @@ def _dense(Z: np.ndarray, K: np.ndarray, C: np.ndarray, M: np.ndarray, undamped:
 
 
 def _sparse(
-    linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float
+    linear: Linearized, on: np.ndarray, count: int, undamped: bool, forces: float, rubs: bool
 ) -> tuple[Eigenpairs, bool | None, list[str]]:
     """The lowest modes of a large robot, and whether any mode grows as far as that can be told without all of them."""
     C = scipy.sparse.csc_matrix(linear.damping.shape) if undamped else linear.damping
-    K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped else linear.stiffness
+    K = 0.5 * (linear.stiffness + linear.stiffness.T) if undamped and not rubs else linear.stiffness
     J = scipy.sparse.csr_matrix(linear.jacobian[on])
     at = SparseMatrices(scipy.sparse.csc_matrix(K), scipy.sparse.csc_matrix(C), linear.mass, J, ROUND_OFF * forces)
     D = scipy.sparse.diags(stiffness_scaling(linear))

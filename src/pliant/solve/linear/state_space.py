@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from pliant.equations.binding import Binding
-from pliant.equations.contact_sums import model_sums, sums_by_state
+from pliant.equations.contact_sums import carried_by_state, model_sums, sums_by_state
 from pliant.equations.contacts import contacts_at
 from pliant.equations.core import UnknownName, check_names
 from pliant.equations.equations import Equations, InputValues, Values
-from pliant.equations.outputs import energy_outputs, output_function, output_jacobians, output_names, output_parts
+from pliant.equations.outputs import (
+    carrying_nodes,
+    energy_outputs,
+    output_function,
+    output_jacobians,
+    output_names,
+    output_parts,
+)
 from pliant.equations.state import State
 from pliant.language.arguments import ArgumentError, known_keywords, name_tuple, need_equations
 from pliant.solve.blas_threads import on_one_blas_thread
@@ -179,15 +186,18 @@ def _outputs(
         return names, np.hstack([G, np.zeros_like(G)]), np.zeros((len(names), a_u.shape[1]))
     signals, rates = bound.signals(t)[1], bound.signal_rates(t)[0]
     sums = model_sums(model, bound, [t], q, v).ravel()
-    d_q, d_v, d_a, d_l, d_s, d_c = (
+    nodes = carrying_nodes(model)
+    more = np.zeros(6 * len(nodes))
+    d_q, d_v, d_a, d_l, d_s, d_c, d_w = (
         np.asarray(part)
-        for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates, sums])
+        for part in output_jacobians(model).call([q, v, a, multipliers, bound.constants, signals, rates, sums, more])
     )
     touching_q, touching_v = sums_by_state(model, bound, t, q, v)
     # what an output does not ask for may be no number
     used = np.any(d_c != 0, axis=0)
-    d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q) + d_c[:, used] @ touching_q[used]
-    d_v = d_v + d_c[:, used] @ touching_v[used]
+    carried_q, carried_v = carried_by_state(bound, nodes, t, q, v)
+    d_q = d_q @ ConfigurationGroup(model.system).rate_matrix(q) + d_c[:, used] @ touching_q[used] + d_w @ carried_q
+    d_v = d_v + d_c[:, used] @ touching_v[used] + d_w @ carried_v
     by_y = (d_q + d_v @ P + d_s @ moved.signals @ moved.by_q) @ G + d_a @ a_q + d_l @ multiplier_rows[:, :f]
     by_r = d_v @ G + d_a @ a_v + d_l @ multiplier_rows[:, f : 2 * f]
     by_u = d_a @ a_u + d_l @ multiplier_rows[:, 2 * f :] + d_s @ moved.input_signals

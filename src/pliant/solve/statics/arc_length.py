@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from pliant.equations.binding import Binding, Linearized
+from pliant.equations.contacts import Contacts, contacts_at_rest
 from pliant.equations.workspace import EvaluationError
 from pliant.solve.saddle import saddle_matrix
 from pliant.solve.statics.loading import ModelLoading
@@ -67,7 +68,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class EquilibriumPoint:
-    """A point on a path: pose, multipliers and parameter in balance, with the equations' derivatives there."""
+    """A point on a path: pose, multipliers and parameter in balance, with the equations' derivatives and the contacts there."""
 
     q: np.ndarray
     multipliers: np.ndarray
@@ -80,6 +81,7 @@ class EquilibriumPoint:
     tangent: Direction | None = None
     scaling: np.ndarray = field(default_factory=lambda: np.zeros(0))
     bend: Direction | None = None
+    contacts: Contacts | None = None
 
     @cached_property
     def stability(self) -> Stability | None:
@@ -108,6 +110,11 @@ class ArcLengthStatics(StaticEquations):
     def apply(self, value: float) -> None:
         """Put a value of the parameter in force."""
         self.bound = self.loading.at(value, self.bound)
+
+    def stand_at(self, place: EquilibriumPoint) -> None:
+        """Contacts remember how they are at a point: friction has a history along a path."""
+        if place.contacts is not None:
+            self.bound = self.bound.with_contacts(place.contacts.rows, since=place.q)
 
     def metric(self, at: Linearized) -> Metric:
         """How long changes are at a pose."""
@@ -159,7 +166,10 @@ class ArcLengthStatics(StaticEquations):
             allowed = self.tolerance * max(1e-3 * stiffness, carried, 1e-9)
             converged = norm <= allowed and np.abs(phi).max(initial=0.0) <= CLOSED
             if converged and polished:
-                return EquilibriumPoint(q, multipliers, value, at, by_value, self.metric(at), norm, iteration)
+                touching = contacts_at_rest(self.bound, self.t, q)
+                return EquilibriumPoint(
+                    q, multipliers, value, at, by_value, self.metric(at), norm, iteration, contacts=touching
+                )
             step = self._bordered(at, by_value, border, metric).solve(-force, -phi, 0.0)
             if step is None:
                 return None

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pliant.equations.contacts import from_here
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations, InputValues, Values
 from pliant.language.arguments import ArgumentError, known_keywords, need_equations, number, positive, whole
@@ -140,7 +141,7 @@ def _first_place(
     at_rest = start is None or (isinstance(start, str) and start == EQUILIBRIUM)
     state = given_state(eqs, "initial" if at_rest else start, t, where="start")
     made = assemble(eqs, eqs.binding, t, state.q, np.zeros(len(eqs.rates)), state.given.at_rest())
-    bound, q, multipliers = made.bound, made.q, state.multipliers
+    bound, q, multipliers, touching = made.bound, made.q, state.multipliers, state.contacts
     notes = [*made.messages, *friction_remarks(eqs.model)]
     statics = ArcLengthStatics(bound, t, tolerance, loading, robot_size(bound.node_poses(q)[1]))
     statics.push(push)
@@ -150,7 +151,10 @@ def _first_place(
         rest = equilibrium(eqs, start=q, time=t, tolerance=tolerance, stability=wanted, on_failure="return")
         if rest.status != Status.CONVERGED:
             return None, statics, [f"the path has no first point: {rest.message}"]
-        q, multipliers = rest.q, rest.multipliers
+        q, multipliers, touching = rest.q, rest.multipliers, rest.contacts
+    if bound.system.contacts.laws:
+        rows = None if touching is None else touching.rows
+        statics.bound = from_here(statics.bound, t, q) if rows is None else statics.bound.with_contacts(rows, since=q)
     statics.apply(first)
     metric = statics.metric(statics.linearized(q, multipliers))
     place = statics.correct(q, multipliers, first, fixed, metric, patient=True)

@@ -196,7 +196,9 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
     iterations = 0
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
-        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)  # contacts remember what a search passes through
+        fresh = StaticEquations(
+            statics.bound, statics.t, statics.tolerance
+        )  # contacts remember what a search passes through
         rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
         if rest.in_balance and not rest.gives_way:
@@ -236,7 +238,7 @@ def _not_found(eqs: Equations, residual: np.ndarray, rest: Rest, touching: Conta
         grounded = touching is not None
         ground = "touches nothing on its way" if grounded else "has nothing to rest on"
         advice = "move its surfaces" if grounded else "add springs, stops, or `surfaces` with `contacts`"
-        return f"{first}The robot moves away without end and {ground}: {advice}, or start from a pose nearer to a rest."
+        return f"{first}The robot has no rest: it moves away without end and {ground}: {advice}, or start nearer to a rest."
     return f"{first}The robot may have no rest (add springs or stops), or start from a pose nearer to it."
 
 

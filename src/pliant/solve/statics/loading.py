@@ -41,8 +41,8 @@ class ModelLoading:
         return self._eqs.at(parameters=change, within_limits=False)
 
     def at(self, value: float, bound: Binding) -> Binding:
-        """The equations with that value in force; `bound` says which constraint rows are."""
-        return self.equations(value).binding.with_rows(bound.row_active)
+        """The equations with that value in force; `bound` says which constraint rows are, and what contacts remember."""
+        return self.equations(value).binding.with_rows(bound.row_active).with_memory_of(bound)
 
     def derivative(self, value: float, imbalance: Imbalance) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives by the number of forces and constraint values, of which `imbalance` gives both at any value: by a

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.equations.contacts import Contacts
 from pliant.equations.state import State
 from pliant.language.display import shown
+from pliant.solve.contact_table import recorded_contacts
 from pliant.solve.labelled import Labelled
 from pliant.solve.netcdf_files import PATH_FORMAT, save_dataset
 from pliant.solve.result import Recorded, Timing, no_such
@@ -119,6 +121,11 @@ class Path(Recorded):
             out.append(SpecialPoint(kind, index, float(self.value[index]), directions, moves))
         return tuple(out)
 
+    @property
+    def contacts(self) -> Contacts:
+        """Contacts at all points, one after the other; `contacts.sample(k)` are those of point k."""
+        return recorded_contacts(self.recorded, np.full(len(self), float(self.recorded.attributes["time"])))
+
     def __getitem__(self, name: str) -> np.ndarray:
         """An output, a coordinate, a frame's position (points x 3) or the parameter along the path."""
         data = self.recorded
@@ -159,10 +166,11 @@ class Path(Recorded):
         if not -count <= index < count:
             raise IndexError(f"the path has {count} points; there is none of number {index}")
         k = index % count
+        touching = self.contacts
         rows = [i for i, p in enumerate(data["critical_point"].tolist()) if int(p) == k]
         state = State(
             data["q"][k], np.zeros(len(data["rate"])), float(data.attributes["time"]),
-            data["multiplier"][k],
+            data["multiplier"][k], contacts=touching.sample(k) if touching.names else None,
         )  # fmt: skip
         tangent = (
             data["tangent_q"][k], data["tangent_multiplier"][k],

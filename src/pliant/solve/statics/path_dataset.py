@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs, output_axes, output_units
+from pliant.solve.contact_table import contact_variables
 from pliant.solve.labelled import Labelled, Variable, named_axes
 from pliant.solve.result import Timing, profile_axes
 from pliant.solve.statics.arc_length import ArcLengthStatics, Direction, EquilibriumPoint
@@ -52,7 +54,7 @@ def record_path(
     energy, position, quaternion = [], [], []
     for place in record.places:
         here = loading.equations(place.value)
-        bound = here.binding
+        bound = here.binding if place.contacts is None else here.binding.with_contacts(place.contacts.rows)
         outputs.append(evaluate_outputs(eqs.model, bound, t, place.q, zero, zero, place.multipliers, 0.0))
         energy.append(float(bound.energies(t, place.q, zero)[1]))
         frames = here.frames(place.q).values()
@@ -76,6 +78,16 @@ def record_path(
     }
     recorded = _recorded(eqs, record, outputs, energy, position, quaternion, attributes)
     return Path(status, message, recorded, timing, notes)
+
+
+def _contacts(record: PathRecord, t: float) -> Contacts:
+    """Contacts of all points, one after the other."""
+    found = [place.contacts for place in record.places if place.contacts is not None]
+    if not found:
+        return Contacts()
+    begins = np.concatenate([[0], np.cumsum([len(x) for x in found])]).astype(np.int32)
+    rows = np.concatenate([x.rows for x in found])
+    return Contacts(found[0].names, found[0].things, np.full(len(found), t), begins, rows)
 
 
 def _recorded(
@@ -135,6 +147,8 @@ def _recorded(
         parts = f"output.{name}.{'arc_length' if name in profiles else 'part'}"
         axes = ("point",) if values.ndim == 1 else ("point", parts)
         variables[f"output.{name}"] = (axes, values, {"units": units[name]})
+    touching, named = contact_variables(_contacts(record, float(attributes["time"])), "point")
+    variables |= touching
     labels = {
         "coordinate": eqs.coordinates,
         "rate": eqs.rates,
@@ -143,4 +157,4 @@ def _recorded(
         "axis": "xyz",
         "quaternion_part": "wxyz",
     }
-    return Labelled.of_arrays(variables, {**named_axes(labels), **profile_axes(profiles)}, attributes)
+    return Labelled.of_arrays(variables, {**named_axes(labels), **named, **profile_axes(profiles)}, attributes)

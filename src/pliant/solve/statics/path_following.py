@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from pliant.equations.contacts import ENTRIES
 from pliant.equations.core import check_names
 from pliant.equations.equations import Equations
 from pliant.equations.outputs import evaluate_outputs
@@ -26,6 +27,8 @@ MAX_STEP = 0.08
 MIN_STEP = 1e-9
 # A step is repeated at half its length where the path turns further than this within it (cosine of the angle).
 MAX_BEND = 0.9
+# Where contacts open, close, stick or slide, a path has a corner: steps shorter than this may turn as far as they like.
+KINK = 1e-4
 # A special point is where the test quantity is below this share of its value at the nearer end of the step.
 LOCATED = 1e-8
 # Where a test quantity changes its sign without ever being smaller than this share, the step went over to another path.
@@ -84,6 +87,7 @@ class PathFollower:
             if switched is None:
                 return Status.FAILED, self._no_branch(place)
             place = switched
+        self.statics.stand_at(place)
         step = min(FIRST_STEP, self.max_step)
         while len(self.record.places) < self.max_points:
             try:
@@ -101,6 +105,7 @@ class PathFollower:
                 return ended, self._ending(self._bound_reached() if ended == Status.STOPPED else "")
             if isinstance(ended, EquilibriumPoint):
                 place, step = ended, min(FIRST_STEP, self.max_step)
+                self.statics.stand_at(place)
                 continue
             new = _bent(place, new, step)
             self.record.add(new)
@@ -110,6 +115,7 @@ class PathFollower:
                     "near it. Follow another branch, or give another goal."
                 )
             place = new
+            self.statics.stand_at(place)
             step = min(self.max_step, step * (1.6 if new.iterations <= 5 else 1.0 if new.iterations <= 6 else 0.6))
         return Status.STOPPED, self._ending(
             f"{self.max_points} points did not reach the end. Allow more of them (max_points), or longer steps."
@@ -121,7 +127,8 @@ class PathFollower:
         new = self.statics.step(place, step)
         if new is None or new.tangent is None or place.tangent is None:
             raise _TooLong
-        if place.metric.dot(place.tangent, new.tangent) < MAX_BEND and step >= 10 * MIN_STEP:
+        shortest = KINK if _contacts_changed(place, new) else 10 * MIN_STEP
+        if place.metric.dot(place.tangent, new.tangent) < MAX_BEND and step >= shortest:
             raise _TooLong
         return new
 
@@ -324,6 +331,14 @@ def _bent(place: EquilibriumPoint, new: EquilibriumPoint, step: float) -> Equili
     assert new.tangent is not None
     bend = new.tangent.plus(place.tangent.times(-1.0)).times(1.0 / step)
     return replace(new, bend=bend, scaling=stiffness_scaling(new.at))
+
+
+def _contacts_changed(place: EquilibriumPoint, new: EquilibriumPoint) -> bool:
+    """Whether others touch, or stick, at the two ends of a step."""
+    if place.contacts is None or new.contacts is None:
+        return False
+    columns = [ENTRIES[name].at for name in ("key", "slides")]
+    return not np.array_equal(place.contacts.rows[:, columns], new.contacts.rows[:, columns])
 
 
 def _value(place: EquilibriumPoint, k: int) -> float:
