@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
@@ -52,7 +53,7 @@ LONG = 5.0
 PILE_HEIGHT, PILE_OVERLAP = 0.02, 0.02
 """Difference in mean height and largest overlap, as a share of the radius, up to which two piles count as equal."""
 
-TILT = np.radians(3)
+TILT = math.radians(3)
 
 COLLIDE = RodCase(
     "rods collide", until=0.2, length=0.3, gravity=0.0, beta=1e-3, youngs_modulus=1e7,
@@ -64,7 +65,7 @@ ACROSS = RodCase(
 )  # fmt: skip
 COIL = RodCase(
     "rod coils", until=1.0, length=1.0, points=21, ground=True, itself=True, friction=0.4, beta=2e-3, drag=1.0,
-    rods=(StraightRod((0, 0, 0.02), (0, -np.sin(TILT), np.cos(TILT)), velocity=(0.1, 0, 0)),),
+    rods=(StraightRod((0, 0, 0.02), (0, -math.sin(TILT), math.cos(TILT)), velocity=(0.1, 0, 0)),),
 )  # fmt: skip
 BALLS = (50, 100, 200, 400, 800)
 
