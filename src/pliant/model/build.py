@@ -390,11 +390,11 @@ class Build:
         """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
         is_matrix = initial.shape == (3, 3)
-        self._initial_q.extend(self._quaternion(initial) if is_matrix else self.entries(initial))
+        self._initial_q.extend(self.quaternion(initial) if is_matrix else self.entries(initial))
         self._initial_v.extend([0.0] * Quaternion().v_size if rates is None else self.entries(rates))
 
-    def _quaternion(self, R: Any) -> list[Any]:
-        """Entries of a rotation's quaternion; the sections of a straight rod all have the same."""
+    def quaternion(self, R: Any) -> list[Any]:
+        """Entries of a rotation's quaternion; the sections of a straight rod, and most free bodies, all have the same."""
         if not isinstance(R, ca.DM):
             return self.entries(prepared.matrix_quaternion(R))
         key = tuple(self.entries(R))

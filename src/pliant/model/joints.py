@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.geometry import se3, so3
+from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.joint.coordinate import Coordinate, LengthCoordinate, Orientation
 from pliant.joint.coordinate_force import (
@@ -95,7 +95,7 @@ def _coordinate(build: Build, spec: Coordinate | Orientation, name: str, q_at: i
     if "rate" in spec.model_fields_set:
         build.stated.update(f"d({rate})/dt" for rate in entry.v_names)
     if isinstance(spec, Orientation):
-        start = build.entries(so3.matrix_quaternion(build.rotation(spec.initial)))
+        start = build.quaternion(build.rotation(spec.initial))
         build.start(start, [build.value(rate) for rate in spec.rate])
         if spec.spring is not None or any(x != 0 for x in (*spec.damper, *spec.input)):
             _orientation_forces(build, spec, name, q_at, v_at, start)
@@ -114,7 +114,7 @@ def _orientation_forces(build: Build, spec: Orientation, name: str, q_at: int, v
         if isinstance(spec.spring.rest, str):  # as at start
             rest = start
         elif spec.spring.rest:
-            rest = build.entries(so3.matrix_quaternion(build.rotation(spec.spring.rest)))
+            rest = build.quaternion(build.rotation(spec.spring.rest))
     constants = ORIENTATION.write(stiffness=stiffness, damping=tuple(map(build.value, spec.damper)), rest=rest)
     build.coordinate_force(ORIENTATION_FORCE, q_at, v_at, constants, spec.input, name)
 

@@ -1,8 +1,8 @@
 /* Who touches whom, and where: single vertices, chains of edges, planes (faces: contact_faces.c), among the candidates that
  * contact_tree.c lists. Contacts are found in the order of their numbers, so the state alone says what comes out.
  *
- * Rods and capsules against each other: where edges cross, their closest points touch; where they run along each other, the
- * vertices of each touch the edges of the other. The squared sine and cosine of the angle between them share the stiffness.
+ * Rods and capsules against each other: where edges cross, their closest points touch, or the vertex between two edges that do not
+ * reach as far; where they run along each other, the vertices of each touch the edges of the other. The squared sine and cosine of the angle between them share the stiffness.
  *
  * The side of a cylinder is an edge without ends: its flat ends are faces. Lying on a plane it touches with its ends nevertheless;
  * as it is raised, the rims of its ends take over. */
@@ -116,7 +116,16 @@ void pl_finish_touch(pl_work *w, pl_touch *t) {
 
 /* -- pairs of simplices ----------------------------------------------------------------------------------------------- */
 
+/* Most candidates are not in contact: this is told before anything is made of them. */
+static int are_apart(const pl_work *w, int a, int b) {
+  const double reach = number_of(w, a, VERTEX_RADIUS) + number_of(w, b, VERTEX_RADIUS) + w->contacts->reach;
+  double y[3];
+  difference(place_of(w, a), place_of(w, b), y);
+  return dot3(y, y) > reach * reach;
+}
+
 void pl_vertex_vertex(pl_work *w, int law, int a, int b, double share) {
+  if (are_apart(w, a, b)) return;
   pl_touch *t = pl_new_touch(w, law, key_of(w->T, a, b), share);
   if (!t) return;
   pl_touch_vertex(t, a, 1, 0, 0), pl_touch_vertex(t, b, -1, 0, 0);
@@ -137,14 +146,37 @@ static double squared_cosine(const double *a, const double *b) {
   return aa > 0 && bb > 0 ? ab * ab / (aa * bb) : 0;
 }
 
+int pl_crossing(const pl_work *w, const int *a, const int *b, double *s, double *r, double *sine, double *y) {
+  double e[3], f[3];
+  difference(place_of(w, a[1]), place_of(w, a[0]), e), difference(place_of(w, b[0]), place_of(w, b[1]), f);
+  difference(place_of(w, a[0]), place_of(w, b[0]), y);
+  const double ee = dot3(e, e), ef = dot3(e, f), ff = dot3(f, f), det = ee * ff - ef * ef;
+  *sine = det / (ee * ff);
+  if (!(*sine > 1e-4)) return 0;
+  *s = (ef * dot3(f, y) - ff * dot3(e, y)) / det, *r = (ef * dot3(e, y) - ee * dot3(f, y)) / det;
+  for (int k = 0; k < 3; ++k) y[k] += *s * e[k] + *r * f[k];
+  return *s > 0 && *s < 1 && *r > 0 && *r < 1;
+}
+
+/* Whether a chain meets an edge at one of its inner vertices: the crossing lies beyond both edges that end there, as on the outer
+ * side of a bend, so that neither of them crosses the other within. Told from the same numbers as those, so that nothing is missed
+ * between them. */
+static int crosses_at(const pl_work *w, int vertex, const int *end) {
+  const int before[2] = {vertex - 1, vertex}, after[2] = {vertex, vertex + 1};
+  double last = 0, first = 1, r, sine, y[3];
+  pl_crossing(w, before, end, &last, &r, &sine, y), pl_crossing(w, after, end, &first, &r, &sine, y);
+  return last >= 1 && first <= 0;
+}
+
 double pl_share_along(const pl_work *w, int vertex, const int *end) {
   const double own = number_of(w, vertex, VERTEX_SHARE);
   double tangent[3], e[3];
   if (!tangent_at(w, vertex, tangent)) return own;
   difference(place_of(w, end[1]), place_of(w, end[0]), e);
   const double parallel = squared_cosine(tangent, e);
-  const int ends = is_tip(w->T, vertex) && w->T->shape_kind[w->T->vertex_shape[vertex]] == PL_SHAPE_WIRE;
-  return 0.5 * own * parallel + (ends ? 1 - parallel : 0);
+  const int wire = w->T->shape_kind[w->T->vertex_shape[vertex]] == PL_SHAPE_WIRE;
+  const int across = wire && (is_tip(w->T, vertex) || crosses_at(w, vertex, end));
+  return 0.5 * own * parallel + (across ? 1 - parallel : 0);
 }
 
 void pl_vertex_edge(pl_work *w, int law, int vertex, const int *end, int number, double s, double share, int sign) {
@@ -169,18 +201,6 @@ static void vertex_chain(pl_work *w, int law, int vertex, int edge) {
     if (ends && edge == T->shape_item[shape + 1] - 1) pl_vertex_vertex(w, law, vertex, end[1], share);
   } else
     pl_vertex_edge(w, law, vertex, end, edge, s, share, 1);
-}
-
-int pl_crossing(const pl_work *w, const int *a, const int *b, double *s, double *r, double *sine, double *y) {
-  double e[3], f[3];
-  difference(place_of(w, a[1]), place_of(w, a[0]), e), difference(place_of(w, b[0]), place_of(w, b[1]), f);
-  difference(place_of(w, a[0]), place_of(w, b[0]), y);
-  const double ee = dot3(e, e), ef = dot3(e, f), ff = dot3(f, f), det = ee * ff - ef * ef;
-  *sine = det / (ee * ff);
-  if (!(*sine > 1e-4)) return 0;
-  *s = (ef * dot3(f, y) - ff * dot3(e, y)) / det, *r = (ef * dot3(e, y) - ee * dot3(f, y)) / det;
-  for (int k = 0; k < 3; ++k) y[k] += *s * e[k] + *r * f[k];
-  return *s > 0 && *s < 1 && *r > 0 && *r < 1;
 }
 
 void pl_edge_edge(pl_work *w, int law, const int *a, int number_a, const int *b, int number_b, double s, double r, double share, int sign) {
