@@ -160,7 +160,9 @@ def test_what_rolls_goes_on_rolling(step: float | None) -> None:
     """Without friction, however far it turns in a step."""
     sunk = 0.4 * G / 4000
     spin = 1.4 / (0.05 - sunk / 2)
-    eqs = ball(f"x: {{rate: 1.4}}, z: {{initial: {0.05 - sunk!r}}}, orientation: {{rate: [0, {spin!r}, 0]}}", "friction: 0.25")
+    eqs = ball(
+        f"x: {{rate: 1.4}}, z: {{initial: {0.05 - sunk!r}}}, orientation: {{rate: [0, {spin!r}, 0]}}", "friction: 0.25"
+    )
     run = pliant.simulate(eqs, 2.0, step=step)
     np.testing.assert_allclose(run.v[-1], [1.4, 0, 0, 0, spin, 0], atol=1e-7)
     np.testing.assert_allclose(run.contacts.friction_force, 0, atol=1e-3)  # of the 1 N that there could be

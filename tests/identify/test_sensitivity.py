@@ -125,7 +125,11 @@ def test_where_there_are_none_it_says_why():
     assert "constraints" in why_not(derive("four_bar"), "crank")
     touching = (
         CART
-        + "surfaces: {wall: {type: plane, normal: x, position: [-1 m, 0, 0]}, tip: {type: sphere, parent: cart.mast, radius: 1 cm}}\n"
+        + """
+surfaces:
+  wall: {type: plane, normal: x, position: [-1 m, 0, 0]}
+  point: {type: sphere, parent: cart.mast, radius: 1 cm}
+contacts: {bump: {between: [point, wall]}}
+"""
     )
-    touching += "contacts: {bump: {between: [tip, wall]}}\n"
     assert "contacts, which remember" in why_not(derive(load_text(touching)), "tip")

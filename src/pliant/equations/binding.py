@@ -412,8 +412,8 @@ class Binding:
     def batch(
         self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True
     ) -> Batch:
-        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which take
-        forces, may be left out."""
+        """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which
+        take forces, may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
         count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
         shapes = (

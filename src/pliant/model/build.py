@@ -259,6 +259,8 @@ class Build:
 
     def nominal(self, expression: Any) -> float:
         """The value of an expression at the model's own parameter values."""
+        if isinstance(expression, int | float):
+            return float(expression)
         return float(ca.Function("nominal", [self.parameters], [ca.SX(expression)])(self._nominal_parameters))
 
     def is_settled(self, expression: Any) -> bool:

@@ -217,7 +217,7 @@ class System:
     v_size: int
     rows: int
     signal_count: int
-    contacts: ContactSystem = ContactSystem()
+    contacts: ContactSystem
 
     def base(self, node: int) -> int:
         """The node that `node` hangs on."""

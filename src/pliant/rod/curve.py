@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -81,7 +82,7 @@ class Curve:
         if len(self.pieces) == 1:
             return [(0.0, 1.0, self.pieces[0].strain)]
         begin, length = self.nominal(a), self.nominal(b - a)
-        places = [(self.nominal(piece.begin) - begin) / length for piece in self.pieces]
+        places = [(first - begin) / length for first in self._begins]
         bounds = [0.0, *(min(max(x, 0.0), 1.0) for x in places[1:]), 1.0]
         return [
             (first, last, piece.strain)
@@ -94,9 +95,8 @@ class Curve:
         if self.straight is not None:
             return 0.0
         begin, end = self.nominal(a), self.nominal(b)
-        begins = [self.nominal(piece.begin) for piece in self.pieces]
         total = 0.0
-        for piece, first, last in zip(self.pieces, begins, [*begins[1:], float("inf")], strict=True):
+        for piece, first, last in zip(self.pieces, self._begins, [*self._begins[1:], float("inf")], strict=True):
             overlap = min(last, end) - max(first, begin)
             if overlap > 0:
                 total += overlap * self.nominal(ca.norm_2(ca.vertcat(*piece.strain[3:])))
@@ -119,8 +119,12 @@ class Curve:
         if len(self.pieces) == 1:
             return 0
         place = self.nominal(arc_length)
-        begins = [self.nominal(piece.begin) for piece in self.pieces]
-        return max(k for k, begin in enumerate(begins) if k == 0 or begin <= place + 1e-12)
+        return max(k for k, begin in enumerate(self._begins) if k == 0 or begin <= place + 1e-12)
+
+    @cached_property
+    def _begins(self) -> list[float]:
+        """Where the pieces begin [m], at the model's own parameter values."""
+        return [self.nominal(piece.begin) for piece in self.pieces]
 
 
 def constant_strain(strain: Sequence[Any], nominal: Callable[[Any], float]) -> Curve:

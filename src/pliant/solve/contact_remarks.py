@@ -91,9 +91,7 @@ def _used(bound: Binding, contacts: Contacts) -> np.ndarray:
     """Friction of each contact over the most that it bears [-]; not a number where that depends on the direction."""
     laws = bound.system.contacts.laws
     at = np.array([laws[contacts.names.index(name)].constants for name in contacts.name], dtype=int)
-    along, across, still = (
-        bound.constants[at + LawNumbers.place(x)] for x in ("along", "across", "at_rest")
-    )
+    along, across, still = (bound.constants[at + LawNumbers.place(x)] for x in ("along", "across", "at_rest"))
     most = np.where(along == across, along * still, np.nan) * contacts.normal_force
     forces = np.linalg.norm(contacts.friction_force, axis=1)
     return np.divide(forces, most, out=np.full(len(forces), np.nan), where=most > 0)

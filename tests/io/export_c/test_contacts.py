@@ -81,3 +81,29 @@ def test_outputs_of_meshes_and_balls_in_contact(touching: Export) -> None:
     assert run["many"].values[-1] > 1
     assert abs(run["rub"].values[-1]).max() > 1e-3
     assert run["press"].values.max() > 0
+
+
+SOLIDS = """
+pliant: 1
+name: solids
+bodies:
+  brick: {mass: 1 kg, shape: {type: box, size: [8 cm, 6 cm, 4 cm]}}
+  can: {mass: 1 kg, shape: {type: cylinder, radius: 2 cm, length: 6 cm}}
+joints:
+  a: {type: free, child: brick, z: {initial: 2 cm}, x: {rate: 0.2}, orientation: {rate: [1, 2, 0.5]}}
+  b: {type: free, child: can, z: {initial: 7.1 cm}, x: {initial: 1 cm}}
+surfaces:
+  ground: {type: height_field, size: [40 cm, 40 cm], heights: [[0, 1 mm, 0, 0], [0, 0, 0, 1 mm], [0, 0, 0, 0], [1 mm, 0, 0, 0]]}
+contacts: {any: {between: all, stiffness: 20 kN/m, friction: 0.4}}
+outputs:
+  push: {contact: any}
+"""
+
+
+@needs_gcc
+def test_solids_in_exported_c_move_as_in_python_and_stay_in_their_memory(tmp_path: Path) -> None:
+    export = exported(SOLIDS, tmp_path / "c", "implicit")
+    found = rows(export, "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+    run = pliant.simulate(export.equations, 100 * STEP, method=METHODS["implicit"](step=STEP))
+    assert np.abs(run["push"].values).max() > 1
+    np.testing.assert_allclose(found[0, :14], run.q[-1], rtol=0, atol=1e-7)

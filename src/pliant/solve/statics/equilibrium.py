@@ -196,14 +196,21 @@ def _search(eqs: Equations, statics: StaticEquations, made: AssembledState, q: n
     starts = [q, made.q] if eqs.model.spec.rods and made.gap > SILENT_BELOW else [made.q]
     iterations = 0
     for begin, reach in (*((x, 1.0) for x in starts), (starts[0], SHORT_REACH)):
-        fresh = StaticEquations(
-            statics.bound, statics.t, statics.tolerance
-        )  # contacts remember what a search passes through
+        # contacts remember what a search passes through
+        fresh = StaticEquations(statics.bound, statics.t, statics.tolerance)
         rest = Relaxation(fresh, carried, stable=stable, reach=reach).run(begin)
         iterations += rest.iterations
-        if rest.in_balance and not rest.gives_way:
+        if (rest.in_balance and not rest.gives_way) or _still_slides(rest, statics.t):
             break
     return replace(rest, iterations=iterations)
+
+
+def _still_slides(rest: Rest, t: float) -> bool:
+    """Whether a search has ended while friction gave way; short steps would slide on as well, only more slowly."""
+    if rest.in_balance or rest.away:
+        return False
+    touching = contacts_at_rest(rest.bound, t, rest.q)
+    return touching is not None and not np.all(touching.sticks)
 
 
 def _pushed(eqs: Equations, rate: int) -> str:

@@ -85,7 +85,8 @@ class Tangent:
         found = whole(A, J, give * E**2)
         if found is not None and not self.symmetric and self.n <= EIGENVALUES_UP_TO:
             A, J = (x if self._is_dense else x.toarray() for x in (A, J))
-            return Factors(found[0], lambda: _has_no_negative(A, J), D, E, self.rows)
+            solve, even = found  # an odd number of negative eigenvalues is not none
+            return Factors(solve, lambda: even and _has_no_negative(A, J), D, E, self.rows)
         if found is None or not found[1]:
             # directions without stiffness have no pivot, or one of either sign by round-off
             lift = NEUTRAL * (np.eye(self.n) if self._is_dense else scipy.sparse.identity(self.n))
@@ -152,9 +153,7 @@ class Tangent:
 class Factors:
     """A factorized tangent."""
 
-    def __init__(
-        self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray
-    ) -> None:
+    def __init__(self, solve: Solve, sound: Callable[[], bool], D: np.ndarray, E: np.ndarray, rows: np.ndarray) -> None:
         """`D` (nv) and `E` (active rows) are the scales that the matrix was brought to."""
         self._solve, self._judge = solve, sound
         self._D, self._E, self._rows = D, E, rows

@@ -69,8 +69,8 @@ ROUGHLY = 1e-2
 
 @dataclass
 class Rest:
-    """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether it gives
-    way there, evaluations, the rates that it was pushed along, and whether it has left for good."""
+    """Where a search has ended: pose and multipliers, whether in balance, the binding with what contacts remember there, whether
+    it gives way there, evaluations, the rates that it was pushed along, and whether it has left for good."""
 
     q: np.ndarray
     multipliers: np.ndarray

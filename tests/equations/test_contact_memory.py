@@ -1,0 +1,56 @@
+"""Tangents of contacts with a memory against differences: contacts that begin since, and those that stand at their friction."""
+
+import numpy as np
+import pytest
+
+from pliant import derive, load_text
+from pliant.equations.contacts import contacts_at, from_here
+
+BALL = """
+pliant: 1
+parameters: {mu: 0.5}
+bodies: {ball: {mass: 1 kg, shape: {type: sphere, radius: 10 cm}}}
+joints: {fly: {type: free, child: ball, z: {initial: 10.2 cm}}}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [ball, floor], friction: =mu, stiffness: 20 kN/m, dissipation: 0}}
+"""
+
+
+def differences(bound, q):
+    h, n = 1e-8, bound.nv
+    zero = np.zeros(n)
+    ends = [[bound.inverse(0.0, bound.increment(q, s * h * e), zero, zero) for s in (1, -1)] for e in np.eye(n)]
+    return np.array([(a - b) / (2 * h) for a, b in ends]).T
+
+
+@pytest.mark.parametrize(("mu", "sticks"), [(0.1, False), (50.0, True)])
+def test_a_contact_that_begins_after_a_slip(mu, sticks):
+    """The share of the slip since the surfaces touched grows with the depth: so does friction."""
+    eqs = derive(load_text(BALL)).at(parameters={"mu": mu})
+    q = eqs.initial_state().q
+    bound = from_here(eqs.binding, 0.0, q)
+    there = bound.increment(q, np.array([4e-3, -1e-3, -3e-3, 0, 0, 0]))
+    found = contacts_at(bound, 0.0, there, np.zeros(6))
+    assert found.sticks.tolist() == [sticks]
+    if sticks:  # a third of the way was made in contact
+        np.testing.assert_allclose(found.force[0, :2], -2 / 3 * 20e3 * np.array([4e-3, -1e-3]) / 3, rtol=1e-9)
+    exact = bound.linearized(0.0, there, np.zeros(6), np.zeros(6), np.zeros(0)).stiffness.toarray()
+    expected = differences(bound, there)
+    np.testing.assert_allclose(exact, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_what_slid_goes_on_sliding_at_its_friction():
+    """Remembered at the cone, whatever round-off says: without stiffness along the slip, with it across."""
+    eqs = derive(load_text(BALL))
+    q = eqs.binding.increment(eqs.initial_state().q, np.array([0, 0, -3e-3, 0, 0, 0]))
+    there = eqs.binding.increment(q, np.array([5e-3, 0, 0, 0, 0, 0]))
+    slid = contacts_at(from_here(eqs.binding, 0.0, q), 0.0, there, np.zeros(6))
+    assert not slid.sticks[0]
+    held = eqs.binding.with_contacts(slid.rows)
+    again = contacts_at(held, 0.0, there, np.zeros(6))
+    assert not again.sticks[0]
+    np.testing.assert_allclose(again.force, slid.force, rtol=1e-8)
+    K = held.linearized(0.0, there, np.zeros(6), np.zeros(6), np.zeros(0)).stiffness.toarray()
+    assert abs(K[0, 0]) < 1e-6 * K[2, 2]
+    assert K[0, 2] == pytest.approx(-0.5 * 20e3, rel=1e-6)  # less depth, less friction
+    assert K[1, 1] > 1e3
