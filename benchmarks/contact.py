@@ -23,6 +23,7 @@ are chains of capsules, which do not stretch or shear.
 
 Times are processor times of the motion alone: the making of the models and compilation come before. The first run of each
 setting decides which ones are timed, then all are run in turns, and the fastest round counts. All run on one thread.
+Rods of the others are given up after two minutes: their error is then infinite, and their time a lower bound.
 """
 
 from __future__ import annotations
