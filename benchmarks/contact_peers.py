@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-
 LIMIT = 120.0
 """Runs that have taken so much processor time are given up [s]; what they have taken is then a lower bound."""
 
