@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+LIMIT = 120.0
+"""Runs that have taken so much processor time are given up [s]; what they have taken is then a lower bound."""
+
 
 @dataclass(frozen=True)
 class StraightRod:
@@ -139,8 +142,8 @@ def _elastica_steps(stepper: Any, simulator: Any, rods: Sequence[Any], case: Rod
             now = stepper.step(simulator, now, h)
         seconds += time.process_time() - begin
         places.append([along(rod.position_collection.T, case.points) for rod in rods])
-        if not np.isfinite(places[-1]).all():
-            return Outcome(np.array(places), seconds)
+        if not np.isfinite(places[-1]).all() or seconds > LIMIT:
+            return Outcome(np.full((len(case.times), len(rods), case.points, 3), np.nan), seconds)
     return Outcome(np.array(places), seconds)
 
 
@@ -207,7 +210,7 @@ def mujoco_rods_run(case: RodCase, **setting: Any) -> Outcome:
         done += count
         mujoco.mj_kinematics(model, data)
         places.append([along(_mujoco_nodes(data, body, setting["elements"], case), case.points) for body in first])
-        if data.time < 0.5 * t:  # it starts again from zero where it becomes unstable
+        if data.time < 0.5 * t or seconds > LIMIT:  # it starts again from zero where it becomes unstable
             return Outcome(np.full((len(case.times), len(first), case.points, 3), np.nan), seconds)
     return Outcome(np.array(places), seconds)
 
