@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from scipy.optimize import brentq
-
 RIGID = 1e8
 """Elastic modulus of things without a material, for the stiffness of their contacts [Pa]."""
 
@@ -51,8 +49,14 @@ def impact_number(restitution: float) -> float:
     def excess(w: float) -> float:
         return math.log1p(w) - math.log1p(-restitution * w) - w * (1 + restitution)
 
-    # the other root is w = 0
-    return float(brentq(excess, 1e-9 + 1e-6 * (1 - restitution), (1 - 1e-15) / restitution, xtol=1e-14))
+    # the other root is w = 0; between them it is below zero, and it grows without bounds where e w comes to 1
+    low, high = 1e-9, (1 - 1e-15) / restitution
+    while high - low > 1e-15 * high:
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return high
 
 
 def contact_modulus(first: Any, second: Any) -> Any:

@@ -152,15 +152,15 @@ class RuntimeStatus(IntEnum):
         "the constraints can no longer be satisfied: the mechanism has reached a dead end",
         "the constraints cannot be satisfied from this state: the loop does not close. Check lengths and initial values.",
     )
-    PASSED_THROUGH = (
-        10,
-        "surfaces would pass through one another, so fast are they for their thickness; use smaller steps",
-    )
     POSITION_JUMPS = 8, "a prescribed position jumps, and no finite force can follow; prescribe a ramp instead"
     OUT_OF_MEMORY = (
         9,
         "there is not enough memory to go on; close other programs, or use a coarser model",
         "there is not enough memory to factorize the system matrix. Close other programs, or use a coarser model.",
+    )
+    PASSED_THROUGH = (
+        10,
+        "surfaces would pass through one another, so fast are they for their thickness; use smaller steps",
     )
 
 

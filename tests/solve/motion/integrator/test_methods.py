@@ -112,8 +112,8 @@ def test_coefficients_satisfy_the_conditions_of_second_order_and_of_optimal_damp
 
 
 def test_every_status_has_a_meaning_and_says_why_an_evaluation_fails():
-    assert [status.value for status in RuntimeStatus] == list(range(10))
-    assert len({status.meaning for status in RuntimeStatus}) == 10
+    assert [status.value for status in RuntimeStatus] == list(range(11))
+    assert len({status.meaning for status in RuntimeStatus}) == 11
     assert all(status.failure.endswith(".") for status in RuntimeStatus)
 
 
