@@ -3,10 +3,9 @@
 #define PLIANT_CONTACT_GEOMETRY_H
 
 #include "contact.h"
+#include "spatial.h"
 
 enum { VERTEX_RADIUS = 3, VERTEX_SHARE = 4 };
-
-static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 static inline void difference(const double *a, const double *b, double *c) {
   for (int k = 0; k < 3; ++k) c[k] = a[k] - b[k];

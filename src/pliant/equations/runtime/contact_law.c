@@ -14,8 +14,6 @@
 #define AT_FRICTION 1e-9 /* share of the friction below which surfaces that slid do not stick yet */
 #define SLOW_IMPACT 1e-3 /* [m/s] coefficients of restitution hold for impacts faster than that */
 
-static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 /* x without its part along n */
 static inline void flatten(const double *n, double *x) {
   const double along = dot3(n, x);
@@ -277,7 +275,6 @@ static void vary(const pl_touch *c, int j, const double *moved, const double *tu
   double y[3], s[2] = {0};
   for (int k = 0; k < 3; ++k) y[k] = c->W[j] * moved[k];
   memset(d, 0, sizeof *d);
-  const double by_distance = c->flat ? 0 : dot3(c->n, y);
   for (int l = 0; l < c->parameters; ++l) {
     double g[2];
     for (int k = 0; k < c->parameters; ++k) g[k] = dot3(c->E[k], y) + c->G[j][k] * dot3(c->y, moved);
@@ -287,12 +284,12 @@ static void vary(const pl_touch *c, int j, const double *moved, const double *tu
     for (int l = 0; l < c->parameters; ++l) y[k] += c->E[l][k] * s[l];
   for (int i = 0; i < c->count; ++i)
     for (int l = 0; l < c->parameters; ++l) d->W[i] += c->G[i][l] * s[l];
-  double nearer = by_distance;
+  const double along = dot3(c->n, y); /* what the parameters add to y is across n */
+  double nearer = along;
   if (c->flat) {
     if (j >= c->first_count) cross3(turn, c->n, d->n);
-    nearer = dot3(c->n, y) + dot3(d->n, c->y);
+    nearer += dot3(d->n, c->y);
   } else {
-    const double along = dot3(c->n, y);
     for (int k = 0; k < 3 && c->parameters < 2; ++k) d->n[k] = (y[k] - along * c->n[k]) / c->d;
     /* across two edges the normal follows them, however small the distance */
     for (int l = 0; l < 2 && c->parameters == 2; ++l) {

@@ -10,8 +10,6 @@
 #define HALFWAY 0.1  /* of both radii: axes so near have all but passed each other */
 #define HARMLESS 0.5 /* of the smallest radius: what moves less within a step passes through nothing */
 
-static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 static double radius_of(const pl_work *w, int item) {
   return w->theta[w->T->vertex_theta[w->T->item_vertex[3 * item]] + 3];
 }

@@ -2,7 +2,8 @@
  * contact_tree.c lists. Contacts are found in the order of their numbers, so the state alone says what comes out.
  *
  * Rods and capsules against each other: where edges cross, their closest points touch, or the vertex between two edges that do not
- * reach as far; where they run along each other, the vertices of each touch the edges of the other. The squared sine and cosine of the angle between them share the stiffness.
+ * reach as far; where they run along each other, the vertices of each touch the edges of the other. The squared sine and cosine of
+ * the angle between them share the stiffness.
  *
  * The side of a cylinder is an edge without ends: its flat ends are faces. Lying on a plane it touches with its ends nevertheless;
  * as it is raised, the rims of its ends take over. */

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "contact.h"
-
-static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+#include "spatial.h"
 
 /* 1 where side A of a contact is one of the first shapes, -1 where it is one of the second, 0 where it is not asked for. */
 static int direction(const pl_tables *T, const pl_touch *t, const int *side) {

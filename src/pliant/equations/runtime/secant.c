@@ -50,8 +50,6 @@ void pl_secant_free(pl_secant *s) {
   free(s->block), free(s);
 }
 
-static double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
 static double product(const pl_secant *s, const double *a, const double *b) {
   double y = 0;
   for (int i = 0; i < s->n; ++i) y += s->weight[i] * a[i] * b[i];

@@ -21,6 +21,8 @@ static inline void add_cross3(const double *a, const double *b, double *c) {
   c[2] += a[0] * b[1] - a[1] * b[0];
 }
 
+static inline double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
 /* y = R x, R column-major */
 static inline void rotate3(const double *R, const double *x, double *y) {
   for (int i = 0; i < 3; ++i) y[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
