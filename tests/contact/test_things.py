@@ -121,3 +121,44 @@ def test_a_cloth_falls_on_a_table_and_stays_on_it() -> None:
     assert over.sum() >= 4
     assert np.all(np.abs(places[over, 2] - 0.021) < 2e-3)  # half the cloth above the table
     assert places[:, 2].min() < 0.02  # its corners hang down
+
+
+THIN = """
+pliant: 1
+bodies:
+  a: {mass: 1 kg, shape: {type: slender_rod, length: 1 m}}
+  b: {mass: 1 kg, shape: SHAPE}
+joints: {one: {type: free, child: a}, other: {type: free, child: b, z: {initial: 1 m}}}
+contacts: {cross: {between: [a, b]}}
+"""
+
+
+def test_things_without_thickness_never_meet() -> None:
+    with pytest.raises(SpecError, match="a and b have no thickness"):
+        pliant.derive(load_text(THIN.replace("SHAPE", "{type: slender_rod, length: 1 m, axis: y}")))
+    pliant.derive(load_text(THIN.replace("SHAPE", "{type: sphere, radius: 1 cm}")))
+
+
+VALUES = """
+pliant: 1
+parameters: {modulus: 1 MPa, radius: 5 mm, rebound: 0.8}
+sections: {round: {shape: circle, radius: =radius}}
+materials: {rubber: {density: 1000 kg/m^3, youngs_modulus: =modulus, poissons_ratio: 0.48}}
+rods: {rope: {length: 1 m, section: round, material: rubber, position: [0, 0, 4.5 mm], rotation: {axis: y, angle: 90 deg},
+              model: {kind: cosserat, elements: 4}}}
+surfaces: {floor: {type: plane}}
+contacts: {ground: {between: [rope, floor], restitution: =rebound}}
+"""
+
+
+def test_contacts_follow_parameters_or_refuse_them() -> None:
+    """Radius and stiffness of a rod's contacts, in derived equations as in a model loaded anew."""
+    eqs, state = pliant.derive(load_text(VALUES)), pliant.derive(load_text(VALUES)).initial_state()
+    for name, value in (("modulus", 2e6), ("radius", 0.006)):
+        changed = eqs.at(parameters={name: value})
+        anew = pliant.derive(load_text(VALUES, set={name: value}))
+        force = changed.contacts(state.q, state.v).force
+        assert np.allclose(force, anew.contacts(state.q, state.v).force, rtol=1e-12)
+        assert not np.allclose(force, eqs.contacts(state.q, state.v).force, rtol=0.1)
+    with pytest.raises(ValueError, match="restitution cannot be changed"):
+        eqs.at(parameters={"rebound": 0.5})

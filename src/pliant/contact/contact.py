@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, TypeAlias
 
+import casadi as ca
 from pydantic import Field
 
 from pliant.contact.law import LawNumbers, impact_number
-from pliant.contact.things import can_touch, default_stiffness, exclude_joined, shapes_of, things_named
+from pliant.contact.things import are_thin, can_touch, default_stiffness, exclude_joined, shapes_of, things_named
 from pliant.language.base import OneOrList, Part, Problem, positive
 from pliant.language.faults import Fault, SpecError
 from pliant.language.names import ThingName
@@ -105,19 +106,32 @@ contacts:
         exclude_joined(build, things[0], things[-1])
         if not can_touch(build, sides[0], sides[-1]):
             raise SpecError([Fault(*_why_not(things), f"contacts.{name}.between")])
+        if are_thin(build, [*sides[0], *sides[-1]]):
+            names = " and ".join(", ".join(group) for group in things)
+            message = f"{names} have no thickness: lines and points never meet"
+            raise SpecError([Fault(message, "give one of them a radius", f"contacts.{name}.between")])
         stiffness = default_stiffness(build, things) if self.stiffness is None else build.value(self.stiffness)
         along = build.value(self.friction.along)
         numbers = LawNumbers(
             stiffness,
             build.value(self.exponent),
             build.value(self.dissipation) if self.restitution is None else 0.0,
-            0.0 if self.restitution is None else impact_number(build.nominal(build.value(self.restitution))),
+            0.0 if self.restitution is None else self._impact(build, name),
             build.value(self.tangential_stiffness),
             along,
             along if self.friction.across is None else build.value(self.friction.across),
             build.value(self.friction.at_rest),
         )
         build.system.contacts.law(name, sides[0], sides[-1], build.system.constants(numbers.entries()))
+
+    def _impact(self, build: Build, name: str) -> float:
+        """The number of its restitution, which is found once: other values are refused."""
+        assert self.restitution is not None, "asked for where it is given"
+        restitution = build.value(self.restitution)
+        found = build.nominal(restitution)
+        message, hint = "restitution cannot be changed in derived equations", "load the model anew with set={...}"
+        build.require(1e-12 - ca.fabs(restitution - found), f"contacts.{name}.restitution", message, hint)
+        return impact_number(found)
 
 
 def _why_not(things: list[list[str]]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,14 @@ def can_touch(build: Build, first: Sequence[int], second: Sequence[int]) -> bool
     return False
 
 
+def are_thin(build: Build, shapes: Iterable[int]) -> bool:
+    """Whether none of these shapes has an inside or a radius."""
+    known = [build.system.contacts.shapes[k] for k in shapes]
+    radii = [build.system.peek(vertex.constants + 3, 1)[0] for shape in known for vertex in shape.vertices]
+    has_inside = any(shape.form in ("plane", "faces") for shape in known)
+    return not has_inside and all(build.nominal(radius) == 0 for radius in radii)
+
+
 def _carrier(build: Build, frame: str) -> int | str:
     """What a frame belongs to: a rod or mesh by name, anything rigid by its node."""
     owner = frame.partition(".")[0]
@@ -137,21 +146,28 @@ def _joints(build: Build) -> list[tuple[int | str, int | str]]:
 # -- rods and meshes --------------------------------------------------------------------------------------------------------
 
 
-def rod_radius(build: Build, rod: str, x: float) -> float:
-    """Radius of a rod's surface at fraction x of its length [m]: half its smaller width."""
+def rod_radius(build: Build, rod: str, x: float) -> Any:
+    """Radius of a rod's surface at fraction x of its length [m]: half its smaller width, a number or an expression."""
     spec, sections = build.robot.rods[rod], build.robot.sections
     table = sections[spec.section[0]].stations_by_arc_length() if len(spec.section) == 1 else ()
     names = [name for _, name in table] or list(spec.section)
     length = build.nominal(build.value(spec.length))
     places = [build.nominal(build.value(at)) / length for at, _ in table] or np.linspace(0, 1, len(names))
-    return float(np.interp(x, places, [_half_width(build, name) for name in names]))
+    # linear between stations, so a sum of widths with weights that are numbers
+    weights = [float(np.interp(x, places, row)) for row in np.eye(len(names))]
+    return sum(w * _half_width(build, name) for w, name in zip(weights, names, strict=True) if w)
 
 
-def _half_width(build: Build, name: str) -> float:
-    """Half the smaller width of a section [m]."""
+def _half_width(build: Build, name: str) -> Any:
+    """Half the smaller width of a section [m], a number or an expression."""
     section = build.robot.sections[name]
     assert isinstance(section, OneSection), "tables name no tables"
-    return min(section.half_sizes(lambda s: build.nominal(build.value(s))))
+    return _least(section.half_sizes(build.value))
+
+
+def _least(values: Iterable[Any]) -> Any:
+    """The smallest of numbers or expressions."""
+    return reduce(ca.fmin, values)
 
 
 def _rod_shape(build: Build, rod: str) -> int:
@@ -167,7 +183,7 @@ def _rod_shape(build: Build, rod: str) -> int:
         share = (after - before) / 2 * length / (2 * radius)
         corners.append(Corner(station.node, values(station.constants + 9, 3), radius, share))
     spacing = min(b.x - a.x for a, b in pairwise(stations)) * length
-    skip = max(1, math.ceil(math.pi * max(c.radius for c in corners) / spacing))
+    skip = max(1, math.ceil(math.pi * max(build.nominal(c.radius) for c in corners) / spacing))
     items = [(k, k + 1) for k in range(len(corners) - 1)]
     return add_shape(build, rod, "wire", corners, items, skip=skip)
 
@@ -204,7 +220,7 @@ def mesh_size(build: Build, name: str) -> np.ndarray:
     return np.array([build.nominal(x) for x in build.robot.meshes[name].drawing.size(build.value)])
 
 
-def mesh_radius(build: Build, name: str) -> float:
+def mesh_radius(build: Build, name: str) -> Any:
     """Radius of a mesh's surface [m]: half its thickness, and less where nodes are as near to each other. Solids end at their
     nodes."""
     mesh = build.robot.meshes[name]
@@ -212,7 +228,7 @@ def mesh_radius(build: Build, name: str) -> float:
         return 0.0
     ends = mesh.lattice.shares[mesh.lattice.edges] * mesh_size(build, name)
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
-    return min(_half_width(build, mesh.section), CROWDED * shortest)
+    return _least([_half_width(build, mesh.section), CROWDED * shortest])
 
 
 # -- stiffness ---------------------------------------------------------------------------------------------------------------
@@ -220,27 +236,27 @@ def mesh_radius(build: Build, name: str) -> float:
 
 def default_stiffness(build: Build, sides: Sequence[Sequence[str]]) -> Any:
     """Of linear contacts of these things [N/m]: the modulus of both sides together times the smallest radius."""
-    moduli = [min(_modulus(build, thing) for thing in things) for things in sides]
-    radii = [radius for things in sides for thing in things if (radius := _radius(build, thing))]
-    return contact_modulus(moduli[0], moduli[-1]) * (min(radii) if radii else 0.01)
+    moduli = [_least(_modulus(build, thing) for thing in things) for things in sides]
+    found = [_radius(build, thing) for things in sides for thing in things]
+    radii = [radius for radius in found if radius is not None and build.nominal(radius) > 0]
+    return contact_modulus(moduli[0], moduli[-1]) * (_least(radii) if radii else 0.01)
 
 
-def _modulus(build: Build, thing: str) -> float:
+def _modulus(build: Build, thing: str) -> Any:
     robot = build.robot
     part: Any = robot.rods.get(thing) or robot.bodies.get(thing) or robot.surfaces.get(thing) or robot.meshes.get(thing)
     names = getattr(part, "material", None) or ()
     found = [robot.materials[n] for n in ((names,) if isinstance(names, str) else names)]
-    moduli = [build.nominal(build.value(m.youngs_modulus)) for m in found if m.youngs_modulus is not None]
-    return min(moduli, default=RIGID)
+    moduli = [build.value(m.youngs_modulus) for m in found if m.youngs_modulus is not None]
+    return _least(moduli) if moduli else RIGID
 
 
-def _radius(build: Build, thing: str) -> float | None:
+def _radius(build: Build, thing: str) -> Any:
     robot = build.robot
     if thing in robot.rods:
         return rod_radius(build, thing, 0.5)
     if thing in robot.meshes:
-        return mesh_radius(build, thing) or None
+        return mesh_radius(build, thing)
     shape = robot.bodies[thing].shape if thing in robot.bodies else None
     surface = robot.surfaces[thing] if shape is None else BODY_SURFACES[type(shape)](shape)
-    extent = surface.extent(build)
-    return None if extent is None else build.nominal(extent) or None
+    return surface.extent(build)

@@ -50,6 +50,6 @@ class Annulus(SectionShape):
         full = (1 + ratio) ** 2
         return 6 * (1 + nu) * full / ((7 + 6 * nu) * full + (20 + 12 * nu) * ratio)
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Its outer radius [m]."""
-        return float(value(self.outer_radius)), float(value(self.outer_radius))
+        return value(self.outer_radius), value(self.outer_radius)

@@ -87,7 +87,7 @@ class OneSection(SectionBase):
         """Stiffness and inertia per length, as numbers or expressions (`value` evaluates a field)."""
 
     @abstractmethod
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """How it is drawn: half its extent along x and along y [m]."""
 
 

@@ -42,6 +42,6 @@ class Circle(SectionShape):
         """6 (1 + nu) / (7 + 6 nu) [-]."""
         return 6 * (1 + poissons_ratio) / (7 + 6 * poissons_ratio)
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Its radius [m]."""
-        return float(value(self.radius)), float(value(self.radius))
+        return value(self.radius), value(self.radius)

@@ -65,10 +65,10 @@ class GivenProperties(GeometricSection):
         """As given [-]."""
         return value(self.shear_factors[0]), value(self.shear_factors[1]), 0.0
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Those of a rectangle with the same radii of gyration [m]."""
         about_x, about_y = (value(moment) / value(self.area) for moment in self.second_moments)
-        return float((3 * about_y) ** 0.5), float((3 * about_x) ** 0.5)
+        return (3 * about_y) ** 0.5, (3 * about_x) ** 0.5
 
 
 def share_problems(factors: tuple[Any, ...], value: Evaluate) -> Iterator[Problem]:
@@ -110,7 +110,7 @@ class GivenStiffness(OneSection):
             tuple(map(value, self.stiffness)), (0.0, 0.0), value(self.mass_per_length), (about_x, about_y, about_z, 0.0)
         )
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Those of a rectangle with the same ratios of bending to axial stiffness [m]."""
         about_x, about_y = (value(self.stiffness[k]) / value(self.stiffness[2]) for k in (3, 4))
-        return float((3 * about_y) ** 0.5), float((3 * about_x) ** 0.5)
+        return (3 * about_y) ** 0.5, (3 * about_x) ** 0.5

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Annotated, Any, ClassVar, Literal
 
+import casadi as ca
 from pydantic import Field
 
 from pliant.language.base import Problem, positive
@@ -136,11 +138,13 @@ rods:
                 inside = not inside
         return inside
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Its largest extents from the axis [m]."""
         x, y = self.centre(value)
         points = self._points(value)
-        return float(max(abs(u - x) for u, _ in points)), float(max(abs(w - y) for _, w in points))
+        return reduce(ca.fmax, (ca.fabs(u - x) for u, _ in points)), reduce(
+            ca.fmax, (ca.fabs(w - y) for _, w in points)
+        )
 
 
 def _integrals(points: Sequence[Point]) -> list[Any]:

@@ -57,9 +57,9 @@ class Rectangle(SectionShape):
         """10 (1 + nu) / (12 + 11 nu) [-]."""
         return 10 * (1 + poissons_ratio) / (12 + 11 * poissons_ratio)
 
-    def half_sizes(self, value: Evaluate) -> tuple[float, float]:
+    def half_sizes(self, value: Evaluate) -> tuple[Any, Any]:
         """Half its width and height [m]."""
-        return float(value(self.width) / 2), float(value(self.height) / 2)
+        return value(self.width) / 2, value(self.height) / 2
 
 
 def _call(name: str, *arguments: Any) -> Any:
