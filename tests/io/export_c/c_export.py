@@ -1,9 +1,15 @@
-"""Robots to export, and what tests do with exported C: compile, run, compare with the engine here."""
+"""Robots to export, and what tests do with exported C: compile, run, compare with the engine here.
+
+Robots without a name of their own are all called `robot` in C, so that their runtimes are the same files, compiled once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +28,11 @@ needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 STEP = 1e-3
 
+store: Path | None = None
+"""Where object files are kept while the tests run (`conftest.py`)."""
+
 FOUR_BAR = """
 pliant: 1
-name: four_bar
 world: {gravity: [0, -9.81, 0]}
 parameters: {crank: 0.12, rocker: 0.19, mass: 1}
 bodies:
@@ -75,7 +83,6 @@ WIND = "t,w\n0,0\n0.02,1\n0.07,-1\n0.3,0\n"
 
 CHAIN = """
 pliant: 1
-name: chain
 parameters: {count_of_links: 12, mass: 0.1, stiffness: 2}
 bodies:
   link: {count: =count_of_links, mass: =mass*(1 + i/10), center_of_mass: [0.05, 0, 0],
@@ -93,7 +100,6 @@ constraints:
 
 NET = """
 pliant: 1
-name: net
 parameters: {stiffness: 300}
 bodies: {knot: {count: 40, mass: 0.02}}
 joints: {pole: {type: prismatic, child: knot, axis: z, position: ["=0.1*i", 0, 0], displacement: {initial: "=0.01*i"}}}
@@ -106,7 +112,6 @@ constraints: {hold: {between: [world, "knot[40]"], components: [z], holds: as at
 
 TOUCHING = """
 pliant: 1
-name: touching
 parameters: {mass: 0.5 kg, stiffness: 300 N/m, grip: 0.4}
 sections: {strip: {shape: rectangle, width: 3 cm, height: 5 mm}}
 materials: {felt: {density: 300 kg/m^3, youngs_modulus: 1 MPa, poissons_ratio: 0.3}}
@@ -139,7 +144,6 @@ outputs:
 # squeezed beyond what its law knows: long steps have no solution that Newton's method finds
 SQUEEZED = """
 pliant: 1
-name: squeezed
 world: {gravity: [0, 0, 0]}
 materials: {gum: {density: 1000 kg/m^3, youngs_modulus: 100 kPa, poissons_ratio: 0.5}}
 sections: {round: {shape: circle, radius: 1 cm}}
@@ -157,18 +161,10 @@ class Export:
     name: str
     optimize: str = "-O0"
 
-    @property
-    def sources(self) -> list[Path]:
-        """The files of the library."""
-        return sorted(x for x in (*self.folder.glob("*.c"), *self.folder.glob("runtime/*.c")) if x.name != "main.c")
-
     @cached_property
     def objects(self) -> list[Path]:
-        """The library, compiled."""
-        place = self.folder / "objects"
-        place.mkdir()
-        gcc(*WARNINGS, self.optimize, "-c", *self.sources, cwd=place)
-        return sorted(place.glob("*.o"))
+        """The library, compiled; the robot's own files as `optimize` says, the runtime without optimizing."""
+        return [*compiled(self.folder, self.optimize), *compiled(self.folder / "runtime", "-O0")]
 
     def build(self, source: Path | None = None, *flags: str) -> Path:
         """A program of the library and a file, by default the export's own main."""
@@ -186,6 +182,25 @@ class Export:
         path = place / f"extra_{len(list(place.iterdir()))}.c"
         path.write_text(text, encoding="utf-8")
         return path
+
+
+def compiled(folder: Path, optimize: str) -> list[Path]:
+    """Object files of a folder's sources, each compiled once by all processes of the tests: they are kept by their content."""
+    assert store is not None
+    sources = sorted(file for file in folder.glob("*.c") if file.name != "main.c")
+    seen = [*WARNINGS, optimize, *(file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.h")))]
+    objects = {file: store / _key([*seen, file.read_text(encoding="utf-8")]) for file in sources}
+    missing = [file for file in sources if not objects[file].exists()]
+    if missing:
+        with tempfile.TemporaryDirectory(dir=store) as place:
+            gcc(*WARNINGS, optimize, "-c", *missing, cwd=Path(place))
+            for file in missing:
+                os.replace(Path(place, f"{file.stem}.o"), objects[file])
+    return list(objects.values())
+
+
+def _key(texts: list[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24] + ".o"
 
 
 def gcc(*arguments: str | Path, cwd: Path | None = None) -> None:
@@ -207,7 +222,8 @@ def exported(
     text: str, folder: Path, method: str = "semi_implicit", optimize: str = "-O0", step: float = STEP
 ) -> Export:
     """A robot from text, exported into a folder."""
-    equations = derive(load_text(text, folder=folder.parent))
+    spec = load_text(text, folder=folder.parent)
+    equations = derive(spec if spec.name else spec.replace(name="robot"))
     export_c(equations.model, folder, method=method, step=step)
     return Export(equations, folder, robot_identifier(equations.model.spec.title), optimize)
 

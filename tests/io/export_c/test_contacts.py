@@ -37,7 +37,6 @@ int main(void) {
 """
 BLOCK = """
 pliant: 1
-name: block
 world: {gravity: [2, 0, -9.81]}
 bodies:
   carriage: {mass: 1 g}
@@ -85,7 +84,6 @@ def test_outputs_of_meshes_and_balls_in_contact(touching: Export) -> None:
 
 SOLIDS = """
 pliant: 1
-name: solids
 bodies:
   brick: {mass: 1 kg, shape: {type: box, size: [8 cm, 6 cm, 4 cm]}}
   can: {mass: 1 kg, shape: {type: cylinder, radius: 2 cm, length: 6 cm}}

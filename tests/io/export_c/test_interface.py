@@ -169,7 +169,6 @@ int main(void) {
 def test_an_input_that_is_set_acts_from_the_next_step_on(tmp_path: Path) -> None:
     text = """
 pliant: 1
-name: slider
 world: {gravity: [0, 0, 0]}
 parameters: {push: {value: 0 N, input: true}}
 bodies: {block: {mass: 2 kg}}

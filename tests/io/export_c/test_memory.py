@@ -67,7 +67,6 @@ def test_steps_take_no_memory(text: str, method: str, tmp_path: Path) -> None:
 # long enough for recursions over the tree
 LONG = """
 pliant: 1
-name: long
 parameters: {mass: 300 kg}
 bodies:
   link: {count: 40, mass: =mass, center_of_mass: [0.05, 0, 0], inertia: {principal: [1, 2, 3]},

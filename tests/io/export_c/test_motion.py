@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -116,7 +115,7 @@ def test_cmake_builds_the_library_and_the_main(flier: Export, tmp_path: Path) ->
     if shutil.which("cmake") is None:
         pytest.skip("needs cmake")
     for command in (
-        ["cmake", "-S", flier.folder, "-B", tmp_path, "-DCMAKE_C_FLAGS_RELEASE=-O1"],
+        ["cmake", "-S", flier.folder, "-B", tmp_path, "-DCMAKE_C_FLAGS_RELEASE=-O0"],
         ["cmake", "--build", tmp_path],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -128,21 +127,10 @@ def test_cmake_builds_the_library_and_the_main(flier: Export, tmp_path: Path) ->
 
 
 @needs_gcc
-def test_the_command_in_the_readme_builds_it(four_bar: Export, tmp_path: Path) -> None:
-    copy = tmp_path / "elsewhere"
-    shutil.copytree(four_bar.folder, copy)
-    command = re.search(r"^  (gcc .*)$", (copy / "README.txt").read_text(encoding="utf-8"), re.MULTILINE)
-    assert command
-    subprocess.run(command[1].split(), cwd=copy, check=True)
-    assert numbers(copy / "four_bar_main", "0.01", "1").shape == (2, 6)
-
-
-@needs_gcc
 def test_inputs_that_jump_within_a_step_are_met_exactly(tmp_path: Path) -> None:
     (tmp_path / "force.csv").write_text("t,f\n0,1\n0.0105,-3\n0.0217,2\n", encoding="utf-8")
     text = """
 pliant: 1
-name: slider
 world: {gravity: [0, 0, 0]}
 parameters: {force: {value: 0 N, input: true}, kick: {value: 0 N, input: true}, late: 7.3 ms}
 bodies: {block: {mass: 2 kg}}
@@ -161,7 +149,6 @@ inputs:
 def test_a_prescribed_acceleration_is_followed(tmp_path: Path) -> None:
     text = """
 pliant: 1
-name: table
 parameters: {shake: {value: 0 m/s^2, input: true}, jerk: 4}
 bodies: {plate: {mass: 1 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}
 joints:
@@ -181,7 +168,6 @@ inputs: {shake: =jerk*t}
 
 ARM = """
 pliant: 1
-name: arm
 world: {gravity: [0, 0, 9.81 m/s^2]}
 sections: {round: {shape: circle, radius: 12 mm}}
 materials: {rubber: {density: 1000, youngs_modulus: 300 kPa, poissons_ratio: 0.4}}
@@ -202,7 +188,6 @@ def test_sections_that_are_evaluated_side_by_side(tmp_path: Path, method: str) -
 
 MOVED = """
 pliant: 1
-name: moved
 parameters:
   {push: {value: 0 m/s^2, input: true}, lift: {value: 0.1 m, input: true}, pace: {value: 0 m/s, input: true}, gain: 1}
 bodies: {ground: {mass: 4 kg}, plate: {mass: 1 kg}, table: {mass: 2 kg}, mast: {mass: 0.3 kg, center_of_mass: [0, 0, -0.4]}}

@@ -103,9 +103,9 @@ def test_numbers_read_back_exactly(value: float) -> None:
 def test_two_robots_in_one_program(flier: Export, four_bar: Export, tmp_path: Path) -> None:
     both = tmp_path / "both.c"
     both.write_text(
-        '#include "flier.h"\n#include "four_bar.h"\n#include <stdio.h>\n'
-        "int main(void) {\n  flier_robot *a = flier_new();\n  four_bar_robot *b = four_bar_new();\n"
-        "  const int bad = flier_step(a, 1e-3) | four_bar_step(b, 1e-3);\n  flier_free(a);\n  four_bar_free(b);\n"
+        '#include "flier.h"\n#include "robot.h"\n#include <stdio.h>\n'
+        "int main(void) {\n  flier_robot *a = flier_new();\n  robot_robot *b = robot_new();\n"
+        "  const int bad = flier_step(a, 1e-3) | robot_step(b, 1e-3);\n  flier_free(a);\n  robot_free(b);\n"
         "  return bad;\n}\n",
         encoding="utf-8",
     )

@@ -12,7 +12,6 @@ from pliant.equations.outputs import evaluate_outputs
 
 ROBOT = """\
 pliant: 1
-name: robot_
 parameters: {mass: 2 kg, drive: {value: 0.5 N*m, input: true}}
 sections: {round: {shape: circle, radius: 1 cm}}
 materials: {gum: {density: 1000, youngs_modulus: 1 MPa, poissons_ratio: 0.4}}
