@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -61,6 +62,13 @@ ROWS = [
 ]
 
 
+@cache
+def moved_pose() -> ca.Function:
+    """A pose after a world-side increment, as one function: evaluated by the thousand."""
+    eta, R, p = ca.SX.sym("eta", 6), ca.SX.sym("R", 3, 3), ca.SX.sym("p", 3)
+    return ca.Function("moved_pose", [eta, R, p], list(se3.compose(se3.exp(eta), (R, p))))
+
+
 class Frames:
     """Random poses, twists and accelerations of k frames, and the same after a world-side increment."""
 
@@ -75,8 +83,7 @@ class Frames:
         out = []
         for i, (R, p) in enumerate(self.poses):
             if eta is not None:
-                E = se3.exp(ca.DM(eta[6 * i : 6 * i + 6]))
-                R, p = (np.array(x) for x in se3.compose(E, (ca.DM(R), ca.DM(p))))
+                R, p = (np.array(x) for x in moved_pose()(eta[6 * i : 6 * i + 6], R, p))
             out += [R.ravel(order="F"), p.ravel()]
         return np.concatenate(out)
 

@@ -18,14 +18,13 @@ from pliant.equations.binding import Binding
 from pliant.equations.workspace import EvaluationError
 from pliant.view.live.robot import Choice, LiveRobot
 
-THREADS = 4
-EVALUATIONS, RUNS = 400, 10
+THREADS, RUNS = 4, 6
 ROBOTS = {
-    "cart_pole": (EVALUATIONS, RUNS, 0.02),
-    "four_bar": (EVALUATIONS, RUNS, 0.02),
-    "three_section_arm": (EVALUATIONS // 5, RUNS // 4, 0.005),
-    "tumbling_body": (EVALUATIONS // 5, RUNS // 4, 0.02),
-    "trunk": (EVALUATIONS // 10, RUNS // 10, 0.001),
+    "cart_pole": (200, 4, 0.02),
+    "four_bar": (200, 4, 0.02),
+    "three_section_arm": (40, 2, 0.002),
+    "tumbling_body": (80, 2, 0.02),
+    "trunk": (20, 1, 0.001),
 }
 """Without and with constraints, soft, with quaternions, with tendons; evaluations and runs of each thread, and their time [s]."""
 
