@@ -47,9 +47,12 @@ layers: install
 	$(BIN)/lint-imports
 
 # Two workers on two cores: linear algebra that starts threads of its own only gets in their way. Each takes half of the files in a
-# row, so that what a file's tests share is made once, and bytecode is kept, for the many processes that tests start.
-test: lint types layers
-	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+# row, so that what a file's tests share is made once, and bytecode is kept, for the many processes that tests start. Types are
+# checked meanwhile, on one core, and said at the end.
+test: lint layers
+	@said=$$(mktemp); $(BIN)/mypy > $$said 2>&1 & types=$$!; \
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal; tested=$$?; \
+	wait $$types; checked=$$?; cat $$said; rm $$said; exit $$((tested + checked))
 
 # a wheel for release: with kernels of the kinds that ship prebuilt, which takes minutes the first time
 wheel: install
