@@ -51,7 +51,8 @@ deep:
     - [g, h]
 on: yes
 """
-PIECES = [*"\n \t:-#,[]{}'\"&*>|?!%@`=b1~", "  ", ": ", " #", "- ", "\n  ", "\n- ", "{}", "&a ", "*base", "---\n", "<<: ", "\u2028", "\r\n", "\\n"]  # fmt: skip
+PIECES = [*"\n \t:-#,[]{}'\"&*>|?!%@`=b1~", "  ", ": ", " #", "- ", "\n  ", "\n- ", "{}", "&a ",
+          "*base", "---\n", "<<: ", "\u2028", "\r\n", "\\n"]  # fmt: skip
 
 
 def plain(text: str) -> Tree | None:
@@ -95,8 +96,10 @@ def test_bundled_robots_are_plain(file) -> None:
     "text",
     [
         "a: b\n  c\n", "a: b: c\n", "a: [1,]\n", "a: {b}\n", "a: [b: c]\n", "a:\tb\n", "? a\n: b\n", "a: !tag b\n", "--- \na: b\n",
-        "a: 'it''s'\n", 'a: "\\n"\n', "a: |+\n  b\n\n", "a: >-\n  b\n\n  c\n", "a: >-\n   b\n  c\n", "a: |\n  b", "a: [b\nc: d\n", "-\n  a\n",
-        "a: 1\na: 2\n", "a: *b\n", "a: &b *c\n", "", "# nothing\n", "just text\n", "a: b\n c: d\n", "- a\nb: c\n", "a: %b\n", "a: {b:c}\n",
+        "a: 'it''s'\n", 'a: "\\n"\n', "a: |+\n  b\n\n", "a: >-\n  b\n\n  c\n", "a: >-\n   b\n  c\n", "a: |\n  b",
+        "a: [b\nc: d\n", "-\n  a\n",
+        "a: 1\na: 2\n", "a: *b\n", "a: &b *c\n", "", "# nothing\n", "just text\n", "a: b\n c: d\n", "- a\nb: c\n",
+        "a: %b\n", "a: {b:c}\n",
     ],
 )  # fmt: skip
 def test_the_rest_is_left_to_the_full_reader(text: str) -> None:

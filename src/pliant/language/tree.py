@@ -135,7 +135,9 @@ def parse_yaml(text: str, file: str) -> Tree:
     try:
         read_plain(text, builder)
     except (NotPlain, SpecError):
-        from pliant.language.full_yaml import read_full  # most texts do without, and its import takes longer than they do
+        from pliant.language.full_yaml import (
+            read_full,
+        )  # most texts do without, and its import takes longer than they do
 
         builder = Builder(file)
         read_full(text, file, builder)

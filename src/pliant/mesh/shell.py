@@ -16,6 +16,7 @@ from pliant.constraint.frames import frame_constraint
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.language import dimension as dim
+from pliant.language.arrays import distinct
 from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
@@ -213,7 +214,7 @@ meshes:
         their six signals begin."""
         laws: dict[int, list[Any]] = {}
         signals: dict[int, int] = {}
-        for number in map(int, np.unique(placed.sets)):
+        for number in map(int, distinct(placed.sets)):
             own = self._edges_of(number)
             mine = np.flatnonzero(placed.sets == number).tolist()
             length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
