@@ -44,6 +44,12 @@ class Pattern:
         """Column of each entry."""
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
 
+    def full(self, values: np.ndarray) -> np.ndarray:
+        """The full matrix with these values at its entries."""
+        matrix = np.zeros((self.size, self.size))
+        matrix[self.indices, self.columns] = values
+        return matrix
+
 
 def entries_pattern(size: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Pattern, np.ndarray]:
     """The pattern of these entries, some of which may be the same, and where each stands in it."""

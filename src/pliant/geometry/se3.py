@@ -16,6 +16,17 @@ def identity() -> Pose:
     return ca.DM.eye(3), ca.DM.zeros(3)
 
 
+def is_identity(pose: Pose) -> bool:
+    """Whether a pose changes nothing, whatever the parameters."""
+    R, p = pose
+    return isinstance(R, ca.DM) and isinstance(p, ca.DM) and R.is_eye() and p.is_zero()
+
+
+def scalars(matrix: Any) -> list[Any]:
+    """The entries of a small matrix, column by column, as numbers or expressions."""
+    return list(ca.densify(matrix).elements())
+
+
 def compose(a: Pose, b: Pose) -> Pose:
     """`a` after `b`: the pose of c in A from (B in A) and (C in B)."""
     return a[0] @ b[0], a[1] + a[0] @ b[1]

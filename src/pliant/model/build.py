@@ -115,7 +115,7 @@ class Build:
     @staticmethod
     def entries(matrix: Any) -> list[Any]:
         """Entries of a small matrix, column-major."""
-        return list(ca.densify(matrix).elements())
+        return se3.scalars(matrix)
 
     def pose_entries(self, pose: Pose) -> list[Any]:
         """The twelve numbers of a pose."""

@@ -70,7 +70,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
     where = {}
     for name, at in rod.attachments.items():
-        exact = build.nominal(at / rod.length)
+        exact = rod.places[name]
         place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
         stops.setdefault(place, at)
         where[name] = place
