@@ -18,7 +18,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry.se3 import Pose, scalars
+from pliant.geometry.se3 import Pose, pose_scalars, scalars
 from pliant.model.contact_shapes import ContactBuilder, ContactSystem
 from pliant.motion.base import Motion, OfParts, Part
 
@@ -339,7 +339,7 @@ class SystemBuilder:
         for motion, placement, values in motions:
             if motion.parts != parts:
                 raise ValueError(f"motions of one element need the same coordinates; '{motion.name}' differs")
-            data = [*scalars(placement[0]), *scalars(placement[1]), *values]
+            data = [*pose_scalars(placement), *values]
             nodes.append(len(self._nodes))
             self._nodes.append(Node(index, motion, self.constants(data)))
         self._elements.append(Element(base, self.q_size, self.v_size, parts, tuple(nodes)))
@@ -391,7 +391,7 @@ class SystemBuilder:
         parts = tuple(part for element in elements for part in element.parts)
         if parts != kind.parts or len(frames) != kind.frames or len(constants) != kind.constants:
             raise ValueError(f"inertia '{kind.name}': frames, coordinates or constants are not those of its kind")
-        placements = [x for _, (R, p) in frames for x in (*scalars(R), *scalars(p))]
+        placements = [x for _, placement in frames for x in pose_scalars(placement)]
         at = self.constants([*placements, *constants])
         moved = [self._nodes[element.nodes[0]] for element in elements]
         owners = tuple(node.element for node in moved if node is not None)

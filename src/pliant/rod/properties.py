@@ -138,6 +138,21 @@ class RodProperties:
         `started`: the six strains that the model measures on the piece at the start, by its own map. They are those
         without stress if the rod starts so; a model is then at rest exactly, whatever its map.
         """
+        uniform = len(self.sections) == 1 and all(
+            len(x) <= 1 for x in (self.materials, self.dampings, self.law_numbers)
+        )
+        key = (id(length), id(started), 0.0 if uniform else x)
+        if key not in self._laws:
+            # with what the key names, which then stays
+            self._laws[key] = length, started, self._law_constants(length, x, started)
+        return self._laws[key][2]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, int, float], tuple[Any, Sequence[Any], list[Any]]]:
+        """Constants of laws that have been asked for."""
+        return {}
+
+    def _law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
         section = self.section(x)
         rest = started if self.stress_free else self.rest
         layout = constants_of(self.law)
