@@ -6,6 +6,8 @@ import pytest
 from pliant import SpecError, derive, load_text, modes
 from pliant.equations.kernel import frame_force_kernels
 from pliant.rod.finite_element_mass import DRAG
+from pliant.spec.flattening import flatten
+from pliant.spec.rod_frequencies import clamped_frequencies
 
 ROD = """
 pliant: 1
@@ -108,3 +110,19 @@ def test_faults_are_said_clearly(rayleigh, message):
 def test_arcs_refuse_it(kind):
     with pytest.raises(SpecError, match="circular arcs take no Rayleigh damping"):
         rod(kind, "{alpha: =alpha}")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pcs, elements: 5",
+        "finite_element, elements: 8",
+        "finite_element, elements: 30",
+        "pseudo_rigid, elements: 4 as planar_yz",
+    ],
+)
+def test_frequencies_of_a_rod_by_itself_are_those_of_its_modes(kind):
+    flat = flatten(load_text(rod_text(kind, "{ratio: 0.02, modes: [1, 4]}")))
+    alone = derive(load_text(rod_text(kind, "null").replace("parent: hub", "parent: world")))
+    expected = modes(alone, at="initial", undamped=True, count=4).frequencies
+    np.testing.assert_allclose(clamped_frequencies(flat, "rod", 4), expected, rtol=1e-9)

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from pliant.language.arrays import distinct
 from pliant.model.system import RouteInstance, System
 
 # Systems up to this size, or at least this full, are factorized densely.
@@ -42,6 +43,12 @@ class Pattern:
     def columns(self) -> np.ndarray:
         """Column of each entry."""
         return np.repeat(np.arange(self.size), np.diff(self.indptr))
+
+    def full(self, values: np.ndarray) -> np.ndarray:
+        """The full matrix with these values at its entries."""
+        matrix = np.zeros((self.size, self.size))
+        matrix[self.indices, self.columns] = values
+        return matrix
 
 
 def entries_pattern(size: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Pattern, np.ndarray]:
@@ -93,7 +100,7 @@ def system_pattern(system: System) -> Pattern:
     if not count:
         return Pattern(0, np.zeros(1, dtype=np.int32), np.zeros(0, dtype=np.int32))
     found.append(np.fromiter(pairs, dtype=np.int64, count=len(pairs)))
-    rows, columns = np.divmod(np.unique(np.concatenate(found)), count)
+    rows, columns = np.divmod(distinct(np.concatenate(found)), count)
     return _with_full_blocks(system, rows, columns)
 
 
@@ -235,7 +242,7 @@ def elimination_order(system: System, matrix: Pattern, jacobian: tuple[list[int]
     rows, columns = rows[by_row], np.array(jacobian[1], dtype=int)[by_row]
     for first, count in _groups(system):
         begin, end = np.searchsorted(rows, [first, first + count])
-        touched = np.unique(rank[owner[columns[begin:end]]])
+        touched = distinct(rank[owner[columns[begin:end]]])
         enough = np.searchsorted(np.cumsum(sizes[order[touched]]), count)
         key[n + first : n + first + count, 0] = (
             touched[min(int(enough), len(touched) - 1)] if len(touched) else len(rank)

@@ -39,6 +39,7 @@ from pliant.equations.table_rows import add_row
 from pliant.equations.tree_form import is_solved_by_tree
 from pliant.formula.inertia import Inertia
 from pliant.formula.relative import ENDS, RelativeForce
+from pliant.language.arrays import others
 from pliant.model.contact_shapes import contact_tables
 from pliant.model.inputs import InputPlan
 from pliant.model.system import Element, InertiaInstance, System
@@ -341,8 +342,8 @@ def _rotations(system: System, integers: dict[str, Any]) -> None:
     pairs = system.quaternions()
     q, v = np.array(pairs, dtype=int).reshape(-1, 2).T
     integers["quat_q"], integers["quat_v"] = q, v
-    integers["plain_q"] = np.setdiff1d(np.arange(system.q_size), q[:, None] + np.arange(4))
-    integers["plain_v"] = np.setdiff1d(np.arange(system.v_size), v[:, None] + np.arange(3))
+    integers["plain_q"] = others(system.q_size, q[:, None] + np.arange(4))
+    integers["plain_v"] = others(system.v_size, v[:, None] + np.arange(3))
 
 
 def _tree_positions(system: System, integers: dict[str, Any], positions: BlockPositions) -> None:

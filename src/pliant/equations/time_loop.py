@@ -10,6 +10,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.contacts import RECORD, Contacts, contacts_of, read_records
 from pliant.equations.layout import RunHead, RuntimeStatus
 from pliant.equations.workspace import Workspace, array_at, check
+from pliant.language.arrays import distinct
 
 PROJECTION_TOLERANCE = 1e-12
 """Constraint error that steps may leave [m or rad]."""
@@ -78,7 +79,7 @@ class TimeLoop:
     def add_stops(self, times: np.ndarray) -> None:
         """Make steps also end on these times, which are ahead [s]."""
         if len(times):
-            self._stops = np.unique(np.concatenate([self._stops[self._head.next_stop :], times]))
+            self._stops = distinct(np.concatenate([self._stops[self._head.next_stop :], times]))
             self._head.stop, self._head.n_stop, self._head.next_stop = self._stops.ctypes.data, len(self._stops), 0
 
     def pause_at(self, t: float) -> None:

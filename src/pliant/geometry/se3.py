@@ -11,13 +11,42 @@ from pliant.geometry import so3
 Pose = tuple[Any, Any]
 
 
+_IDENTITY: Pose = ca.DM.eye(3), ca.DM.zeros(3)
+
+
 def identity() -> Pose:
-    """The pose that changes nothing."""
-    return ca.DM.eye(3), ca.DM.zeros(3)
+    """The pose that changes nothing: always the same object, which nobody may change."""
+    return _IDENTITY
+
+
+def is_identity(pose: Pose) -> bool:
+    """Whether a pose changes nothing, whatever the parameters."""
+    R, p = pose
+    return pose is _IDENTITY or (isinstance(R, ca.DM) and isinstance(p, ca.DM) and R.is_eye() and p.is_zero())
+
+
+def scalars(matrix: Any) -> list[Any]:
+    """The entries of a small matrix, column by column, as numbers or expressions."""
+    return list(ca.densify(matrix).elements())
+
+
+def columns(matrix: Any) -> list[list[Any]]:
+    """The entries of a matrix by its columns."""
+    rows, entries = matrix.shape[0], scalars(matrix)
+    return [entries[k : k + rows] for k in range(0, len(entries), rows)]
+
+
+def pose_scalars(pose: Pose) -> list[Any]:
+    """The twelve numbers of a pose: those of the rotation column by column, then the position."""
+    if pose is _IDENTITY:  # most poses are, and it takes CasADi long to say so
+        return [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    return [*scalars(pose[0]), *scalars(pose[1])]
 
 
 def compose(a: Pose, b: Pose) -> Pose:
     """`a` after `b`: the pose of c in A from (B in A) and (C in B)."""
+    if a is _IDENTITY or b is _IDENTITY:
+        return b if a is _IDENTITY else a
     return a[0] @ b[0], a[1] + a[0] @ b[1]
 
 

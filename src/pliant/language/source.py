@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 
@@ -74,7 +75,7 @@ class FileProblem(ValueError):
 
 def bundled() -> list[str]:
     """Names of the bundled robots."""
-    return sorted(path.stem for path in MODEL_FOLDER.glob("*.yaml"))
+    return sorted(name.removesuffix(".yaml") for name in os.listdir(MODEL_FOLDER) if name.endswith(".yaml"))
 
 
 def locate(model: str) -> FilePath:

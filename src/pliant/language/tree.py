@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
 from pliant.language.aliases import canonical
 from pliant.language.faults import Fault, Place, SpecError
+from pliant.language.plain_yaml import NotPlain, read_plain
 from pliant.language.words import KeyPath, describe
 
 MAX_BYTES = 1_000_000
@@ -133,29 +131,22 @@ def parse_yaml(text: str, file: str) -> Tree:
     if len(text) > MAX_BYTES:
         message = f"the file is too large ({len(text) / 1e6:.1f} MB)"
         raise SpecError([Fault(message, f"at most {MAX_BYTES / 1e6:g} MB; repeat bodies with `count`", file=file)])
-    builder = _Builder(file)
+    builder = Builder(file)
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
-            builder.take(event)
-    except MarkedYAMLError as error:
-        problem = str(error.problem or error.context)
-        # A quote or bracket that is never closed is at fault where it begins, not at the end of the file.
-        unclosed = "end of stream" in problem or "<stream end>" in problem
-        mark = (error.context_mark if unclosed else error.problem_mark) or error.problem_mark or error.context_mark
-        message = f"not valid YAML: {problem}"
-        line = mark.line + 1 if mark else None
-        hint = "check indentation, colons and brackets, and put text with : # { [ or * in quotes"
-        if "\\t" in problem:
-            hint = "indent with spaces, not tabs"
-        raise SpecError([Fault(message, hint, file=file, line=line)]) from None
-    except YAMLError as error:
-        raise SpecError([Fault(f"not valid YAML: {describe(str(error))}", file=file)]) from None
+        read_plain(text, builder)
+    except (NotPlain, SpecError):
+        from pliant.language.full_yaml import (
+            read_full,
+        )  # most texts do without, and its import takes longer than they do
+
+        builder = Builder(file)
+        read_full(text, file, builder)
     if builder.root is None:
         raise SpecError([Fault("the file is empty", "begin with `pliant: 1`", file=file)])
     return builder.root
 
 
-@dataclass
+@dataclass(slots=True)
 class _Open:
     """A mapping or list that is being read."""
 
@@ -166,8 +157,8 @@ class _Open:
     key_place: Place | None = None
 
 
-class _Builder:
-    """Makes a tree from YAML events, one at a time, without recursion."""
+class Builder:
+    """Makes a tree of the parts of a text, which come one at a time and with their lines, without recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -176,74 +167,68 @@ class _Builder:
         self.anchors: dict[str, tuple[Tree, int]] = {}
         self.values = 0
 
-    def fail(self, message: str, hint: str, place: Place) -> SpecError:
-        return SpecError([Fault(message, hint, file=self.file, line=place.line)])
+    def fail(self, message: str, hint: str, line: int | None) -> SpecError:
+        """The fault at a line, to be raised."""
+        return SpecError([Fault(message, hint, file=self.file, line=line)])
 
-    def take(self, event: Any) -> None:
-        kind = type(event).__name__
-        place = Place(self.file, event.start_mark.line + 1 if event.start_mark else None)
-        if kind == "DocumentStartEvent" and self.root is not None:
-            raise self.fail("the file has more than one document", "remove the line `---`", place)
-        if kind == "AliasEvent":
-            self.alias(event.anchor, place)
-        elif kind == "ScalarEvent":
-            self.refuse_tag(event, place)
-            self.add(self.scalar(event, place), event.anchor)
-        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-            self.refuse_tag(event, place)
-            if len(self.stack) >= MAX_NESTING:
-                raise self.fail("the file is nested too deeply", f"at most {MAX_NESTING} levels", place)
-            children: dict[Any, Tree] | list[Tree] = {} if kind == "MappingStartEvent" else []
-            self.stack.append(_Open(children, place, event.anchor))
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            done = self.stack.pop()
-            self.add(Tree(done.children, done.place), done.anchor)
+    def begin(self, children: dict[Any, Tree] | list[Tree], line: int | None, anchor: str | None = None) -> None:
+        """A mapping or list begins: what is added up to its end goes into the empty `children`."""
+        if len(self.stack) >= MAX_NESTING:
+            raise self.fail("the file is nested too deeply", f"at most {MAX_NESTING} levels", line)
+        self.stack.append(_Open(children, Place(self.file, line), anchor))
 
-    def refuse_tag(self, event: Any, place: Place) -> None:
-        tag = getattr(event, "tag", None)
-        if tag is not None and str(tag) not in ("!", "None"):
-            raise self.fail(f"YAML tags such as {describe(str(tag))} are not allowed", "remove the tag", place)
+    def end(self) -> None:
+        """The mapping or list that began last ends."""
+        done = self.stack.pop()
+        self._add(done.children, done.place, done.anchor)
 
-    def scalar(self, event: Any, place: Place) -> Tree:
-        text = str(event.value)
+    def scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
+        """A text, as in quotes."""
         if len(text) > MAX_TEXT:
-            raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", place)
-        return Tree(_plain_scalar(text) if event.style in (None, "") else text, place)
+            raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", line)
+        self._add(text, Place(self.file, line), anchor)
 
-    def alias(self, anchor: str, place: Place) -> None:
+    def plain_scalar(self, text: str, line: int | None, anchor: str | None = None) -> None:
+        """A text without quotes: a number, a word such as `true`, or a text."""
+        if len(text) > MAX_TEXT:
+            raise self.fail("a text is too long", f"at most {MAX_TEXT} characters", line)
+        self._add(_plain_scalar(text), Place(self.file, line), anchor)
+
+    def alias(self, anchor: str, line: int | None) -> None:
+        """What an anchor names, once more."""
         if anchor not in self.anchors:
-            raise self.fail(f"unknown YAML anchor {describe(anchor)}", "define it with & before its use", place)
+            raise self.fail(f"unknown YAML anchor {describe(anchor)}", "define it with & before its use", line)
         tree, size = self.anchors[anchor]
-        self.count(size, place)
-        self.add(tree, None)
+        self._count(size, line)
+        self._add(tree.value, tree.place or Place(self.file, None), None)
 
-    def count(self, number: int, place: Place) -> None:
+    def _count(self, number: int, line: int | None) -> None:
         self.values += number
         if self.values > MAX_VALUES:
             hint = f"at most {MAX_VALUES} values, anchors counted each time they are used"
-            raise self.fail("the file holds too many values", hint, place)
+            raise self.fail("the file holds too many values", hint, line)
 
-    def add(self, tree: Tree, anchor: str | None) -> None:
-        place = tree.place or Place(self.file, None)
-        self.count(1, place)
+    def _add(self, value: Any, place: Place, anchor: str | None) -> None:
+        self._count(1, place.line)
         if anchor is not None:
+            tree = Tree(value, place)
             self.anchors[anchor] = (tree, _size(tree))
         if not self.stack:
-            self.root = tree
+            self.root = Tree(value, place)
             return
         parent = self.stack[-1]
         if isinstance(parent.children, list):
-            parent.children.append(tree)
+            parent.children.append(Tree(value, place))
         elif parent.key_place is None:
-            if isinstance(tree.value, (dict, list)):
-                raise self.fail("a key must be text", "put text with { or [ in quotes", place)
-            if tree.value in parent.children:
+            if isinstance(value, (dict, list)):
+                raise self.fail("a key must be text", "put text with { or [ in quotes", place.line)
+            if value in parent.children:
                 hint = "remove or rename one of the two"
-                raise self.fail(f"the key {describe(tree.value)} is there twice", hint, place)
-            parent.key, parent.key_place = tree.value, place
+                raise self.fail(f"the key {describe(value)} is there twice", hint, place.line)
+            parent.key, parent.key_place = value, place
         else:
             # The line of the key is where a person looks for the value.
-            parent.children[parent.key] = Tree(_canonical(parent.key, tree.value), parent.key_place)
+            parent.children[parent.key] = Tree(_canonical(parent.key, value), parent.key_place)
             parent.key_place = None
 
 

@@ -69,8 +69,11 @@ def map_leaves(value: Any, function: Callable[[Leaf], Any], path: KeyPath = ()) 
 
 def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Part:
     changed: dict[str, Any] = {}
+    values = part.__dict__
     for name, hint in field_hints(type(part)):
-        old = getattr(part, name)
+        old = values[name]
+        if old is None:
+            continue
         new = _map(old, hint, function, path, part, (name,))
         if new is not old:
             changed[name] = new
@@ -80,6 +83,8 @@ def _map_part(part: Part, function: Callable[[Leaf], Any], path: KeyPath) -> Par
 def _map(value: Any, hint: Hint, function: Callable[[Leaf], Any], path: KeyPath, owner: Part, field: KeyPath) -> Any:
     if value is None:
         return None
+    if type(value) in _SCALARS:
+        return value if hint.marker is None else function(Leaf(value, hint.marker, path + field, owner, field))
     if isinstance(value, Part) and not isinstance(value, Each):
         return _map_part(value, function, path + field)
     if isinstance(value, dict):
@@ -109,6 +114,8 @@ class Hint:
 
 
 _NOTHING = Hint()
+_SCALARS = frozenset({str, int, float, bool})
+"""What nearly all values are: there is nothing in them to look for."""
 
 
 @cache

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
+from pliant.language.arrays import distinct
 from pliant.language.base import Framed, FromFiles, Problem, positive
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
 from pliant.language.placement import Placement
@@ -164,7 +165,7 @@ class MeshBase(Framed, FromFiles, Placement):
     @property
     def held_nodes(self) -> np.ndarray:
         """Indices of all nodes that are held, in rising order."""
-        return np.unique(np.concatenate([np.zeros(0, dtype=int), *(self.members[name] for name in self.holders)]))
+        return distinct(np.concatenate([np.zeros(0, dtype=int), *(self.members[name] for name in self.holders)]))
 
     def frame_names(self) -> tuple[str, ...]:
         """Names of its nodes, by number and by set."""

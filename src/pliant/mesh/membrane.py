@@ -13,6 +13,7 @@ from pliant.formula.base import FrameForce
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.language import dimension as dim
+from pliant.language.arrays import distinct
 from pliant.language.base import Problem, positive
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
@@ -142,7 +143,7 @@ outputs:
         laws: dict[int, list[Any]] = {}
         kinds: dict[int, FrameForce] = {}
         signals: dict[int, int] = {}
-        for number in map(int, np.unique(placed.sets)):
+        for number in map(int, distinct(placed.sets)):
             own = self.edge_values(number)
             assert isinstance(own, MembraneEdges)
             mine = np.flatnonzero(placed.sets == number).tolist()

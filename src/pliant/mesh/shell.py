@@ -16,6 +16,7 @@ from pliant.constraint.frames import frame_constraint
 from pliant.geometry import se3
 from pliant.geometry.se3 import Pose
 from pliant.language import dimension as dim
+from pliant.language.arrays import distinct
 from pliant.language.base import Problem
 from pliant.language.names import Name
 from pliant.language.placement import Axis
@@ -213,7 +214,7 @@ meshes:
         their six signals begin."""
         laws: dict[int, list[Any]] = {}
         signals: dict[int, int] = {}
-        for number in map(int, np.unique(placed.sets)):
+        for number in map(int, distinct(placed.sets)):
             own = self._edges_of(number)
             mine = np.flatnonzero(placed.sets == number).tolist()
             length, one, k = placed.lengths[:, mine], ca.DM.ones(1, len(mine)), stiffness[:, mine]
@@ -255,7 +256,7 @@ meshes:
             rest=(0.0,) * 6, sections=(Station(0.0, 0.0, lambda material: section),), materials=(),
             dampings=(Station(0.0, 0.0, (0.0, 0.0, stretch_damping, 0.0, 0.0, 0.0)),),
             stiffness_factors=(1.0,) * 6, damping_power=(1.0, 1.0, power, 1.0, 1.0, 1.0), law="linear", law_numbers=(),
-            free=own.model.takes(ALL), attachments={}, actuation=driven, signals=0 if driven is None else STEADY,
+            free=own.model.takes(ALL), attachments={}, places={}, actuation=driven, signals=0 if driven is None else STEADY,
             nominal=build.nominal, stiffness_damping=time,
         )  # fmt: skip
         own.model.apply(build, rod)

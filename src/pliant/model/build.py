@@ -115,11 +115,11 @@ class Build:
     @staticmethod
     def entries(matrix: Any) -> list[Any]:
         """Entries of a small matrix, column-major."""
-        return list(ca.densify(matrix).elements())
+        return se3.scalars(matrix)
 
     def pose_entries(self, pose: Pose) -> list[Any]:
         """The twelve numbers of a pose."""
-        return [*self.entries(pose[0]), *self.entries(pose[1])]
+        return se3.pose_scalars(pose)
 
     # -- frames ------------------------------------------------------------------------------------------------------
 
@@ -385,13 +385,16 @@ class Build:
     def orientation(self, name: str, q_at: int, v_at: int, initial: Any, rates: Any = None) -> None:
         """Name a free rotation of the element added last.
 
-        initial: its rotation matrix at the start, or its unit quaternion where the sign matters. rates: its angular velocity
-        there in its own axes [rad/s]; at rest when None.
+        initial: its rotation matrix at the start, or its unit quaternion where the sign matters, as a vector or by its entries.
+        rates: its angular velocity there in its own axes [rad/s], likewise; at rest when None.
         """
         self.coordinates[name] = CoordinateEntry(name, q_at, v_at, True, unit="-")
-        is_matrix = initial.shape == (3, 3)
-        self._initial_q.extend(self.quaternion(initial) if is_matrix else self.entries(initial))
-        self._initial_v.extend([0.0] * Quaternion().v_size if rates is None else self.entries(rates))
+        is_matrix = not isinstance(initial, list) and initial.shape == (3, 3)
+        self._initial_q.extend(self.quaternion(initial) if is_matrix else self._numbers(initial))
+        self._initial_v.extend([0.0] * Quaternion().v_size if rates is None else self._numbers(rates))
+
+    def _numbers(self, vector: Any) -> list[Any]:
+        return vector if isinstance(vector, list) else self.entries(vector)
 
     def quaternion(self, R: Any) -> list[Any]:
         """Entries of a rotation's quaternion; the sections of a straight rod, and most free bodies, all have the same."""

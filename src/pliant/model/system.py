@@ -18,7 +18,7 @@ import numpy as np
 from pliant.formula.base import CoordinateForce, FrameConstraint, FrameForce
 from pliant.formula.inertia import Inertia
 from pliant.formula.route import RouteForce
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, pose_scalars, scalars
 from pliant.model.contact_shapes import ContactBuilder, ContactSystem
 from pliant.motion.base import Motion, OfParts, Part
 
@@ -339,7 +339,7 @@ class SystemBuilder:
         for motion, placement, values in motions:
             if motion.parts != parts:
                 raise ValueError(f"motions of one element need the same coordinates; '{motion.name}' differs")
-            data = [*_entries(placement[0]), *_entries(placement[1]), *values]
+            data = [*pose_scalars(placement), *values]
             nodes.append(len(self._nodes))
             self._nodes.append(Node(index, motion, self.constants(data)))
         self._elements.append(Element(base, self.q_size, self.v_size, parts, tuple(nodes)))
@@ -391,7 +391,7 @@ class SystemBuilder:
         parts = tuple(part for element in elements for part in element.parts)
         if parts != kind.parts or len(frames) != kind.frames or len(constants) != kind.constants:
             raise ValueError(f"inertia '{kind.name}': frames, coordinates or constants are not those of its kind")
-        placements = [x for _, (R, p) in frames for x in (*_entries(R), *_entries(p))]
+        placements = [x for _, placement in frames for x in pose_scalars(placement)]
         at = self.constants([*placements, *constants])
         moved = [self._nodes[element.nodes[0]] for element in elements]
         owners = tuple(node.element for node in moved if node is not None)
@@ -419,7 +419,7 @@ class SystemBuilder:
         friction: Sequence[Any] = (),
     ) -> int:  # fmt: skip
         """Add a line through (node, place on it) pairs, with the constants of its friction if it has any; returns its index."""
-        places = [entry for _, place in points for entry in _entries(place)]
+        places = [entry for _, place in points for entry in scalars(place)]
         nodes = tuple(node for node, _ in points)
         at = self.constants([*places, *constants, *friction])
         self._routed.append(RouteInstance(kind, nodes, at, signals, source, bool(friction)))
@@ -469,11 +469,11 @@ class SystemBuilder:
     def build(self) -> System:
         """Freeze."""
         masses = {
-            node: self.constants(values if isinstance(values, list) else _entries(values))
+            node: self.constants(values if isinstance(values, list) else scalars(values))
             for node, values in sorted(self._masses.items())
         }
         for owner, node, values in self._own_masses:
-            at = self.constants(values if isinstance(values, list) else _entries(values))
+            at = self.constants(values if isinstance(values, list) else scalars(values))
             self.tracked[owner].masses.append((node, at))
         return System(
             tuple(self._elements),
@@ -518,8 +518,3 @@ class SystemBuilder:
         function = ca.Function("constants", [self.parameters], [column[np.flatnonzero(depends).tolist()]])
         rank = np.cumsum(depends) - 1
         return Constants(numbers, places[~alone], rank[members[~alone]], function)
-
-
-def _entries(matrix: Any) -> list[Any]:
-    """The entries of a small matrix, column-major, as scalars."""
-    return list(ca.densify(matrix).elements())

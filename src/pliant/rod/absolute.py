@@ -44,17 +44,15 @@ class Mesh:
 
     Attributes:
         arc_lengths: of all sections, as numbers or expressions [m].
+        lengths: of the elements between them [m]; equal ones are one and the same object.
         fractions: of the rod's length that they are at the model's own parameter values.
         frames: which section each named frame is.
     """
 
     arc_lengths: tuple[Any, ...]
+    lengths: tuple[Any, ...]
     fractions: tuple[float, ...]
     frames: dict[str, int]
-
-    def length(self, k: int) -> Any:
-        """Length of the element from section k to the next [m]."""
-        return self.arc_lengths[k + 1] - self.arc_lengths[k]
 
     def fraction(self, k: int, x: float) -> float:
         """Fraction of the rod that is at fraction x of the element from section k to the next."""
@@ -70,7 +68,7 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
     stops: dict[float, Any] = {0.0: 0.0, 1.0: rod.length}
     where = {}
     for name, at in rod.attachments.items():
-        exact = build.nominal(at / rod.length)
+        exact = rod.places[name]
         place = next((x for x in stops if abs(x - exact) < 1e-9), exact)
         stops.setdefault(place, at)
         where[name] = place
@@ -90,14 +88,18 @@ def mesh(build: Build, rod: RodProperties, elements: int) -> Mesh:
             f"the rod '{rod.name}' has {sum(counts)} elements where {elements} were asked for: every frame and eyelet "
             "along it is the end of one"
         )
-    arc_lengths, fractions, index = [stops[0.0]], [0.0], {0.0: 0}
+    arc_lengths, lengths, fractions, index = [stops[0.0]], list[Any](), [0.0], {0.0: 0}
     for a, b, count in zip(places[:-1], places[1:], counts, strict=True):
         text = "its frames change their order, which settles how its elements stand"
         build.require(stops[b] - stops[a], f"rods.{rod.name}.frames", text, ANEW)
-        arc_lengths += [stops[a] + (stops[b] - stops[a]) * (j / count) for j in range(1, count + 1)]
-        fractions += [a + (b - a) * (j / count) for j in range(1, count + 1)]
+        shares = [j / count for j in range(1, count + 1)]
+        # as a column: hundreds of expressions take long to write down one by one
+        arc_lengths += se3.scalars(stops[a] + (stops[b] - stops[a]) * ca.DM(shares))
+        lengths += [(stops[b] - stops[a]) / count] * count
+        fractions += [a + (b - a) * share for share in shares]
         index[b] = len(arc_lengths) - 1
-    return Mesh(tuple(arc_lengths), tuple(fractions), {name: index[place] for name, place in where.items()})
+    frames = {name: index[place] for name, place in where.items()}
+    return Mesh(tuple(arc_lengths), tuple(lengths), tuple(fractions), frames)
 
 
 def strains_of_sections(free: Free) -> Free:
@@ -127,18 +129,35 @@ def free_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any]) 
     """Free frames on the world, one per section but the first, which is the rod's base; they start in the rod's shape."""
     base, twist = se3.compose(build.initial_pose(rod.node), rod.placement), build.initial_twist(rod.node)
     places: list[Place] = [(rod.node, rod.placement)]
-    for k, s in enumerate(arc_lengths[1:], start=1):
+    turned, positions = _started_sections(build, rod, base, twist, arc_lengths[1:])
+    velocities = ca.repmat(twist[0:3], 1, len(turned)) + so3.hat(twist[3:6]) @ positions
+    entries = zip(turned, se3.columns(positions), se3.columns(velocities), strict=True)
+    for k, ((quaternion, rates), p, moving) in enumerate(entries, start=1):
         element = build.element(WORLD, [build.plan(FREE, se3.identity())])
         build.carry(element.nodes[0], rod.node)
-        R, p = se3.compose(base, rod.curve.pose(s))
-        moving = build.entries(se3.point_velocity(twist, p))
         name = f"{rod.name}.section[{k}]"
         for j, axis in enumerate("xyz"):
             build.coordinate(f"{name}.{axis}", element.q_at + j, element.v_at + j, p[j], moving[j], unit="m")
-        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, R, R.T @ twist[3:6])
+        build.orientation(f"{name}.orientation", element.q_at + 3, element.v_at + 3, quaternion, rates)
         places.append((element.nodes[0], se3.identity()))
     limit_turns(build, rod, places, arc_lengths, math.pi, "use more elements")
     return places
+
+
+def _started_sections(
+    build: Build, rod: RodProperties, base: Pose, twist: Any, arc_lengths: Sequence[Any]
+) -> tuple[list[tuple[list[Any], list[Any]]], Any]:
+    """Orientation of each section at the start as a quaternion and its rates in its own axes, and all positions (3 x n) [m]."""
+
+    def turned(R: Any) -> tuple[list[Any], list[Any]]:
+        return build.quaternion(R), build.entries(R.T @ twist[3:6])
+
+    straight = rod.curve.straight
+    if straight is not None:
+        along = ca.vertcat(straight[0], straight[1], 1 + straight[2]) @ ca.horzcat(*arc_lengths)
+        return [turned(base[0])] * len(arc_lengths), ca.repmat(base[1], 1, len(arc_lengths)) + base[0] @ along
+    poses = [se3.compose(base, rod.curve.pose(s)) for s in arc_lengths]
+    return [turned(R) for R, _ in poses], ca.horzcat(*(p for _, p in poses))
 
 
 def planar_sections(build: Build, rod: RodProperties, arc_lengths: Sequence[Any], plane: Plane) -> list[Place]:

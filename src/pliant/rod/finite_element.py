@@ -130,7 +130,8 @@ rods:
         for k, ((_, end_a), (_, end_b)) in enumerate(pairwise(places)):
             near, far = (stations.fraction(k, 0.5 + side * GAUSS / 2) for side in (-1, 1))
             begin, end = stations.arc_lengths[k : k + 2]
-            law, second = rod.law_constants(end - begin, near, rod.curve.strains(begin, end)), rod.section(far)
+            law = rod.law_constants(stations.lengths[k], near, rod.curve.strains(begin, end))
+            second = rod.section(far)
             ends = [*build.pose_entries(end_a), *build.pose_entries(end_b)]
             every.append([*ends, *FAR.write(far_stiffness=(*second.stiffness, *second.coupling)), *law])
         force = partial(element_force, rod.law, signals=rod.signals)

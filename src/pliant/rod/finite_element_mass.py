@@ -29,6 +29,7 @@ from pliant.motion.fields import Fields
 from pliant.rod.absolute import Mesh, Place
 from pliant.rod.lumped import lumped_pieces
 from pliant.rod.properties import RodProperties
+from pliant.section.base import SectionProperties
 
 if TYPE_CHECKING:
     from pliant.model.build import Build
@@ -123,26 +124,32 @@ DRAG = FrameForce("rod_fe_drag", 3, DRAGGED.size, 0, _drag)
 
 def add_consistent_masses(build: Build, rod: RodProperties, stations: Mesh, places: Sequence[Place]) -> None:
     """Mass of every element between neighbouring sections, and where loads along the rod act."""
-    for k in range(len(places) - 1):
-        begin, end = stations.arc_lengths[k : k + 2]
-        length, started = end - begin, rod.curve.strains(begin, end)
-        masses = [
-            weight * length * rod.section(stations.fraction(k, x)).mass
-            for x, weight in zip(POINTS.tolist(), WEIGHTS.tolist(), strict=True)
-        ]
-        rotary = [length * x for x in rod.section(stations.fraction(k, 0.5)).rotary]
-        tangent = (started[0], started[1], 1 + started[2])
-        constants = MASS.write(length=length, tangent=tangent, mass=masses, rotary=rotary)
-        build.inertia(ELEMENT, places[k : k + 2], (), constants)
+    written: dict[tuple[int, ...], tuple[Any, dict[str, Any]]] = {}
+    for k, length in enumerate(stations.lengths):
+        started = rod.curve.strains(*stations.arc_lengths[k : k + 2])
+        inside = [rod.section(stations.fraction(k, x)) for x in (*POINTS.tolist(), 0.5)]
+        key = tuple(map(id, (length, started, *inside)))  # elements of a uniform rod are equal, and written down once
+        if key not in written:
+            written[key] = (started, inside), _mass_numbers(length, started, inside)  # with what the key names
+        numbers = written[key][1]
+        build.inertia(ELEMENT, places[k : k + 2], (), MASS.write(**numbers))
         if rod.has_drag:
             (near, near_end), (far, far_end) = places[k : k + 2]
             constants = DRAGGED.write(
                 first=build.pose_entries(near_end),
                 second=build.pose_entries(far_end),
                 length=length,
-                tangent=tangent,
-                drag=[rod.mass_damping * mass for mass in masses],
+                tangent=numbers["tangent"],
+                drag=[rod.mass_damping * mass for mass in numbers["mass"]],
             )
             build.system.frame_force(DRAG, [rod.node, near, far], constants, 0, rod.name)
     # loads that are spread along the rod act at the nodes
     build.later_rod_pieces(rod.name, partial(lumped_pieces, rod, places, stations.arc_lengths, stations.fractions))
+
+
+def _mass_numbers(length: Any, started: Sequence[Any], inside: Sequence[SectionProperties]) -> dict[str, Any]:
+    """Numbers of an element of that length [m] with these strains at the start, from its sections at the Gauss points and in its
+    middle; by the names of `MASS`."""
+    masses = [weight * length * at.mass for at, weight in zip(inside[:-1], WEIGHTS.tolist(), strict=True)]
+    rotary = [length * x for x in inside[-1].rotary]
+    return {"length": length, "tangent": (started[0], started[1], 1 + started[2]), "mass": masses, "rotary": rotary}

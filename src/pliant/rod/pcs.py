@@ -90,10 +90,9 @@ def frames_on_segment(build: Build, rod: RodProperties, segment: int, segments: 
     """
     found = {}
     for name, at in rod.attachments.items():
-        fraction = at / rod.length * segments
-        place = build.nominal(fraction)
         # the ends of the rod are reached up to round-off
-        if min(max(math.ceil(place), 1), segments) == segment + 1:
+        if min(max(math.ceil(rod.places[name] * segments), 1), segments) == segment + 1:
+            fraction = at / rod.length * segments
             found[name] = fraction - segment
             text = f"the frame '{name}' moves to another segment than it is on in the text"
             for amount in (fraction - segment, segment + 1 - fraction):

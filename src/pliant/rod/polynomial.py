@@ -63,7 +63,7 @@ class Polynomial(RodModelBase):
         basis = Basis(self.order, perpendicular=self.map == "published")
         motion = polynomial_motion(basis.displacements, basis.order, self.orientation)
         points, weights = gauss(self.mass_points or self.order + 3)
-        inner = {name: at for name, at in rod.attachments.items() if build.nominal(at) > 0}
+        inner = {name: at for name, at in rod.attachments.items() if rod.places[name] > 0}
         places = [*points, *(at / rod.length for at in inner.values()), 1.0]
         plans = [build.plan(motion, rod.placement, (x * rod.length, *basis.values(x))) for x in places]
         element = build.element(rod.node, plans)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from pliant.geometry import se3
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, scalars
 from pliant.rod.actuation import STEADY, VARYING
 from pliant.rod.curve import Curve, constant_strain
 from pliant.rod.section_law import Law, StrainFactors, constants_of
@@ -54,6 +54,7 @@ class RodProperties:
         law_numbers: numbers of the law along the rod, from its materials; nothing where it has none.
         free: the strains that can change; the others stay as they are at the start.
         attachments: arc length of each frame to be placed on it [m], named by the model or reserved by tendons.
+        places: the fraction of the length that each of these is at the model's own parameter values.
         actuation: index of the first of the signals of its chambers, or None.
         signals: how many there are: 0, or those of `rod.actuation`.
         nominal: value of an expression at the model's own parameter values.
@@ -77,6 +78,7 @@ class RodProperties:
     law_numbers: Stations
     free: Free
     attachments: dict[str, Any]
+    places: dict[str, float]
     actuation: int | None
     signals: int
     nominal: Callable[[Any], float]
@@ -92,6 +94,11 @@ class RodProperties:
         """The section at fraction x of the length (at the model's own parameter values), interpolated between stations."""
         if len(self.sections) == 1 and len(self.materials) <= 1:
             return self._uniform_section
+        if x not in self._sections_at:
+            self._sections_at[x] = self._section(float(x))
+        return self._sections_at[x]
+
+    def _section(self, x: float) -> SectionProperties:
         if len(self.materials) <= 1:
             found = self._along(self._stations_of_one_material, x, lambda entries: entries)
         else:
@@ -100,6 +107,11 @@ class RodProperties:
         return SectionProperties.from_entries(found).scaled(self.stiffness_factors)
 
     # Expressions of a rod with hundreds of pieces take seconds to write down: what is the same for all is written once.
+
+    @cached_property
+    def _sections_at(self) -> dict[float, SectionProperties]:
+        """Sections that have been asked for, by their fractions of the length."""
+        return {}
 
     @cached_property
     def _stations_of_one_material(self) -> Stations:
@@ -126,6 +138,21 @@ class RodProperties:
         `started`: the six strains that the model measures on the piece at the start, by its own map. They are those
         without stress if the rod starts so; a model is then at rest exactly, whatever its map.
         """
+        uniform = len(self.sections) == 1 and all(
+            len(x) <= 1 for x in (self.materials, self.dampings, self.law_numbers)
+        )
+        key = (id(length), id(started), 0.0 if uniform else x)
+        if key not in self._laws:
+            # with what the key names, which then stays
+            self._laws[key] = length, started, self._law_constants(length, x, started)
+        return self._laws[key][2]
+
+    @cached_property
+    def _laws(self) -> dict[tuple[int, int, float], tuple[Any, Sequence[Any], list[Any]]]:
+        """Constants of laws that have been asked for."""
+        return {}
+
+    def _law_constants(self, length: Any, x: float, started: Sequence[Any]) -> list[Any]:
         section = self.section(x)
         rest = started if self.stress_free else self.rest
         layout = constants_of(self.law)
@@ -148,7 +175,8 @@ class RodProperties:
             return numbers(stations[k].what)
         a, b = stations[k : k + 2]
         share = (x - a.fraction) / (b.fraction - a.fraction)
-        return [(1 - share) * u + share * w for u, w in zip(numbers(a.what), numbers(b.what), strict=True)]
+        first, second = (ca.vertcat(*numbers(station.what)) for station in (a, b))
+        return scalars((1 - share) * first + share * second)
 
 
 def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
@@ -165,6 +193,8 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
     else:
         curve = constant_strain(rest if rod.stress_free else (0,) * 6, build.nominal)
     node, placement = build.hold("rods", name, node, placement)
+    attachments = {frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name)
+    places = build.nominals(ca.vertcat(*attachments.values()) / length).ravel() if attachments else ()
 
     def along(given: Sequence[Any]) -> Stations:
         gaps = max(len(given) - 1, 1)
@@ -186,7 +216,8 @@ def rod_properties(rod: Rod, name: str, build: Build) -> RodProperties:
         law=law,
         law_numbers=along([numbers]) if numbers else _law_numbers(rod, build, along),
         free=rod.free_strains(),
-        attachments={frame: value(place.at) for frame, place in rod.frames.items()} | build.reserved_frames(name),
+        attachments=attachments,
+        places=dict(zip(attachments, map(float, places), strict=True)),
         actuation=build.add_signal_expressions(signals) if signals else None,
         signals=len(signals),
         nominal=build.nominal,
@@ -263,7 +294,10 @@ def add_piece_of_mass(build: Build, rod: RodProperties, node: int, placement: Po
     The piece is short and sits at `placement` on the node. Loads that are spread along the rod act on the same pieces.
     """
     section = rod.section(x)
-    I_x, I_y, I_z, I_xy = section.rotary
-    inertia = length * ca.blockcat([[I_x, I_xy, 0], [I_xy, I_y, 0], [0, 0, I_z]])
-    build.system.mass(node, length * section.mass, ca.DM.zeros(3), inertia, placement)
+    mass, I_x, I_y, I_z, I_xy = scalars(length * ca.vertcat(section.mass, *section.rotary))
+    if se3.is_identity(placement):
+        build.system.mass_numbers(node, [mass, 0.0, 0.0, 0.0, I_x, I_y, I_z, I_xy, 0.0, 0.0])
+    else:
+        inertia = ca.blockcat([[I_x, I_xy, 0], [I_xy, I_y, 0], [0, 0, I_z]])
+        build.system.mass(node, mass, ca.DM.zeros(3), inertia, placement)
     build.rod_piece(rod.name, node, placement, length, x)

@@ -71,7 +71,7 @@ class PseudoRigid(RodModelBase):
         limit_turns(build, rod, nodes, arc_lengths, math.pi / 2, "use more elements")
         build.name_frame(rod.name, *nodes[0])
         for frame, at in rod.attachments.items():
-            k = self._link(build.nominal(at / rod.length))
+            k = self._link(rod.places[frame])
             self._stays_on_link(build, rod, frame, at / rod.length * self.elements, k)
             node, placement = nodes[k]
             offset = (ca.DM.eye(3), ca.vertcat(0, 0, at - k * length))

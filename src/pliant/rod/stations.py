@@ -81,9 +81,9 @@ def is_on_rod(arc_length: float, length: float) -> bool:
     return -ROUND_OFF * length <= arc_length <= (1 + ROUND_OFF) * length
 
 
-def span_at(build: Build, rod: RodProperties, x: float) -> int:
+def span_at(rod: RodProperties, x: float) -> int:
     """How many places at which something may jump lie before fraction x of a rod."""
-    stops = {round(build.nominal(at / rod.length), 9) for at in rod.attachments.values()}
+    stops = {round(place, 9) for place in rod.places.values()}
     places = [station.x for station in rod.sections]
     stops |= {round(a, 9) for a, b in pairwise(places) if a == b}
     return sum(1 for stop in stops if 0 < stop < 1 and stop <= x)
@@ -95,7 +95,7 @@ def note_sample(
 ) -> None:  # fmt: skip
     """Make a section known to outputs; span: of models with one formula along a stretch of rod, which nothing interrupts."""
     if span is None:
-        span = span_at(build, rod, x)
+        span = span_at(rod, x)
     build.rod_strains(rod.name, StrainSample(float(x), of_force, of_moment, span, order, force, on_frames, state))
 
 

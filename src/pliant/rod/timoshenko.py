@@ -156,7 +156,7 @@ rods:
         for k in range(len(elements)):
             first = elements[max(k - 1, 0)]
             force = element_force(plane_of(rod.free), self.shear, clamped=k == 0, signals=rod.signals)
-            law = rod.law_constants(stations.length(k), stations.fraction(k, 0.5), (0,) * 6)
+            law = rod.law_constants(stations.lengths[k], stations.fraction(k, 0.5), (0,) * 6)
             index = build.system.coordinate_force(force, first.q_at, first.v_at, law, rod.actuation or 0, rod.name)
             exact = self.shear == "exact"
             for side in (-GAUSS, 0.0, GAUSS) if exact else (0.0,):
@@ -171,7 +171,7 @@ rods:
     ) -> None:
         turning = 1.0 if self.rotary_inertia else 0.0
         for k in range(len(elements)):
-            length = stations.length(k)
+            length = stations.lengths[k]
             if self.mass == "lumped":
                 section = rod.section(stations.fraction(k, 0.5))
                 inertia = _matrix([turning * length / 2 * x for x in section.rotary])

@@ -60,6 +60,8 @@ class SectionProperties:
 
     def scaled(self, factors: Sequence[Any]) -> SectionProperties:
         """With factors on the six stiffnesses; a coupling follows the mean of its two."""
+        if all(isinstance(factor, int | float) and factor == 1 for factor in factors):
+            return self  # expressions take long to write down
         stiffness = tuple(f * k for f, k in zip(factors, self.stiffness, strict=True))
         shear, bend = self.coupling
         coupling = ((factors[0] + factors[1]) / 2 * shear, (factors[3] + factors[4]) / 2 * bend)

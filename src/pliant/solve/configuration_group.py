@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.geometry import quaternion
+from pliant.language.arrays import others
 from pliant.model.system import System
 
 
@@ -17,8 +18,8 @@ class ConfigurationGroup:
         self.nq, self.nv = system.q_size, system.v_size
         self.rotation_q = np.array([[q + k for k in range(4)] for q, _ in pairs], dtype=int).reshape(-1, 4)
         self.rotation_v = np.array([[v + k for k in range(3)] for _, v in pairs], dtype=int).reshape(-1, 3)
-        self.plain_q = np.setdiff1d(np.arange(self.nq), self.rotation_q)
-        self.plain_v = np.setdiff1d(np.arange(self.nv), self.rotation_v)
+        self.plain_q = others(self.nq, self.rotation_q)
+        self.plain_v = others(self.nv, self.rotation_v)
 
     def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """dq/dt for the rates v."""

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pliant.equations.binding import Binding
+from pliant.language.arrays import distinct
 from pliant.language.state_formula import depends_on_state
 from pliant.link.beam import Beam
 from pliant.model.model import Model
@@ -37,7 +38,7 @@ or break long before, the latter stiffen or soften by a third or more beyond."""
 def range_warnings(model: Model, bound: Binding, states: np.ndarray) -> list[str]:
     """What leaves the range in which the model holds, in any of the states (n x q): a sentence for each rod or link."""
     states = np.asarray(states, dtype=float)
-    picked = np.unique(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
+    picked = distinct(np.linspace(0, len(states) - 1, min(STATES, len(states))).astype(int))
     looked_at = _States(bound, [q for q in states[picked] if np.all(np.isfinite(q))])
     watched = (_turn_limits, _linear_beams, _large_strains, _laws, _turned_links)
     return [note for watch in watched for note in watch(model, bound, looked_at)]

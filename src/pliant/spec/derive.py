@@ -9,7 +9,7 @@ from pliant.equations.equations import Equations, say_once
 from pliant.language.arguments import ArgumentError
 from pliant.language.words import describe
 from pliant.model.model import compile_model
-from pliant.spec.flattening import flatten, structural_parameters
+from pliant.spec.flattening import flatten_with_structure
 from pliant.spec.reader import load
 from pliant.spec.robot import RobotSpec
 from pliant.spec.rod_frequencies import with_rod_frequencies
@@ -23,8 +23,8 @@ def derive(robot: RobotSpec | str | Path) -> Equations:
         )
     start = time.perf_counter()
     spec = robot if isinstance(robot, RobotSpec) else load(robot)
-    flat = flatten(spec)
-    model = compile_model(with_rod_frequencies(flat), structural_parameters(spec), written=flat)
+    flat, structural = flatten_with_structure(spec)
+    model = compile_model(with_rod_frequencies(flat), structural, written=flat)
     for note in model.notes:
         say_once(note)
     return Equations(model, derive_seconds=time.perf_counter() - start)

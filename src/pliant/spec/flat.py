@@ -40,6 +40,7 @@ class Flat:
 
     things: the parts by collection and flat name. counts: number of instances by collection and name.
     values: numbers of the parameters that have one. structural: parameters that decide a number of instances.
+    models: attached models that have been read.
     """
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Flat:
     structural: set[str] = field(default_factory=set)
     faults: list[Fault] = field(default_factory=list)
     attached: int = 0
+    models: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     unread: frozenset[KeyPath] = frozenset()
     full: bool = False
 

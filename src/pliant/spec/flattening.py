@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pliant.body.body import Body
 from pliant.joint.base import JointBase
 from pliant.joint.weld import Weld
 from pliant.language.base import FromFiles, Part
 from pliant.language.collection import collections
+from pliant.language.dimension import Dimension
 from pliant.language.environment import in_order, parameter_dimensions, to_node
-from pliant.language.evaluate import UNKNOWN, evaluate, unknown_name
+from pliant.language.evaluate import UNKNOWN, OpenDimension, evaluate, unknown_name
 from pliant.language.expected import bounds_problems, wrong_dimension
 from pliant.language.faults import SpecError
 from pliant.language.names import NameMarker, Reference
@@ -39,15 +40,23 @@ MAX_ATTACHED = 200
 
 WORLD = "world"
 
+Dimensions: TypeAlias = Mapping[str, Dimension | OpenDimension]
+"""Those of parameters, by name."""
+
 _REFERENCE = re.compile(r"(?P<name>[A-Za-z0-9_/]+)(?:\[(?P<index>[^\]]+)\])?(?P<rest>\..*)?")
 
 
 def flatten(spec: RobotSpec) -> RobotSpec:
     """The model with everything standing alone; raises SpecError if references or files are wrong."""
+    return flatten_with_structure(spec)[0]
+
+
+def flatten_with_structure(spec: RobotSpec) -> tuple[RobotSpec, frozenset[str]]:
+    """The flat model, and the parameters that decide how many things there are in it."""
     flat = flatten_all(spec)
     if flat.faults:
         raise SpecError(flat.faults, spec.title)
-    return flat_spec(spec, flat)
+    return flat_spec(spec, flat), _structural(flat)
 
 
 def flat_spec(spec: RobotSpec, flat: Flat) -> RobotSpec:
@@ -66,7 +75,10 @@ def flatten_all(spec: RobotSpec) -> Flat:
 
 def structural_parameters(spec: RobotSpec) -> frozenset[str]:
     """Parameters that decide how many things there are: a change of value makes another model."""
-    flat = flatten_all(spec)
+    return _structural(flatten_all(spec))
+
+
+def _structural(flat: Flat) -> frozenset[str]:
     parameters: Mapping[str, Parameter] = flat.things.get("parameters", {})
     found, waiting = set(), list(flat.structural)
     while waiting:
@@ -292,9 +304,10 @@ class _Level:
         overrides = self._overrides(name, attach, inner)
         prefix = f"{self.prefix}{name}/"
         level = _Level(inner, flat, prefix=prefix, overrides=overrides)
-        ground = Weld(parent=attach.to, child=name, position=attach.position, rotation=attach.rotation)
+        # of values that were checked with the attachment: what is checked anew needs its schema, which takes 10 ms to build
+        ground = Weld.model_construct(parent=attach.to, child=name, position=attach.position, rotation=attach.rotation)
         weld = map_leaves(ground, self._change(ONCE), path).model_copy(update={"child": prefix + WORLD})
-        flat.add("bodies", prefix + WORLD, Body(), Origin(self.source, path))
+        flat.add("bodies", prefix + WORLD, Body.model_construct(), Origin(self.source, path))
         flat.add("joints", prefix + WORLD, weld, Origin(self.source, path))
         level.expand()
 
@@ -309,8 +322,11 @@ class _Level:
                 chain = " -> ".join(step.name for step in (*self.source.parents, file))
                 raise FileProblem(f"models attach each other in a circle: {chain}", "remove one of them")
             roots = (*self.source.roots, *((self.source.folder,) if self.source.folder else ()))
-            source = read_source(file, roots=roots, parents=self.source.parents)
-            return type(self.spec).from_source(with_variant(source, attach.variant), whole=False)
+            key = (file, attach.variant, roots, self.source.parents)
+            if key not in self.flat.models:
+                source = read_source(file, roots=roots, parents=self.source.parents)
+                self.flat.models[key] = type(self.spec).from_source(with_variant(source, attach.variant), whole=False)
+            return self.flat.models[key]
         except FileProblem as problem:
             match = nearest(attach.model, bundled())
             hint = f"did you mean the bundled robot '{match}'?" if match else problem.hint
@@ -329,10 +345,12 @@ class _Level:
         start = name + "/"
         given |= {key.removeprefix(start): over for key, over in self.overrides.items() if key.startswith(start)}
         found: dict[str, Override] = {}
+        outer = parameter_dimensions(self.flat.things.get("parameters", {}))[0] if given else {}
+        own = parameter_dimensions(inner.parameters)[0] if given else {}
         for key, override in given.items():
             first, slash, _ = key.partition("/")
             if key in inner.parameters:
-                problem = self._override_problem(key, override, inner.parameters)
+                problem = self._override_problem(key, override, inner.parameters, outer, own)
                 if problem is None:
                     found[key] = override
                 else:
@@ -346,11 +364,10 @@ class _Level:
         return found
 
     def _override_problem(
-        self, name: str, override: Override, inner: Mapping[str, Parameter]
+        self, name: str, override: Override, inner: Mapping[str, Parameter], outer: Dimensions, own: Dimensions
     ) -> tuple[str, str] | None:
-        """What is wrong with a value for an attached model's parameter: its dimension, or its bounds."""
-        outer = parameter_dimensions(self.flat.things.get("parameters", {}))[0]
-        own = parameter_dimensions(inner)[0]
+        """What is wrong with a value for an attached model's parameter: its dimension, or its bounds. outer, own: dimensions of the
+        flat model's parameters and of the attached one's."""
         try:
             problem = wrong_dimension(override.node, own[name], {**outer, "t": UNKNOWN})
             if problem or inner[name].input:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pliant.equations.equations import Equations
 from pliant.language.parameter import World
 from pliant.model.model import compile_model
 from pliant.rod.rod import Rod
 from pliant.solve.linear.modal import modes
 from pliant.spec.robot import RobotSpec
+
+FEW = 120
+"""Coordinates of a rod up to which all its frequencies are found at once."""
 
 
 def with_rod_frequencies(flat: RobotSpec) -> RobotSpec:
@@ -33,11 +38,34 @@ def clamped_frequencies(flat: RobotSpec, name: str, count: int) -> list[float]:
     emptied = {key: type(flat).model_fields[key].get_default(call_default_factory=True)
                for key in type(flat).model_fields if key not in kept}  # fmt: skip
     emptied |= {"world": World(gravity=(0, 0, 0)), "rods": {name: alone}}
-    found = modes(
-        Equations(compile_model(flat.model_copy(update=emptied))), at="initial", count=count, undamped=True
-    ).frequencies
+    eqs = Equations(compile_model(flat.model_copy(update=emptied)))
+    found = _few_frequencies(eqs)
+    if found is None:
+        found = modes(eqs, at="initial", count=count, undamped=True).frequencies
     if len(found) < count:
         raise ValueError(
             f"the rod '{name}' has {len(found)} modes; Rayleigh damping at mode {count} needs a finer model"
         )
-    return [float(x) for x in found]
+    return [float(x) for x in found[:count]]
+
+
+def _few_frequencies(eqs: Equations) -> np.ndarray | None:
+    """All frequencies [Hz] of a rod of few coordinates that holds still by its own stiffness; None for others.
+
+    By NumPy alone: `modes` brings parts of SciPy in, and their import takes several times as long as to derive the robot.
+    """
+    bound = eqs.binding
+    if bound.m or bound.nv > FEW:
+        return None
+    still = np.zeros(bound.nv)
+    _, K, _, M, _, _ = bound.program.calls.linearized(bound, 0.0, eqs.initial_state()[0], still, still, np.zeros(0))
+    K, M = (bound.program.tables.pattern.full(values) for values in (K, M))
+    unit = np.sqrt(np.abs(np.diag(K)))
+    try:
+        lower = np.linalg.cholesky(0.5 * (K + K.T) / np.outer(unit, unit))
+    except np.linalg.LinAlgError:
+        return None
+    # of M seen from K the lowest modes are the largest values, which are exact however stiff the highest ones are
+    half = np.linalg.solve(lower, M / np.outer(unit, unit))
+    squares = np.linalg.eigvalsh(np.linalg.solve(lower, half.T))[::-1]
+    return np.asarray(1 / (2 * np.pi * np.sqrt(squares[squares > 0])))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 import casadi as ca
 from pydantic import Field
 
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, is_identity, scalars
 from pliant.language.base import ByKey, Part, Problem
 from pliant.language.names import FrameName, RodName
 from pliant.language.scalar import Angle, Length, LengthVector, Number, Scalar
@@ -121,22 +121,24 @@ class EvenStretch(Stretch):
         return {("start",): self.start, ("end",): self.end}
 
     @abstractmethod
-    def place(self, share: Fraction, value: Value) -> tuple[Any, Any]:
-        """Place in the section [m] at that share of the way from first to last."""
+    def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
+        """Places in the section [m] at these shares of the way from first to last: a column of x and one of y."""
 
     def stations(self, value: Value, length: Any) -> list[Station]:
         """The eyelets on a rod of that length [m]."""
         first = 0.0 if self.start is None else value(self.start)
         last = length if self.end is None else value(self.end)
+        shares = [Fraction(k, self.eyelets - 1) for k in range(self.eyelets)]
+        column = ca.DM([float(share) for share in shares])
+        # whole columns at once: an expression takes as long to write down for many entries as for one
+        arc_lengths, *offsets = map(scalars, (first + (last - first) * column, *self.places(column, value)))
         found = []
-        for k in range(self.eyelets):
-            share = Fraction(k, self.eyelets - 1)
+        for share, at, *offset in zip(shares, arc_lengths, *offsets, strict=True):
             # eyelets whose places are said in the same words are one frame, whoever's they are
             frame = f"eyelet {self.start} to {self.end}, {share}"
             if (share == 0 and self.start is None) or (share == 1 and self.end is None):
                 frame = BASE if share == 0 else TIP
-            at = first + (last - first) * float(share)
-            found.append(Station(frame, at, self.place(share, value)))
+            found.append(Station(frame, at, (offset[0], offset[1])))
         return found
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
@@ -151,9 +153,10 @@ class ParallelStretch(EvenStretch):
     offset: tuple[Length, Length]
     """Place in the section: x and y [m]."""
 
-    def place(self, share: Fraction, value: Value) -> tuple[Any, Any]:
-        """Place in the section [m]."""
-        return value(self.offset[0]), value(self.offset[1])
+    def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
+        """Places in the section [m]."""
+        x, y = map(value, self.offset)
+        return ca.repmat(x, shares.numel()), ca.repmat(y, shares.numel())
 
 
 class HelicalStretch(EvenStretch):
@@ -166,10 +169,10 @@ class HelicalStretch(EvenStretch):
     turns: Number = 0
     """Turns around the axis from first to last eyelet, from x towards y; 0 is straight."""
 
-    def place(self, share: Fraction, value: Value) -> tuple[Any, Any]:
-        """Place in the section [m]."""
-        angle = value(self.angle) + 2 * ca.pi * value(self.turns) * float(share)
-        return value(self.radius) * ca.cos(angle), value(self.radius) * ca.sin(angle)
+    def places(self, shares: ca.DM, value: Value) -> tuple[Any, Any]:
+        """Places in the section [m]."""
+        angles = value(self.angle) + 2 * ca.pi * value(self.turns) * shares
+        return value(self.radius) * ca.cos(angles), value(self.radius) * ca.sin(angles)
 
     def problems(self, value: Callable[[Scalar], float]) -> Iterator[Problem]:
         """A radius above zero."""
@@ -233,7 +236,8 @@ def _between(first: Station, last: Station, share: Fraction) -> Station:
 def _point(pose: Pose, place: list[Any]) -> Any:
     """A point given in a frame, in the node that the frame is placed on."""
     R, p = pose
-    return p + R @ ca.vertcat(*place)
+    point = ca.vertcat(*place)
+    return point if is_identity(pose) else p + R @ point
 
 
 Through: TypeAlias = Annotated[

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError
+from pliant.language.arrays import distinct
 from pliant.model.inputs import EXPRESSION, SERIES
 from pliant.model.time_series import FIRST_PIECES, TimeSeries, integrated, integrated_twice, led_to, sampled
 from pliant.solve.state import followed_positions
@@ -106,7 +107,7 @@ class KinematicInputs:
         held = TimeSeries(np.array([max(last, t), end]), np.full((2, 1), value(end)))
         if last <= t:
             return held
-        times = np.unique(np.concatenate([s.time for s in series]))
+        times = distinct(np.concatenate([s.time for s in series]))
         few = len(times) < FEW_TIMES
         ends = times if few else np.concatenate([s.breaks for s in series])
         pieces = 1 if few else FIRST_PIECES

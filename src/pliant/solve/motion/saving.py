@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.language.arguments import ArgumentError, positive
+from pliant.language.arrays import distinct
 from pliant.language.words import describe
 
 MAX_SAVED = 5_000_000
@@ -21,7 +22,7 @@ def save_times(begin: float, end: float, every: float | None, at: Sequence[float
     if at is None:
         return _equal(begin, end, (end - begin) / INTERVALS if every is None else every)
     try:
-        times = np.unique(np.asarray(at, dtype=float))
+        times = distinct(np.asarray(at, dtype=float))
     except (TypeError, ValueError):
         raise ArgumentError(f"save_at must be times, not {describe(at)}", "write save_at=[0.5, 1]") from None
     if len(times) == 0 or not np.all(np.isfinite(times)):

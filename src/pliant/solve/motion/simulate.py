@@ -25,6 +25,7 @@ from pliant.language.arguments import (
     need_equations,
     number,
 )
+from pliant.language.arrays import distinct
 from pliant.language.words import describe
 from pliant.model.time_series import TimeSeries
 from pliant.solve.law_ranges import law_range_notes
@@ -286,7 +287,7 @@ class Job:
             [self.eqs.model.switch_times(self.bound.parameters), *(series.breaks for series in self.bound.series)]
         )
         inside = jumps[(jumps > self.begin) & (jumps < self.end)]
-        stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
+        stops = distinct(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
         stops = stops[stops > self.begin]
         method = self.method
         run.configure(

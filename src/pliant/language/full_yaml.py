@@ -1,0 +1,58 @@
+"""YAML in full, read by ruamel.yaml: texts that hold more than `plain_yaml.py` knows, and texts with faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from pliant.language.faults import Fault, SpecError
+from pliant.language.words import describe
+
+if TYPE_CHECKING:
+    from pliant.language.tree import Builder
+
+
+def read_full(text: str, file: str, builder: Builder) -> None:
+    """Hand a text to a builder, part by part; raises SpecError with the place where it cannot be read."""
+    try:
+        for event in YAML(typ="safe", pure=True).parse(text):
+            _take(event, builder)
+    except MarkedYAMLError as error:
+        problem = str(error.problem or error.context)
+        # A quote or bracket that is never closed is at fault where it begins, not at the end of the file.
+        unclosed = "end of stream" in problem or "<stream end>" in problem
+        mark = (error.context_mark if unclosed else error.problem_mark) or error.problem_mark or error.context_mark
+        message = f"not valid YAML: {problem}"
+        line = mark.line + 1 if mark else None
+        hint = "check indentation, colons and brackets, and put text with : # { [ or * in quotes"
+        if "\\t" in problem:
+            hint = "indent with spaces, not tabs"
+        raise SpecError([Fault(message, hint, file=file, line=line)]) from None
+    except YAMLError as error:
+        raise SpecError([Fault(f"not valid YAML: {describe(str(error))}", file=file)]) from None
+
+
+def _take(event: Any, builder: Builder) -> None:
+    kind = type(event).__name__
+    line = event.start_mark.line + 1 if event.start_mark else None
+    if kind == "DocumentStartEvent" and builder.root is not None:
+        raise builder.fail("the file has more than one document", "remove the line `---`", line)
+    if kind == "AliasEvent":
+        builder.alias(event.anchor, line)
+    elif kind == "ScalarEvent":
+        _refuse_tag(event, builder, line)
+        read = builder.plain_scalar if event.style in (None, "") else builder.scalar
+        read(str(event.value), line, event.anchor)
+    elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+        _refuse_tag(event, builder, line)
+        builder.begin({} if kind == "MappingStartEvent" else [], line, event.anchor)
+    elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+        builder.end()
+
+
+def _refuse_tag(event: Any, builder: Builder, line: int | None) -> None:
+    tag = getattr(event, "tag", None)
+    if tag is not None and str(tag) not in ("!", "None"):
+        raise builder.fail(f"YAML tags such as {describe(str(tag))} are not allowed", "remove the tag", line)

@@ -1,0 +1,252 @@
+"""The plain part of YAML, in which nearly all models are written, read many times faster than by a reader of all of it.
+
+Plain are block mappings and lists, `[...]` and `{...}` over any number of lines, text on one line with or without quotes,
+paragraphs (`>` and `|`), anchors of the values of keys, and comments. Whatever else stands in a text, and whatever is wrong with
+it, is `NotPlain`: `full_yaml.py` then reads the whole text, so that every fault is found and worded by one reader. What is read
+here means the same there, lines included (`tests/language/test_plain_yaml.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pliant.language.tree import Builder
+
+_STRANGE = re.compile(r"[^\n\x20-\x7e\xa1-\u1fff\u2010-\u2027\u2030-\ud7ff]|^(?:---|\.\.\.|%)", re.MULTILINE)
+"""Tabs, other line breaks, signs that do not print; documents and directives."""
+
+_START = r"(?:[^\s,\[\]{}:#&*!|>'\"%@`?-]|-(?![\s,\[\]{}:#?-]))"
+"""How unquoted text begins."""
+
+_CONTENT = re.compile(r"(?: *(?:#[^\n]*)?\n)*( *)")
+"""From the beginning of a line to the next content."""
+_REST = re.compile(r"(?: +#[^\n]*| *)\n")
+"""What may follow a value on its line."""
+_KEY = re.compile(rf"({_START}[^\n:#]{{0,200}}?) *:(?: +|(?=\n))")
+_ANCHOR = re.compile(r"&([A-Za-z0-9_]+)(?: +|(?=\n))")
+_ALIAS = re.compile(r"\*([A-Za-z0-9_]+)(?=[ \n])")
+_PARAGRAPH = re.compile(r"([>|])(-?)\n((?: +[^ \n](?:[^\n]*[^ \n])?\n)+)")
+"""Lines of text behind `>` or `|`, without empty ones."""
+_DASH = re.compile(r"- +(?![ \n#])")
+_TEXT = re.compile(rf"{_START}[^\n]*")
+_QUOTED = re.compile(r"\"([^\"\\\n]*)\"|'([^'\n]*)'(?!')")
+_FLOW_GAP = re.compile(r"(?: *(?:(?<=[ \n])#[^\n]*)?\n)* *")
+"""Between the parts of `[...]` and `{...}`."""
+_FLOW_KEY = re.compile(rf"({_START}[^\n,\[\]{{}}:#?]{{0,200}}?) *:(?=[ \n])")
+_FLOW_TEXT = re.compile(rf"{_START}[^\n,\[\]{{}}:#?]*")
+
+
+class NotPlain(Exception):
+    """The text has something that is read elsewhere, or a fault that is found there."""
+
+
+def read_plain(text: str, builder: Builder) -> None:
+    """Hand a text to a builder, part by part. Raises NotPlain where it holds more than plain YAML."""
+    text = text.replace("\r\n", "\n")
+    if _STRANGE.search(text):
+        raise NotPlain
+    _Reader(text, builder).document()
+
+
+class _Reader:
+    """Reads a text from its beginning to its end, by recursive descent."""
+
+    def __init__(self, text: str, builder: Builder) -> None:
+        self.text, self.builder = text + "\n", builder
+        self.given = len(text)
+        self.at = 0
+        self.line = 1
+        self.column = 0
+        """Column of the content that is read next if it begins a line; -1 behind the last."""
+        self.anchor: tuple[int, str] | None = None
+        """Line and name of an anchor that the next value has."""
+
+    def document(self) -> None:
+        self.next_content()
+        if self.column < 0:
+            raise NotPlain
+        self.block(self.column)
+        if self.column >= 0:
+            raise NotPlain
+
+    def next_content(self) -> None:
+        """Go from the beginning of a line to the next one with content."""
+        self.skip(_CONTENT)
+        self.column = self.at - self.text.rfind("\n", 0, self.at) - 1 if self.at < len(self.text) else -1
+
+    def skip(self, what: re.Pattern[str]) -> None:
+        found = what.match(self.text, self.at)
+        if found is None:
+            raise NotPlain
+        self.line += self.text.count("\n", self.at, found.end())
+        self.at = found.end()
+
+    def place(self) -> tuple[int, str | None]:
+        """Line and anchor of a value that begins here."""
+        found, self.anchor = self.anchor or (self.line, None), None
+        return found
+
+    def block(self, column: int) -> None:
+        """A mapping or list whose first key or dash is here, in this column."""
+        if self.is_dash():
+            self.sequence(column)
+        else:
+            self.mapping(column)
+
+    def is_dash(self) -> bool:
+        return self.text.startswith("- ", self.at)
+
+    def mapping(self, column: int) -> None:
+        self.builder.begin({}, *self.place())
+        while self.column >= 0:
+            key = _KEY.match(self.text, self.at)
+            if key is None:
+                raise NotPlain
+            self.builder.plain_scalar(key[1], self.line)
+            self.at = key.end()
+            self.value(column, of_key=True)
+            if self.column < column:
+                break
+            if self.column > column:
+                raise NotPlain
+        self.builder.end()
+
+    def sequence(self, column: int) -> None:
+        self.builder.begin([], *self.place())
+        while self.is_dash():
+            start = self.at
+            self.skip(_DASH)
+            if self.is_dash() or _KEY.match(self.text, self.at):
+                self.block(column + self.at - start)
+            else:
+                self.value(column, of_key=False)
+            if self.column > column:
+                raise NotPlain
+            if self.column < column:
+                break
+        self.builder.end()
+
+    def value(self, column: int, *, of_key: bool) -> None:
+        """What follows a key or a dash of a block in that column, and everything up to the next content."""
+        anchor = _ANCHOR.match(self.text, self.at) if of_key else None
+        if anchor is not None:
+            self.at, self.anchor = anchor.end(), (self.line, anchor[1])
+        if of_key and self.text[self.at] in "#\n":
+            self.value_below(column)
+        elif of_key and self.text[self.at] in ">|":
+            self.paragraph(column)
+        else:
+            self.value_on_line(column)
+
+    def value_below(self, column: int) -> None:
+        """The value of a key with nothing behind it on its line."""
+        line = self.line
+        self.at = self.text.index("\n", self.at) + 1
+        self.line += 1
+        self.next_content()
+        if self.column > column and self.text[self.at] in "[{":
+            self.value_on_line(column)
+        elif self.column > column:
+            self.block(self.column)
+        elif self.column == column and self.is_dash():
+            self.sequence(column)
+        elif self.anchor is None:
+            self.builder.plain_scalar("", line)
+        else:
+            raise NotPlain
+
+    def value_on_line(self, column: int) -> None:
+        self.single_value()
+        self.skip(_REST)
+        self.next_content()
+        if self.column > column:
+            raise NotPlain  # text that goes on, or a fault
+
+    def single_value(self) -> None:
+        """A list or mapping in brackets, a text, or what an anchor names."""
+        if self.text[self.at] in "[{":
+            self.flow()
+        elif self.anchor is None and (alias := _ALIAS.match(self.text, self.at)):
+            self.builder.alias(alias[1], self.line)
+            self.at = alias.end()
+        elif not self.quoted():
+            found = _TEXT.match(self.text, self.at)
+            if found is None:
+                raise NotPlain
+            text = found[0].partition(" #")[0].rstrip(" ")
+            if ": " in text or text[-1] == ":":
+                raise NotPlain
+            self.builder.plain_scalar(text, *self.place())
+            self.at += len(text)
+
+    def paragraph(self, column: int) -> None:
+        """Lines of text behind `>`, which makes one of them, or `|`, all in one column to the right of their key's."""
+        found = _PARAGRAPH.match(self.text, self.at)
+        if found is None:
+            raise NotPlain
+        fold, strip, lines = found.groups()
+        margin = len(lines) - len(lines.lstrip(" "))
+        own = []
+        for line in lines.splitlines():
+            if len(line) - len(line.lstrip(" ")) < margin:
+                break
+            own.append(line[margin:])
+        if margin <= column or any(line[0] == " " for line in own):
+            raise NotPlain
+        self.builder.scalar((" " if fold == ">" else "\n").join(own) + ("" if strip else "\n"), *self.place())
+        self.at = found.start(3) + sum(map(len, own)) + (margin + 1) * len(own)
+        self.line += 1 + len(own)
+        unended = self.at > self.given and not strip  # then the text does not end with a new line either
+        self.next_content()
+        if self.column > column or unended:
+            raise NotPlain
+
+    def quoted(self) -> bool:
+        found = _QUOTED.match(self.text, self.at)
+        if found is None:
+            return False
+        self.builder.scalar(found[found.lastindex or 0], *self.place())
+        self.at = found.end()
+        return True
+
+    def flow(self) -> None:
+        """A list or mapping in brackets."""
+        is_mapping = self.text[self.at] == "{"
+        self.builder.begin({} if is_mapping else [], *self.place())
+        closing = "}" if is_mapping else "]"
+        self.at += 1
+        self.skip(_FLOW_GAP)
+        while self.text[self.at : self.at + 1] != closing:
+            if is_mapping:
+                self.flow_key()
+            self.flow_value()
+            self.skip(_FLOW_GAP)
+            if self.text.startswith(",", self.at):
+                self.at += 1
+                self.skip(_FLOW_GAP)
+                if self.text.startswith(closing, self.at):
+                    raise NotPlain  # nothing behind a comma
+            elif not self.text.startswith(closing, self.at):
+                raise NotPlain
+        self.at += 1
+        self.builder.end()
+
+    def flow_key(self) -> None:
+        key = _FLOW_KEY.match(self.text, self.at)
+        if key is None:
+            raise NotPlain
+        self.builder.plain_scalar(key[1], self.line)
+        self.at = key.end()
+        self.skip(_FLOW_GAP)
+
+    def flow_value(self) -> None:
+        if self.text.startswith(("[", "{"), self.at):
+            self.flow()
+        elif not self.quoted():
+            found = _FLOW_TEXT.match(self.text, self.at)
+            if found is None:
+                raise NotPlain
+            self.builder.plain_scalar(found[0].rstrip(" "), self.line)
+            self.at = found.end()
