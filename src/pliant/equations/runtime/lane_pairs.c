@@ -94,10 +94,12 @@ static void add_all(const pl_tables *T, int pair, const pl_pairs *p, int lane, i
 
 static inline int counts(const pl_pairs *p, int i) { return !p->active || p->active[p->index[i]]; }
 
+static inline int is_wanted(const pl_pairs *p, int pair) { return p->col[pair] >= p->first_node && p->col[pair] < p->end_node; }
+
 /* The pair of an instance on the way to these ends, or -1. */
 static int pair_of(const pl_pairs *p, int i, int row, int column) {
   for (int n = p->begin[i]; counts(p, i) && n < p->begin[i + 1]; ++n)
-    if (p->a[n] == row && p->b[n] == column) return n;
+    if (p->a[n] == row && p->b[n] == column) return is_wanted(p, n) ? n : -1;
   return -1;
 }
 
@@ -151,6 +153,7 @@ static void add_chained(const pl_work *w, const pl_pairs *p, const pl_batch *b, 
   const pl_tables *T = w->T;
   const int i = b->first + lane;
   for (int n = p->begin[i]; n < p->begin[i + 1]; ++n) {
+    if (!is_wanted(p, n)) continue;
     pl_lanes row[AT_ONCE * PL_COLUMN], column[AT_ONCE * PL_COLUMN], K[36], C[36], M[36];
     int rows[PL_WIDTH], columns[PL_WIDTH];
     for (int l = 0; l < PL_WIDTH; ++l) rows[l] = p->row[n], columns[l] = p->col[n];

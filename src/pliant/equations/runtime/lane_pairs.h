@@ -205,6 +205,7 @@ typedef struct pl_pairs {
                 const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M);
   double *K, *C, *M;                          /* where values go; null for nowhere */
   double factor;                              /* of what is added */
+  int first_node, end_node;                   /* blocks in the columns of these nodes are added, and no others */
 } pl_pairs;
 
 /* `batch` begins with a pl_batch. */
