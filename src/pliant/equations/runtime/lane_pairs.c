@@ -171,6 +171,26 @@ static void add_chained(const pl_work *w, const pl_pairs *p, const pl_batch *b, 
   }
 }
 
+#ifdef __GNUC__
+static inline void expect(const double *column, int rows) {
+  __builtin_prefetch(column, 1), __builtin_prefetch(column + rows - 1, 1);
+}
+#else
+static inline void expect(const double *column, int rows) { (void)column, (void)rows; }
+#endif
+
+void pl_expect_pairs(const pl_work *w, const pl_pairs *p, const pl_batch *b) {
+  const pl_tables *T = w->T;
+  for (int n = p->begin[b->first]; n < p->begin[b->first + b->count]; ++n) {
+    const int e = T->node_elem[p->col[n]], rows = T->elem_k[T->node_elem[p->row[n]]];
+    for (int j = 0, at = p->pos[n]; is_wanted(p, n) && j < T->elem_k[e]; ++j, at += T->elem_stride[e]) {
+      if (p->K) expect(p->K + at, rows);
+      if (p->C) expect(p->C + at, rows);
+      if (p->M) expect(p->M + at, rows);
+    }
+  }
+}
+
 void pl_add_pairs(const pl_work *w, const pl_pairs *p, const void *batch) {
   const pl_batch *b = batch;
   int plain = 1, nodes[2][PL_WIDTH], k[2];

@@ -210,5 +210,8 @@ typedef struct pl_pairs {
 
 /* `batch` begins with a pl_batch. */
 void pl_add_pairs(const pl_work *, const pl_pairs *, const void *batch);
+/* These instances are about to be added: brings where their blocks go near the processor while kernels are evaluated. Blocks of
+ * large matrices are scattered over memory, and would have to be waited for one by one. */
+void pl_expect_pairs(const pl_work *, const pl_pairs *, const pl_batch *);
 
 #endif

@@ -77,7 +77,7 @@ typedef struct pl_temporary {
 } pl_temporary;
 
 /* What a part of an evaluation in several threads has of its own; see work_parts.c. */
-enum { PL_WORK_PARTS = 8 };
+enum { PL_WORK_PARTS = 4 };
 typedef struct pl_scratch {
   pl_temporary temporary;
   double *kernel_w;

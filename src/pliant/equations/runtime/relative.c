@@ -146,13 +146,14 @@ static int only_displaced(const pl_tables *T, const pl_batch *b) {
 
 /* Displacements in S, seen from the first end: three numbers each */
 static void directions(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
+  static const double none[3];
   const forces *x = batch;
   (void)end, (void)first;
   for (int j = 0; j < count; ++j) {
     pl_lanes S[3];
-    for (int l = 0; l < PL_WIDTH; ++l)
-      if (nodes[l]) lanes_put(w->S + w->T->node_s[nodes[l]] + 6 * j, 3, l, S);
-      else lanes_put((const double[3]){0}, 3, l, S);
+    const double *from[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) from[l] = nodes[l] ? w->S + w->T->node_s[nodes[l]] + 6 * j : none;
+    lanes_gather(from, 3, S);
     lanes_rotate_back(x->first, S, out + 3 * j);
   }
 }
@@ -191,6 +192,7 @@ static void some_tangents(pl_work *w, const pl_elements *of, const void *unused)
   PL_EACH_BATCH(b, T->n_rel_kind, T->rel_begin) {
     if (w->pairs_are_plain && !reaches(T, &b, of)) continue;
     forces x;
+    if (w->in_parts) pl_expect_pairs(w, &pairs, &b);
     gather(w, &b, &x);
     differentiate(w, &x);
     pl_add_pairs(w, only_displaced(T, &b) ? &displaced : &pairs, &x);
