@@ -15,6 +15,7 @@ import pytest
 import pliant
 from pliant.control import Coordinates, Pid, PidControl, Reference, StateFeedback, discretize, lqr
 from pliant.equations.binding import Binding
+from pliant.equations.interface import runtime
 from pliant.equations.workspace import EvaluationError
 from pliant.view.live.robot import Choice, LiveRobot
 
@@ -98,6 +99,61 @@ def test_threads_that_come_first_together_make_one_program() -> None:
     assert len({id(program) for _, program, _ in found}) == 1
     for k, (a, _, _) in enumerate(found):
         np.testing.assert_array_equal(a, pliant.derive("double_pendulum").forward_dynamics(q, v + k)[0])
+
+
+# -- one evaluation in several threads -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["net", "cloth"])
+def mesh(request: pytest.FixtureRequest) -> pliant.Equations:
+    """So large that its nodes are evaluated in parts."""
+    return pliant.derive(pliant.load(request.param, set={"cells": 45}))
+
+
+def moving(eqs: pliant.Equations) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A mesh stretched and in motion: (q, v, a)."""
+    rng = np.random.default_rng(0)
+    q, v = eqs.initial_state()
+    q = eqs.binding.increment(q, 1e-3 * rng.normal(size=len(v)))
+    return q, 0.1 * rng.normal(size=len(v)), rng.normal(size=len(v))
+
+
+def test_an_evaluation_in_threads_gives_the_same_bits(mesh: pliant.Equations) -> None:
+    q, v, a = moving(mesh)
+
+    def evaluated() -> list[Any]:
+        linear = mesh.linearization(q, v, a=a)
+        method = pliant.GeneralizedAlpha(step=2e-3)
+        run = pliant.simulate(mesh, 4e-3, method=method)
+        matrices = [linear.stiffness.data, linear.damping.data, linear.mass.data]
+        return [*matrices, mesh.inverse_dynamics(q, v, a), mesh.binding.energies(0.0, q, v), run.q, run.v]
+
+    threads = runtime()
+    threads.pl_use_threads(1)
+    try:
+        alone = evaluated()
+        threads.pl_use_threads(THREADS)
+        assert all(same(alone, evaluated()) for _ in range(3))
+    finally:
+        threads.pl_use_threads(0)
+
+
+def test_parts_of_a_mesh_make_the_whole(mesh: pliant.Equations) -> None:
+    """Forces are the slope of the energy, to which every edge adds once, and matrices those of the forces: also where parts meet."""
+    binding, (q, v, a) = mesh.binding, moving(mesh)
+    rng, size, still = np.random.default_rng(1), 1e-8, np.zeros(len(v))
+    for _ in range(3):
+        x, y, z = rng.normal(size=(3, len(v)))
+        there, back = binding.increment(q, size * x), binding.increment(q, -size * x)
+        energies = [binding.energies(0.0, pose, still)[1] for pose in (there, back)]
+        slope = (energies[0] - energies[1]) / (2 * size)
+        np.testing.assert_allclose(mesh.inverse_dynamics(q, still, still) @ x, slope, rtol=1e-5)
+
+        linear = mesh.linearization(q, v, a=a)
+        forward = mesh.inverse_dynamics(there, v + size * y, a + size * z)
+        change = (forward - mesh.inverse_dynamics(back, v - size * y, a - size * z)) / (2 * size)
+        expected = linear.stiffness @ x + linear.damping @ y + linear.mass @ z
+        np.testing.assert_allclose(change, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 # -- controllers and live pages ------------------------------------------------------------------------------------------

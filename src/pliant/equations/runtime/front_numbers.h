@@ -337,13 +337,14 @@ static void backward(int k, const number *A, int lda, number *own) {
   }
 }
 
-static void solve(pl_fronts *F, double *x) {
-  const int n = F->n;
-  number *y = F->y, *shared = F->shared;
-  for (int k = 0; k < n; ++k) y[k] = (number)x[F->order[k]];
-  for (int s = 0; s < F->count; ++s) {
+/* L^-1 of the places of one branch, and what that leaves of the rows above them. */
+static void forward_branch(const pl_fronts *F, int number_of) {
+  const branch *of = F->branches + number_of;
+  number *y = F->y, *shared = of->shared;
+  for (int s = of->begin; s < of->end; ++s) {
     const front *f = F->fronts + s;
-    const int k = f->pivots, m = f->shared, rows = k + m, *index = F->index + f->index;
+    if (f->branch != number_of) continue;
+    const int k = f->pivots, m = f->shared, rows = k + m, *target = F->target + f->rows;
     const number *A = (number *)F->factors + f->at;
     number *own = y + f->first;
     for (int p = 0; p < k; ++p) {
@@ -354,10 +355,17 @@ static void solve(pl_fronts *F, double *x) {
     forward(k, A, rows, own);
     memset(shared, 0, m * sizeof(number));
     subtract_vector(m, k, A + k, rows, own, shared);
-    for (int i = 0; i < m; ++i) y[index[i]] += shared[i];
+    for (int i = 0; i < m; ++i) y[target[i]] += shared[i];
   }
-  for (int s = F->count - 1; s >= 0; --s) {
+}
+
+/* U^-1 of the places of one branch, once those above it are solved. */
+static void backward_branch(const pl_fronts *F, int number_of) {
+  const branch *of = F->branches + number_of;
+  number *y = F->y, *shared = of->shared;
+  for (int s = of->end - 1; s >= of->begin; --s) {
     const front *f = F->fronts + s;
+    if (f->branch != number_of) continue;
     const int k = f->pivots, m = f->shared, rows = k + m, *index = F->index + f->index;
     const number *A = (number *)F->factors + f->at;
     number *own = y + f->first;
@@ -365,5 +373,33 @@ static void solve(pl_fronts *F, double *x) {
     subtract_vector(k, m, A + (size_t)rows * k, k, shared, own);
     backward(k, A, rows, own);
   }
+}
+
+static void forward_subtrees(const void *loop, int begin, int end) {
+  const unsigned mode = enter();
+  for (int b = begin; b < end; ++b) forward_branch(loop, b);
+  leave(mode);
+}
+
+static void backward_subtrees(const void *loop, int begin, int end) {
+  const unsigned mode = enter();
+  for (int b = begin; b < end; ++b) backward_branch(loop, b);
+  leave(mode);
+}
+
+static void solve(pl_fronts *F, double *x) {
+  const int n = F->n;
+  number *y = F->y;
+  for (int k = 0; k < n; ++k) y[k] = (number)x[F->order[k]];
+  memset(y + n, 0, F->above * sizeof(number));
+  if (F->subtrees) pl_in_parts(F->subtrees, 1, forward_subtrees, F);
+  for (int b = 0; b < F->subtrees; ++b) {
+    const front *last = F->fronts + F->branches[b].end - 1;
+    const number *sums = y + n + F->branches[b].above;
+    for (int i = 0; i < last->shared; ++i) y[F->index[last->index + i]] += sums[i];
+  }
+  forward_branch(F, F->subtrees);
+  backward_branch(F, F->subtrees);
+  if (F->subtrees) pl_in_parts(F->subtrees, 1, backward_subtrees, F);
   for (int k = 0; k < n; ++k) x[F->order[k]] = y[k];
 }

@@ -8,7 +8,7 @@ typedef struct front {
   int first, pivots, shared; /* first pivot, how many, and the number of rows shared with fronts above */
   int parent, child, sibling; /* fronts, -1 for none: `child` is the last of its children, `sibling` the one before */
   int values;                /* first of the matrix's values that belong to it in `entries` */
-  size_t index;              /* where its shared rows stand in `index` */
+  size_t index, rows;        /* where its shared rows stand in `index`, and in `target` */
   size_t at;                 /* where its numbers stand in `factors` */
   size_t rest, left;         /* where its shared part is added up in `stack`, and where what is left of it waits for its parent */
   int branch;                /* that it belongs to */
@@ -20,6 +20,8 @@ typedef struct front {
 typedef struct branch {
   int begin, end;  /* its fronts are among these */
   int *map, *run;  /* where rows of a child stand in its parent, and the end of the run that they belong to: rows side by side in both */
+  void *shared;    /* numbers of a front's shared rows, in solutions */
+  int above;       /* where in `y` a subtree adds up what it hands on to the trunk, row by row of its last front's shared ones */
   double share;    /* its smallest pivot, as that of all fronts */
   int status;
 } branch;
@@ -37,12 +39,13 @@ struct pl_fronts {
   int *order;      /* column at each place */
   front *fronts;
   int *index;      /* shared rows of all fronts, as places in ascending order */
+  int *target;     /* of each of them, where in `y` solutions add to it: its place, or in a subtree the sum for the trunk */
   entry *entries;  /* front by front */
   branch branches[PL_MOST_BRANCHES + 1]; /* `subtrees` of them, and then the trunk */
-  int subtrees;
-  void *factors, *stack, *y, *shared; /* numbers of one precision or the other */
+  int subtrees, above; /* how many there are, and the number of rows that they hand on to the trunk */
+  void *factors, *stack, *y; /* numbers of one precision or the other */
   double *least;   /* by place, what a pivot must exceed */
-  size_t size, waiting; /* numbers in `factors`, and at most in `stack` */
+  size_t size, waiting, rows; /* numbers in `factors`, at most in `stack`, and in `target` */
   double work;     /* multiplications of a factorization */
   int single;      /* whether the factors are in single precision */
   int count_of_values, widest; /* the largest number of shared rows */

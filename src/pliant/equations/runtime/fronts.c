@@ -159,10 +159,13 @@ static int find_fronts(pl_fronts *F, const structure *t) {
 
 static void place_numbers(pl_fronts *F, pl_memory *m) {
   const size_t n = F->n;
-  F->entries = pl_place(m, F->count_of_values * sizeof(entry)), F->shared = pl_doubles(m, F->widest);
-  F->factors = pl_doubles(m, F->size), F->stack = pl_doubles(m, F->waiting), F->y = pl_doubles(m, n);
+  F->entries = pl_place(m, F->count_of_values * sizeof(entry)), F->target = pl_ints(m, F->rows);
+  F->factors = pl_doubles(m, F->size), F->stack = pl_doubles(m, F->waiting), F->y = pl_doubles(m, n + F->above);
   F->least = pl_doubles(m, n), F->pivot = pl_ints(m, n);
-  for (int b = 0; b <= F->subtrees; ++b) F->branches[b].map = pl_ints(m, F->widest), F->branches[b].run = pl_ints(m, F->widest);
+  for (int b = 0; b <= F->subtrees; ++b) {
+    branch *of = F->branches + b;
+    of->map = pl_ints(m, F->widest), of->run = pl_ints(m, F->widest), of->shared = pl_doubles(m, F->widest);
+  }
 }
 
 /* Where a value at these places of row and column goes in its front. */
@@ -268,6 +271,22 @@ static void lay_out_stack(pl_fronts *F, int of) {
   }
 }
 
+/* What a subtree adds to rows of the trunk is summed up beside them, so that subtrees do not meet in solutions. All such rows are
+ * among those that its last front shares. */
+static void place_targets(pl_fronts *F) {
+  for (int s = 0; s < F->count; ++s) {
+    const front *f = F->fronts + s, *last = F->fronts + F->branches[f->branch].end - 1;
+    const int *index = F->index + f->index, *handed_on = F->index + last->index, apart = f->branch < F->subtrees;
+    int *target = F->target + f->rows;
+    for (int i = 0, j = 0; i < f->shared; ++i) {
+      target[i] = index[i];
+      if (!apart || index[i] < last->first + last->pivots) continue;
+      while (handed_on[j] != index[i]) ++j;
+      target[i] = F->n + F->branches[f->branch].above + j;
+    }
+  }
+}
+
 /* Where everything stands. */
 static int lay_out(pl_fronts *F, const int *colptr, const int *row, const structure *t) {
   const int n = F->n, *place = t->place;
@@ -277,11 +296,13 @@ static int lay_out(pl_fronts *F, const int *colptr, const int *row, const struct
     for (int k = f->first; k < f->first + f->pivots; ++k) front_of[k] = s;
     f->at = F->size;
     F->size += (size_t)f->pivots * (f->pivots + 2 * (size_t)f->shared);
+    f->rows = F->rows, F->rows += f->shared;
     if (f->shared > F->widest) F->widest = f->shared;
   }
   link_fronts(F, front_of);
   find_branches(F, t);
   for (int b = 0; b <= F->subtrees; ++b) lay_out_stack(F, b);
+  for (int b = 0; b < F->subtrees; ++b) F->branches[b].above = F->above, F->above += F->fronts[F->branches[b].end - 1].shared;
   F->count_of_values = colptr[n];
   pl_memory m = {0};
   place_numbers(F, &m);
@@ -290,6 +311,7 @@ static int lay_out(pl_fronts *F, const int *colptr, const int *row, const struct
   if (!F->block) return PL_OUT_OF_MEMORY;
   place_numbers(F, &m);
   place_values(F, colptr, row, place, front_of);
+  place_targets(F);
   return PL_OK;
 }
 

@@ -350,8 +350,8 @@ static int solve(pl_run *r, newton *n) {
   }
   if (!w->T->m && n->last < SAME_POWER) pl_power_here(r, r->multipliers1, r->power1), r->complete = 1;
   r->secant->excess += fmax(0, n->used - USUAL);
-  /* where a step is not smooth, the one before tells little of it, and its first iteration needs the tangents there */
-  if (n->first_rate < SMOOTH) choose_prediction(r, n);
+  choose_prediction(r, n);
+  /* where a step is not smooth, the first iteration of the next one needs the tangents there */
   if (n->first_rate > SMOOTH || r->secant->size <= SMALL) pl_secant_forget(r->secant);
   return PL_OK;
 }

@@ -94,10 +94,12 @@ static void add_all(const pl_tables *T, int pair, const pl_pairs *p, int lane, i
 
 static inline int counts(const pl_pairs *p, int i) { return !p->active || p->active[p->index[i]]; }
 
+static inline int is_wanted(const pl_pairs *p, int pair) { return p->col[pair] >= p->first_node && p->col[pair] < p->end_node; }
+
 /* The pair of an instance on the way to these ends, or -1. */
 static int pair_of(const pl_pairs *p, int i, int row, int column) {
   for (int n = p->begin[i]; counts(p, i) && n < p->begin[i + 1]; ++n)
-    if (p->a[n] == row && p->b[n] == column) return n;
+    if (p->a[n] == row && p->b[n] == column) return is_wanted(p, n) ? n : -1;
   return -1;
 }
 
@@ -151,6 +153,7 @@ static void add_chained(const pl_work *w, const pl_pairs *p, const pl_batch *b, 
   const pl_tables *T = w->T;
   const int i = b->first + lane;
   for (int n = p->begin[i]; n < p->begin[i + 1]; ++n) {
+    if (!is_wanted(p, n)) continue;
     pl_lanes row[AT_ONCE * PL_COLUMN], column[AT_ONCE * PL_COLUMN], K[36], C[36], M[36];
     int rows[PL_WIDTH], columns[PL_WIDTH];
     for (int l = 0; l < PL_WIDTH; ++l) rows[l] = p->row[n], columns[l] = p->col[n];
@@ -164,6 +167,26 @@ static void add_chained(const pl_work *w, const pl_pairs *p, const pl_batch *b, 
         p->block(b, p->a[n], p->b[n], height, row, count, column, K, C, M);
         add_all(T, n, p, lane, r, c, K, C, M);
       }
+    }
+  }
+}
+
+#ifdef __GNUC__
+static inline void expect(const double *column, int rows) {
+  __builtin_prefetch(column, 1), __builtin_prefetch(column + rows - 1, 1);
+}
+#else
+static inline void expect(const double *column, int rows) { (void)column, (void)rows; }
+#endif
+
+void pl_expect_pairs(const pl_work *w, const pl_pairs *p, const pl_batch *b) {
+  const pl_tables *T = w->T;
+  for (int n = p->begin[b->first]; n < p->begin[b->first + b->count]; ++n) {
+    const int e = T->node_elem[p->col[n]], rows = T->elem_k[T->node_elem[p->row[n]]];
+    for (int j = 0, at = p->pos[n]; is_wanted(p, n) && j < T->elem_k[e]; ++j, at += T->elem_stride[e]) {
+      if (p->K) expect(p->K + at, rows);
+      if (p->C) expect(p->C + at, rows);
+      if (p->M) expect(p->M + at, rows);
     }
   }
 }

@@ -205,9 +205,13 @@ typedef struct pl_pairs {
                 const pl_lanes *column, pl_lanes *K, pl_lanes *C, pl_lanes *M);
   double *K, *C, *M;                          /* where values go; null for nowhere */
   double factor;                              /* of what is added */
+  int first_node, end_node;                   /* blocks in the columns of these nodes are added, and no others */
 } pl_pairs;
 
 /* `batch` begins with a pl_batch. */
 void pl_add_pairs(const pl_work *, const pl_pairs *, const void *batch);
+/* These instances are about to be added: brings where their blocks go near the processor while kernels are evaluated. Blocks of
+ * large matrices are scattered over memory, and would have to be waited for one by one. */
+void pl_expect_pairs(const pl_work *, const pl_pairs *, const pl_batch *);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "lane_pairs.h"
 #include "spatial.h"
+#include "work_parts.h"
 
 /* One node, where it starts from, and the numbers that its motion reads and fills. */
 typedef struct moved {
@@ -247,14 +248,24 @@ static void move(pl_work *w, moved *x) {
   for (int i = 0; i < 6; ++i) V[i] = Vb[i] + x->twist[i], c[i] += x->convective[i];
 }
 
-void pl_kinematics(pl_work *w, const double *q, const double *v) {
+typedef struct state {
+  const double *q, *v;
+} state;
+
+static void move_some(pl_work *w, const pl_elements *of, const void *now) {
   const pl_tables *T = w->T;
-  call_kernels(w, q, v);
-  for (int e = 0; e < T->n_elem; ++e) {
+  const state *at = now;
+  for (int e = of->begin; e < of->end; ++e) {
     moved x;
-    x.e = e, x.b = T->elem_base[e], x.q = q + T->elem_q[e], x.v = v + T->elem_v[e];
+    x.e = e, x.b = T->elem_base[e], x.q = at->q + T->elem_q[e], x.v = at->v + T->elem_v[e];
     for (x.g = T->elem_node[e]; x.g < T->elem_node[e] + T->elem_nodes[e]; ++x.g) move(w, &x);
   }
+}
+
+void pl_kinematics(pl_work *w, const double *q, const double *v) {
+  const state at = {q, v};
+  call_kernels(w, q, v);
+  pl_over_elements(w, !w->on_ground, move_some, &at);
   pl_inertia_values(w, q, v);
 }
 

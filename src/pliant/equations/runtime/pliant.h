@@ -76,6 +76,15 @@ typedef struct pl_temporary {
   double *inertia_lanes; /* tangents on lanes: n, n x n, n x n */
 } pl_temporary;
 
+/* What a part of an evaluation in several threads has of its own; see work_parts.c. */
+enum { PL_WORK_PARTS = 4 };
+typedef struct pl_scratch {
+  pl_temporary temporary;
+  double *kernel_w;
+  long long *kernel_iw;
+  double energy, dissipation, supply;
+} pl_scratch;
+
 typedef struct pl_work {
   const pl_tables *T;
   pl_binding bound;          /* set by pl_bind, as are the pointers up to route_active */
@@ -115,6 +124,10 @@ typedef struct pl_work {
   pl_contacts *contacts;             /* null where there are no shapes */
   pl_tree *tree;                     /* the matrix of implicit steps as recursions; null where it is assembled */
   int by_tree;                       /* whether the matrix factorized last is in that form */
+  pl_scratch parts[PL_WORK_PARTS];
+  int in_parts;                      /* whether the robot is large enough for them */
+  int on_ground;                     /* all elements are based on the ground: none moves with another */
+  int pairs_are_plain;               /* as T->rel_plain says of all forces between two frames */
   int path_stride;                   /* coordinates on the longest path, rounded up */
   int pattern_is_tree;               /* no entry of K, C, M lies between coordinates of different branches */
   long evaluations, factorizations;

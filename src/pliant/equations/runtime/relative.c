@@ -11,6 +11,7 @@
 
 #include "lane_pairs.h"
 #include "spatial.h"
+#include "work_parts.h"
 
 enum { ENDS = 24 }; /* numbers of the placements of both ends, which come first among the constants */
 
@@ -47,9 +48,19 @@ static void call(const pl_work *w, const forces *x, const pl_kernel *kernel, int
   pl_call_lanes(w, kernel, 4, in, arg, results, out, res);
 }
 
-void pl_relative_forces(pl_work *w) {
+/* Whether one of the ends belongs to these elements. */
+static inline int reaches(const pl_tables *T, const pl_batch *b, const pl_elements *of) {
+  for (int i = 2 * b->first; i < 2 * (b->first + b->count); ++i)
+    if (pl_owns_node(of, T->rel_nodes[i])) return 1;
+  return 0;
+}
+
+/* Wrenches on the nodes of some elements; energies count where the first end is. */
+static void some_forces(pl_work *w, const pl_elements *of, const void *unused) {
   const pl_tables *T = w->T;
+  (void)unused;
   PL_EACH_BATCH(b, T->n_rel_kind, T->rel_begin) {
+    if (!reaches(T, &b, of)) continue;
     forces x;
     pl_lanes wrench[6], scalars[3], F[6], *res[2] = {wrench, scalars};
     static const int out[2] = {6, 3};
@@ -59,12 +70,16 @@ void pl_relative_forces(pl_work *w) {
     for (int l = 0; l < b.count; ++l) {
       const int i = b.first + l;
       if (!w->fforce_active[T->rel_force[i]]) continue;
-      double *first = w->wrench + 6 * T->rel_nodes[2 * i], *second = w->wrench + 6 * T->rel_nodes[2 * i + 1];
-      for (int n = 0; n < 6; ++n) first[n] -= PL_LANE(F[n], l), second[n] += PL_LANE(F[n], l);
+      const int first = T->rel_nodes[2 * i], second = T->rel_nodes[2 * i + 1];
+      for (int n = 0; n < 6 && pl_owns_node(of, second); ++n) w->wrench[6 * second + n] += PL_LANE(F[n], l);
+      if (!pl_owns_node(of, first)) continue;
+      for (int n = 0; n < 6; ++n) w->wrench[6 * first + n] -= PL_LANE(F[n], l);
       w->energy += PL_LANE(scalars[0], l), w->dissipation += PL_LANE(scalars[1], l), w->supply += PL_LANE(scalars[2], l);
     }
   }
 }
+
+void pl_relative_forces(pl_work *w) { pl_over_elements(w, !w->T->n_rel_kind, some_forces, NULL); }
 
 /* X -= A hat(a), for three columns of six rows each */
 static inline void subtract_turned(const pl_lanes *A, const pl_lanes *a, pl_lanes *X) {
@@ -131,13 +146,14 @@ static int only_displaced(const pl_tables *T, const pl_batch *b) {
 
 /* Displacements in S, seen from the first end: three numbers each */
 static void directions(const pl_work *w, const void *batch, int end, const int *nodes, int first, int count, pl_lanes *out) {
+  static const double none[3];
   const forces *x = batch;
   (void)end, (void)first;
   for (int j = 0; j < count; ++j) {
     pl_lanes S[3];
-    for (int l = 0; l < PL_WIDTH; ++l)
-      if (nodes[l]) lanes_put(w->S + w->T->node_s[nodes[l]] + 6 * j, 3, l, S);
-      else lanes_put((const double[3]){0}, 3, l, S);
+    const double *from[PL_WIDTH];
+    for (int l = 0; l < PL_WIDTH; ++l) from[l] = nodes[l] ? w->S + w->T->node_s[nodes[l]] + 6 * j : none;
+    lanes_gather(from, 3, S);
     lanes_rotate_back(x->first, S, out + 3 * j);
   }
 }
@@ -162,21 +178,29 @@ static void displaced_block(const void *batch, int row_end, int column_end, int 
   }
 }
 
-void pl_relative_tangent(pl_work *w) {
+/* In the columns of some elements. */
+static void some_tangents(pl_work *w, const pl_elements *of, const void *unused) {
   const pl_tables *T = w->T;
   const pl_pairs pairs = {.begin = T->relpair_begin, .a = T->relpair_a, .b = T->relpair_b, .row = T->relpair_row,
                           .col = T->relpair_col, .pos = T->relpair_pos, .plain = T->rel_plain,
                           .nodes = T->rel_nodes, .index = T->rel_force, .active = w->fforce_active,
-                          .columns = columns, .block = block, .K = w->K, .C = w->C, .factor = -1};
+                          .columns = columns, .block = block, .K = w->K, .C = w->C, .factor = -1,
+                          .first_node = of->first_node, .end_node = of->end_node};
+  (void)unused;
   pl_pairs displaced = pairs;
   displaced.columns = directions, displaced.block = displaced_block;
   PL_EACH_BATCH(b, T->n_rel_kind, T->rel_begin) {
+    if (w->pairs_are_plain && !reaches(T, &b, of)) continue;
     forces x;
+    if (w->in_parts) pl_expect_pairs(w, &pairs, &b);
     gather(w, &b, &x);
     differentiate(w, &x);
     pl_add_pairs(w, only_displaced(T, &b) ? &displaced : &pairs, &x);
   }
 }
+
+/* Ends that several elements move reach into other parts: then all columns are filled at once. */
+void pl_relative_tangent(pl_work *w) { pl_over_elements(w, !w->pairs_are_plain || !w->T->n_rel_kind, some_tangents, NULL); }
 
 /* Of one instance: K and C of both wrenches at the world's origin, in convected form, 12 x 12. */
 void pl_relative_force_tangent(pl_work *w, int i, double *K, double *C) {

@@ -137,7 +137,7 @@ static pl_pairs pairs_of(const pl_work *w) {
   const pl_tables *T = w->T;
   return (pl_pairs){.begin = T->sharedpair_begin, .a = T->sharedpair_a, .b = T->sharedpair_b, .row = T->sharedpair_row,
                     .col = T->sharedpair_col, .pos = T->sharedpair_pos, .plain = T->shared_plain,
-                    .nodes = T->shared_nodes, .M = w->M, .factor = 1};
+                    .nodes = T->shared_nodes, .M = w->M, .factor = 1, .end_node = T->n_node};
 }
 
 static void mass_of(const pl_work *w, const pl_batch *b, inertias *x) {

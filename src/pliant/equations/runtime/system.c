@@ -9,6 +9,7 @@
 #include "pliant.h"
 #include "spatial.h"
 #include "tree_matrix.h"
+#include "work_parts.h"
 
 /* Coordinates on the longest way to the ground, in whole vectors; and whether such ways explain the whole pattern. */
 static void measure_paths(pl_work *w) {
@@ -21,6 +22,21 @@ static void measure_paths(pl_work *w) {
     if (depth > longest) longest = depth;
   }
   w->path_stride = (longest + 8) / 8 * 8, w->pattern_is_tree = entries == T->nnz;
+}
+
+#define PARTS_FROM 2000 /* elements */
+
+/* Whether elements may be evaluated in parts, and which of their loops. */
+static void measure_parts(pl_work *w) {
+  const pl_tables *T = w->T;
+  int in_order = 1;
+  w->on_ground = w->pairs_are_plain = 1;
+  for (int e = 0; e < T->n_elem; ++e) {
+    w->on_ground &= !T->elem_base[e];
+    in_order &= !e || (T->elem_node[e] > T->elem_node[e - 1] && T->elem_v[e] >= T->elem_v[e - 1]);
+  }
+  for (int i = 0; T->n_rel_kind && i < T->rel_begin[T->n_rel_kind]; ++i) w->pairs_are_plain &= T->rel_plain[i];
+  w->in_parts = in_order && T->n_elem >= PARTS_FROM;
 }
 
 static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
@@ -82,6 +98,11 @@ static void place(pl_work *w, pl_memory *m) {
   w->zero = pl_doubles(m, largest(largest(nv, rows), largest(T->max_rows, 6 * (size_t)T->max_frames)));
   w->q_new = pl_doubles(m, T->nq);
   w->kernel_w = pl_doubles(m, T->kernel_w), w->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
+  for (int i = 0; w->in_parts && i < PL_WORK_PARTS; ++i) {
+    pl_scratch *x = w->parts + i;
+    place_temporary(T, &x->temporary, m);
+    x->kernel_w = pl_doubles(m, T->kernel_w), x->kernel_iw = pl_place(m, (size_t)T->kernel_iw * sizeof(long long));
+  }
   w->own_saddle.values = pl_doubles(m, T->nnz_kkt), w->rhs = pl_doubles(m, nv + rows), w->scale = pl_doubles(m, nv + rows);
   if (!inertias) return;
   w->inertia_pose = pl_doubles(m, 12 * inertias), w->inertia_M = pl_doubles(m, n * n * inertias);
@@ -111,6 +132,7 @@ pl_work *pl_work_new(const pl_tables *T) {
   if (!w) return NULL;
   w->T = T;
   measure_paths(w);
+  measure_parts(w);
   place(w, &m);
   w->bytes = m.used;
   w->memory = pl_block(&m);
@@ -163,12 +185,20 @@ void pl_evaluate(pl_work *w, double t, const double *q, const double *v) {
   w->evaluations++;
 }
 
+/* A sum of M, C and K. */
+typedef struct weights {
+  double M, C, K;
+  const double *turns;
+} weights;
+
 /* += (cM M + cC C) (B - 1) on the columns of rotations; `blocks` holds B - 1, 3x3 column-major each. */
-static void turn_columns(pl_work *w, double cM, double cC, const double *blocks) {
+static void turn_columns(pl_work *w, const pl_elements *of, double cM, double cC, const double *blocks) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_quat; ++i, blocks += 9) {
     /* the three columns of a rotation have the same pattern */
-    const int c = T->quat_v[i], c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
+    const int c = T->quat_v[i];
+    if (c < of->first_v || c >= of->end_v) continue;
+    const int c0 = T->colptr[c], c1 = T->colptr[c + 1], c2 = T->colptr[c + 2];
     for (int k = 0; k < c1 - c0; ++k) {
       const double X0 = cM * w->M[c0 + k] + cC * w->C[c0 + k], X1 = cM * w->M[c1 + k] + cC * w->C[c1 + k],
                    X2 = cM * w->M[c2 + k] + cC * w->C[c2 + k];
@@ -179,20 +209,30 @@ static void turn_columns(pl_work *w, double cM, double cC, const double *blocks)
   }
 }
 
+static void some_columns(pl_work *w, const pl_elements *of, const void *sum) {
+  const pl_tables *T = w->T;
+  const weights *x = sum;
+  double *values = w->saddle->values;
+  const int *to = w->saddle->of;
+  for (int n = T->colptr[of->first_v]; n < T->colptr[of->end_v]; ++n)
+    values[to[n]] = x->M * w->M[n] + (x->C ? x->C * w->C[n] : 0) + (x->K ? x->K * w->K[n] : 0);
+  if (x->turns) turn_columns(w, of, x->M, x->C, x->turns);
+}
+
 int pl_assemble(pl_work *w, double cM, double cC, double cK, const double *turns) {
   const pl_tables *T = w->T;
   const int touching = w->contacts && w->contacts->in_matrix && (cC || cK);
   pl_saddle *s = w->saddle = touching ? pl_contact_saddle(w) : &w->own_saddle;
   if (w->contacts && w->contacts->failed) return PL_OUT_OF_MEMORY;
-  memset(s->values, 0, s->nnz * sizeof(double));
-  for (int n = 0; n < T->nnz; ++n) s->values[s->of[n]] = cM * w->M[n] + (cC ? cC * w->C[n] : 0) + (cK ? cK * w->K[n] : 0);
+  if (s->nnz > T->nnz) memset(s->values, 0, s->nnz * sizeof(double)); /* else all are set */
+  const weights x = {cM, cC, cK, turns};
+  pl_over_elements(w, 0, some_columns, &x);
   for (int n = 0; n < T->nnz_j; ++n)
     if (w->row_active[T->j_row[n]]) {
       s->values[s->of_j[n]] = w->Jval[n];
       s->values[s->of_jt[n]] = -w->Jval[n];
     }
   for (int r = 0; r < T->m; ++r) s->values[s->of_diagonal[r]] = w->row_active[r] ? 0 : 1;
-  if (turns) turn_columns(w, cM, cC, turns);
   if (touching) pl_contact_assemble(w, cC, cK, turns);
   return PL_OK;
 }

@@ -12,10 +12,12 @@
 
 #include "pliant.h"
 #include "spatial.h"
+#include "work_parts.h"
 
 /* Momentum l and G of every node's own mass. */
-void pl_rate_matrices(pl_work *w) {
-  for (int g = 1; g < w->T->n_node; ++g) {
+static void some_rate_matrices(pl_work *w, const pl_elements *of, const void *unused) {
+  (void)unused;
+  for (int g = of->first_node ? of->first_node : 1; g < of->end_node; ++g) {
     const double *I = w->inertia + RIGID * g, *h = I + 1, *v = w->V + 6 * g, *o = v + 3, *k = w->momentum + 6 * g + 3;
     const double J[9] = {I[4], I[7], I[8], I[7], I[5], I[9], I[8], I[9], I[6]};
     double *l = w->B + RATE * g, *G = l + 3, X[9];
@@ -27,6 +29,8 @@ void pl_rate_matrices(pl_work *w) {
     G[1] -= k[2], G[3] += k[2], G[2] += k[1], G[6] -= k[1], G[5] -= k[0], G[7] += k[0];
   }
 }
+
+void pl_rate_matrices(pl_work *w) { pl_over_elements(w, 0, some_rate_matrices, NULL); }
 
 /* The columns of S, Vq (angular part), Av and Aq of all coordinates on a path, component by component. */
 enum { PATH_S = 0, PATH_VQ = 6, PATH_AV = 9, PATH_AQ = 15, PATH_RESULTS = 21 };
@@ -216,27 +220,32 @@ PL_INLINE void own_tangent(const int k, pl_work *w, int e, const double *q, doub
   }
 }
 
+typedef struct motion {
+  const double *q, *v, *a;
+} motion;
+
 /* K = dr/dq, C = dr/dv, M on the system pattern for the tree itself (call after pl_residual at the same state).
  *
  * With F the wrench carried by a node (itself and everything beyond), I and B its composites: for a coordinate k above
  * coordinate j, dr_j/dq_k = S_j'(I Aq_k + B Vq_k) with the composites of j; for k below j the composites are those of
  * k and S_k x* F_k is added. */
-void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
+static void some_tangents(pl_work *w, const pl_elements *of, const void *now) {
   const pl_tables *T = w->T;
+  const motion *at = now;
   const int width = w->path_stride;
   double *all[3] = {w->M, w->K, w->C}, *out = w->path + width * PATH_RESULTS;
   double *P = w->temporary.P, *Q = w->temporary.Q, *W = w->temporary.W, *Y = w->temporary.Y;
   path p = {.rates = 1};
   if (!w->pattern_is_tree)
-    for (int n = 0; n < 3; ++n) memset(all[n], 0, T->nnz * sizeof(double));
-  pl_rate_matrices(w);
-  pl_composite(T, w->inertia, RIGID);
-  pl_composite(T, w->B, RATE);
-  for (int e = 0; e < T->n_elem; ++e) {
+    for (int n = 0; n < 3; ++n) {
+      const int first = T->colptr[of->first_v];
+      memset(all[n] + first, 0, (T->colptr[of->end_v] - first) * sizeof(double));
+    }
+  for (int e = of->begin; e < of->end; ++e) {
     const int k = T->elem_k[e];
-    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, q, v, a);
+    for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) pl_node_tangent(w, e, g, at->q, at->v, at->a);
     PL_BY_SIZE(own_mass, k, w, e, P);
-    PL_BY_SIZE(own_tangent, k, w, e, q, Q, W, Y);
+    PL_BY_SIZE(own_tangent, k, w, e, at->q, Q, W, Y);
     if (!T->elem_base[e]) continue;
     follow(w, &p, e);
     for (int i = 0; i < k; ++i) {
@@ -246,4 +255,12 @@ void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
       spread_below(T, e, i, p.depth, out + 2 * width, w->C), spread_above(T, e, i, p.depth, out + 4 * width, w->C);
     }
   }
+}
+
+void pl_tangent(pl_work *w, const double *q, const double *v, const double *a) {
+  const motion at = {q, v, a};
+  pl_rate_matrices(w);
+  pl_composite(w->T, w->inertia, RIGID);
+  pl_composite(w->T, w->B, RATE);
+  pl_over_elements(w, !w->on_ground, some_tangents, &at);
 }

@@ -8,11 +8,13 @@
 
 #include "pliant.h"
 #include "spatial.h"
+#include "work_parts.h"
 
 /* Inertia, momentum, and the wrench that the velocity asks for minus the external one, of each node's own mass. */
-void pl_inertias(pl_work *w) {
+static void some_inertias(pl_work *w, const pl_elements *of, const void *unused) {
   const pl_tables *T = w->T;
-  for (int g = 1; g < T->n_node; ++g) {
+  (void)unused;
+  for (int g = of->first_node ? of->first_node : 1; g < of->end_node; ++g) {
     const int at = T->node_mass[g];
     const double *V = w->V + 6 * g, *wrench = w->wrench + 6 * g;
     double *I = w->inertia + RIGID * g, *momentum = w->momentum + 6 * g, *bias = w->bias + 6 * g;
@@ -28,15 +30,17 @@ void pl_inertias(pl_work *w) {
   }
 }
 
+void pl_inertias(pl_work *w) { pl_over_elements(w, 0, some_inertias, NULL); }
+
 /* Gravity as an upward acceleration of the ground. */
 void pl_ground_acceleration(pl_work *w) {
   for (int i = 0; i < 3; ++i) w->A[i] = -w->theta[i], w->A[3 + i] = 0;
 }
 
-static void accelerations(pl_work *w, const double *a) {
+static void some_accelerations(pl_work *w, const pl_elements *of, const void *rates) {
   const pl_tables *T = w->T;
-  pl_ground_acceleration(w);
-  for (int e = 0; e < T->n_elem; ++e) {
+  const double *a = rates;
+  for (int e = of->begin; e < of->end; ++e) {
     const double *Ab = w->A + 6 * T->elem_base[e], *ae = a + T->elem_v[e];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       const double *S = w->S + T->node_s[g];
@@ -49,29 +53,33 @@ static void accelerations(pl_work *w, const double *a) {
   }
 }
 
-/* Wrench of every node and all that hangs on it, from accelerations; its work on the coordinates in r. */
-void pl_wrenches(pl_work *w, double *r) {
+static void some_wrenches(pl_work *w, const pl_elements *of, const void *result) {
   const pl_tables *T = w->T;
-  for (int g = 1; g < T->n_node; ++g) {
+  double *r = *(double *const *)result;
+  for (int g = of->first_node ? of->first_node : 1; g < of->end_node; ++g) {
     double *F = w->force + 6 * g;
     rigid_times(w->inertia + RIGID * g, w->A + 6 * g, F);
     for (int i = 0; i < 6; ++i) F[i] += w->bias[6 * g + i];
   }
-  for (int e = T->n_elem - 1; e >= 0; --e) {
+  for (int e = of->end - 1; e >= of->begin; --e) {
     const int b = T->elem_base[e], at = T->elem_v[e];
     for (int j = 0; j < T->elem_k[e]; ++j) r[at + j] = -w->tau[at + j];
     for (int g = T->elem_node[e]; g < T->elem_node[e] + T->elem_nodes[e]; ++g) {
       const double *F = w->force + 6 * g, *S = w->S + T->node_s[g];
       for (int j = 0; j < T->elem_k[e]; ++j) r[at + j] += dot6(S + 6 * j, F);
-      for (int i = 0; i < 6; ++i) w->force[6 * b + i] += b ? F[i] : 0;
+      for (int i = 0; b && i < 6; ++i) w->force[6 * b + i] += F[i];
     }
   }
 }
 
+/* Wrench of every node and all that hangs on it, from accelerations; its work on the coordinates in r. */
+void pl_wrenches(pl_work *w, double *r) { pl_over_elements(w, !w->on_ground, some_wrenches, &r); }
+
 /* r = M a + h: the generalized forces that are missing for the motion (v, a); fills node inertias and forces. */
 void pl_residual(pl_work *w, const double *v, const double *a, double *r) {
   (void)v; /* the twists of pl_kinematics hold all that depends on it */
-  accelerations(w, a);
+  pl_ground_acceleration(w);
+  pl_over_elements(w, !w->on_ground, some_accelerations, a);
   pl_inertias(w);
   pl_inertia_wrenches(w, a);
   pl_shared_inertia_wrenches(w);
