@@ -114,6 +114,7 @@ struct pl_contacts {
   int in_matrix;                    /* there are some in the tangents evaluated last */
   double *columns;                  /* temporary: 12 x max_k */
   void *block;                      /* holds the arrays of fixed size */
+  int secant;                       /* tangents of friction that slides are those of a spring (contact_law.c) */
   int failed;                       /* no memory was left */
 };
 

@@ -177,8 +177,10 @@ static void press(pl_touch *c, const double *law) {
   c->k_t_by_gap = -(p - 1) * c->k_t / depth, c->c_t_by_gap = -p * c->k_t * loss;
 }
 
-/* Tangential force f of trial force: f itself, or on the cone; D and Dv from the stiffness and damping of both directions. */
-static void rub(pl_touch *c, const double *law, const double *stretch, const double *z, int slid) {
+/* Tangential force f of trial force: f itself, or on the cone; D and Dv from the stiffness and damping of both directions. With
+ * `secant` they are those of a spring of this force: sliding friction itself does not change with the slip along it, so Newton's
+ * method would step across the place where surfaces come to stick, and back again. */
+static void rub(pl_touch *c, const double *law, const double *stretch, const double *z, int slid, int secant) {
   const double mu[2] = {law[PL_LAW_FRICTION], law[PL_LAW_ACROSS]}, most = fmax(mu[0], mu[1]);
   const double *t[2] = {c->along, c->across};
   double trial[3] = {0}, size2 = 0, f[2], ratio[2];
@@ -203,12 +205,12 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
   const double scale = c->sliding ? c->pressing / size : 1;
   for (int a = 0; a < 3; ++a) {
     c->force[a] += scale * trial[a];
-    if (c->sliding) c->by_cap[a] = trial[a] / size;
+    if (c->sliding && !secant) c->by_cap[a] = trial[a] / size;
   }
   /* d force = scale (1 - trial (trial / mu^2)' / size^2 where it slides) d trial */
   for (int j = 0; j < 2; ++j) {
     double column[3];
-    const double share = c->sliding && mu[j] > 0 ? f[j] / (mu[j] * mu[j] * size2) : 0;
+    const double share = c->sliding && !secant && mu[j] > 0 ? f[j] / (mu[j] * mu[j] * size2) : 0;
     for (int a = 0; a < 3; ++a) column[a] = scale * (t[j][a] - trial[a] * share);
     const double s = dot3(t[j], stretch) + dot3(t[j], z), u = dot3(t[j], c->slip_rate);
     for (int a = 0; a < 3; ++a) c->by_gap_along[a] -= ratio[j] * (c->k_t_by_gap * s + c->c_t_by_gap * u) * column[a];
@@ -257,7 +259,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
     for (int k = 0; k < 3; ++k) z[k] = RECENT * c->slip_rate[k];
   press(c, law);
   for (int k = 0; k < 3; ++k) c->force[k] = c->pressing * c->n[k];
-  rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE);
+  rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE, w->contacts->secant);
   for (int a = 0; a < 3; ++a) c->by_since[a] = c->since < 1 ? dot3(c->D[a], z) / c->since : 0;
   const double later = kind == PL_MEMORY_NONE ? RECENT : 0, now = kind == PL_MEMORY_NONE ? 0 : c->since;
   for (int a = 0; a < 3; ++a)
