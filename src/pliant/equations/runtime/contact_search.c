@@ -260,8 +260,35 @@ static void vertex_plane(pl_work *w, int v, int origin) {
 }
 
 static int by_key(const void *a, const void *b) {
-  const long long x = ((const pl_touch *)a)->key, y = ((const pl_touch *)b)->key;
-  return (x > y) - (x < y);
+  const pl_ranked *x = a, *y = b;
+  return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Contacts by key. Those of equal things come in that order already; else each is moved once, to where it belongs. */
+static void sort_touches(pl_contacts *c) {
+  int sorted = 1;
+  for (int i = 1; i < c->n && sorted; ++i) sorted = c->touch[i - 1].key < c->touch[i].key;
+  if (sorted) return;
+  if (c->n > c->ranked_capacity) {
+    pl_ranked *grown = realloc(c->ranked, (size_t)c->capacity * sizeof *grown);
+    if (!grown) {
+      c->failed = 1;
+      return;
+    }
+    c->ranked = grown, c->ranked_capacity = c->capacity;
+  }
+  for (int i = 0; i < c->n; ++i) c->ranked[i] = (pl_ranked){c->touch[i].key, i};
+  qsort(c->ranked, c->n, sizeof *c->ranked, by_key);
+  for (int i = 0; i < c->n; ++i) { /* along each cycle of the permutation */
+    if (c->ranked[i].place == i) continue;
+    const pl_touch first = c->touch[i];
+    int to = i;
+    for (int from = c->ranked[to].place; from != i; from = c->ranked[to].place) {
+      c->touch[to] = c->touch[from], c->ranked[to].place = to;
+      to = from;
+    }
+    c->touch[to] = first, c->ranked[to].place = to;
+  }
 }
 
 void pl_contact_search(pl_work *w) {
@@ -271,7 +298,7 @@ void pl_contact_search(pl_work *w) {
   for (int k = 0; k < c->items.n; ++k) item_item(w, c->items.pair[2 * k], c->items.pair[2 * k + 1]);
   pl_contact_solids(w);
   for (int k = 0; k < c->planes.n; ++k) vertex_plane(w, c->planes.pair[2 * k], c->planes.pair[2 * k + 1]);
-  qsort(c->touch, c->n, sizeof *c->touch, by_key);
+  sort_touches(c);
 }
 
 /* -- distances ------------------------------------------------------------------------------------------------------- */

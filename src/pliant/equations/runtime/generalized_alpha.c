@@ -380,7 +380,7 @@ static int solve(pl_run *r, newton *n) {
 static int solve_step(pl_run *r, newton *n) {
   int status = PL_OK;
   r->euler = 0;
-  if (!r->colliding || !r->fixed) {
+  if (!r->colliding || !(r->fixed || pl_run_crowded(r))) {
     start(r, n);
     status = solve(r, n);
     if (status || !pl_run_contacts_changed(r)) return status;
