@@ -264,7 +264,7 @@ static int by_key(const void *a, const void *b) {
   return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Contacts by key. Those of equal things come in that order already; else each is moved once, to where it belongs. */
+/* Contacts by key. Where they are not found in that order, each is moved once, to where it belongs. */
 static void sort_touches(pl_contacts *c) {
   int sorted = 1;
   for (int i = 1; i < c->n && sorted; ++i) sorted = c->touch[i - 1].key < c->touch[i].key;
@@ -291,13 +291,22 @@ static void sort_touches(pl_contacts *c) {
   }
 }
 
+static long long key_of_items(const pl_tables *T, const int *pair) {
+  return key_of(T, T->item_vertex[3 * pair[0]], T->item_vertex[3 * pair[1]]);
+}
+
 void pl_contact_search(pl_work *w) {
   pl_contacts *c = w->contacts;
   pl_contact_places(w);
   c->n = c->n_near = 0;
-  for (int k = 0; k < c->items.n; ++k) item_item(w, c->items.pair[2 * k], c->items.pair[2 * k + 1]);
+  const int *items = c->items.pair, *planes = c->planes.pair;
+  for (int k = 0, l = 0; k < c->items.n || l < c->planes.n;) { /* spheres come in the order of their keys */
+    if (l == c->planes.n || (k < c->items.n && key_of_items(w->T, items + 2 * k) < key_of(w->T, planes[2 * l], planes[2 * l + 1])))
+      item_item(w, items[2 * k], items[2 * k + 1]), k++;
+    else
+      vertex_plane(w, planes[2 * l], planes[2 * l + 1]), l++;
+  }
   pl_contact_solids(w);
-  for (int k = 0; k < c->planes.n; ++k) vertex_plane(w, c->planes.pair[2 * k], c->planes.pair[2 * k + 1]);
   sort_touches(c);
 }
 

@@ -271,6 +271,11 @@ static void pair_plane(pl_work *w, int plane) {
   }
 }
 
+static int by_numbers(const void *a, const void *b) {
+  const int *x = a, *y = b;
+  return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
 /* -- vertices of large rigid shapes ----------------------------------------------------------------------------------- */
 
 static void need(pl_work *w, int vertex) {
@@ -350,6 +355,7 @@ static void make_list(pl_work *w) {
     if (is_large(T, shape) && first) find_frame(w, shape);
     if (is_large(T, shape)) find_corners(w, shape, w->R, w->p, c->corner + 24 * (size_t)shape);
   }
+  qsort(c->planes.pair, c->planes.n, 2 * sizeof(int), by_numbers);
   find_live(w);
   memcpy(c->x_listed, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
   c->listed = c->failed ? PL_NOTHING_LISTED : PL_LISTED;
