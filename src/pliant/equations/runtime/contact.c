@@ -11,7 +11,7 @@ static void place(const pl_tables *T, pl_contacts *c, pl_memory *m) {
   c->x = pl_doubles(m, 3 * (size_t)T->n_vertex), c->x_listed = pl_doubles(m, 3 * (size_t)T->n_vertex);
   c->frame = pl_doubles(m, 6 * (size_t)T->n_shape), c->corner = pl_doubles(m, 24 * (size_t)T->n_shape);
   c->box = pl_doubles(m, 6 * (size_t)T->n_item), c->tree = pl_doubles(m, 12 * (size_t)T->n_item);
-  c->order = pl_ints(m, T->n_shape), c->live = pl_ints(m, T->n_vertex), c->is_live = pl_ints(m, T->n_vertex);
+  c->count_of_item = pl_ints(m, T->n_item + 1), c->live = pl_ints(m, T->n_vertex), c->is_live = pl_ints(m, T->n_vertex);
   c->x_before = pl_doubles(m, 3 * (size_t)T->n_vertex);
   c->columns = pl_doubles(m, 12 * (size_t)T->max_k);
 }
@@ -27,12 +27,13 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
     return NULL;
   }
   place(T, c, &m);
-  if (pl_contact_memory_new(&c->bound, T)) {
-    free(c->block), free(c);
+  c->order = calloc(T->n_shape + 1, sizeof *c->order);
+  if (!c->order || pl_contact_memory_new(&c->bound, T)) {
+    free(c->order), free(c->block), free(c);
     return NULL;
   }
   for (int i = 0; i < T->n_shape; ++i)
-    if (T->shape_item[i + 1] > T->shape_item[i]) c->order[c->n_order++] = i;
+    if (T->shape_item[i + 1] > T->shape_item[i]) c->order[c->n_order++].shape = i;
   c->only = -1;
   return c;
 }
@@ -40,7 +41,7 @@ pl_contacts *pl_contacts_new(const pl_tables *T) {
 void pl_contacts_free(pl_contacts *c) {
   if (!c) return;
   pl_contact_matrix_free(c->matrix), pl_contact_memory_free(&c->bound);
-  free(c->items.pair), free(c->planes.pair), free(c->near), free(c->touch), free(c->block), free(c);
+  free(c->items.pair), free(c->planes.pair), free(c->unsorted.pair), free(c->order), free(c->near), free(c->touch), free(c->ranked), free(c->gone), free(c->block), free(c);
 }
 
 int pl_contact_memory_new(pl_contact_memory *m, const pl_tables *T) {
@@ -148,6 +149,7 @@ void pl_contact_forces(pl_work *w) {
   if (!c) return;
   pl_contact_search(w);
   keep_law(w);
+  pl_contact_find_gone(w);
   for (int n = 0; n < c->n; ++n) {
     pl_touch *t = c->touch + n;
     pl_contact_law(w, t);

@@ -89,6 +89,18 @@ typedef struct pl_near {
   double distance;
 } pl_near;
 
+/* A shape, the box around it, and where that begins along an axis. */
+typedef struct pl_extended {
+  double low, box[6];
+  int shape;
+} pl_extended;
+
+/* The key of a contact, and where it stands. */
+typedef struct pl_ranked {
+  long long key;
+  int place;
+} pl_ranked;
+
 struct pl_contacts {
   double *x;        /* places of the vertices that candidates need, 3 each */
   double *x_before; /* at the beginning of a step */
@@ -100,7 +112,10 @@ struct pl_contacts {
   int only;         /* and then the law of which, else -1 */
   pl_listed listed;
   pl_pairs items, planes;           /* candidates: items of both sides; a vertex and a plane */
-  int n_order, *order;              /* shapes with items, along an axis */
+  pl_pairs unsorted;                /* temporary: to sort items */
+  int *count_of_item;               /* temporary: n_item + 1 */
+  int n_order;
+  pl_extended *order;               /* shapes with items, along an axis */
   double *box;                      /* of items, low and high, 6 each */
   double *tree;                     /* boxes of runs of items, 12 per item */
   int n_live, *live, *is_live;      /* vertices on large rigid shapes that candidates need */
@@ -108,12 +123,16 @@ struct pl_contacts {
   pl_near *near;
   int n, capacity;
   pl_touch *touch;                  /* contacts of the state evaluated last, by key */
+  int n_gone, gone_capacity, *gone; /* contacts of the memory that are not among them */
+  int ranked_capacity;
+  pl_ranked *ranked;                /* temporary: to sort them */
   const pl_contact_memory *memory;  /* null: none */
   pl_contact_memory bound;          /* as the binding has it */
   pl_contact_matrix *matrix;        /* null until contacts couple what nothing else does */
   int in_matrix;                    /* there are some in the tangents evaluated last */
   double *columns;                  /* temporary: 12 x max_k */
   void *block;                      /* holds the arrays of fixed size */
+  int secant;                       /* tangents of friction that slides are those of a spring (contact_law.c) */
   int failed;                       /* no memory was left */
 };
 
@@ -139,6 +158,8 @@ double pl_contact_gap(pl_work *, const double *q, int law, const int *side);
 /* contact_law.c: what is remembered of a contact, or null; their forces; and K and C of each. */
 const pl_remembered *pl_remembered_contact(const pl_contact_memory *, long long key);
 void pl_contact_law(pl_work *, pl_touch *);
+/* Lists those of the memory that are not among the contacts evaluated last: new ones may take over from them. */
+void pl_contact_find_gone(pl_work *);
 void pl_contact_blocks(const pl_work *, const pl_touch *, double *K, double *C);
 
 /* contact_matrix.c: pl_contact_tangents puts K and C of the contacts evaluated last on the pattern of a matrix that has them, where

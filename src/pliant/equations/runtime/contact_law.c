@@ -5,6 +5,7 @@
  * are the sliding velocity u and, over a step, the slip z; the wrench on frame i is W_i (f, r_i x f). So action equals reaction,
  * and no moment is left over. The rate of the distance is n . u. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "contact.h"
@@ -136,27 +137,44 @@ const pl_remembered *pl_remembered_contact(const pl_contact_memory *m, long long
   return m && low < m->count && m->entry[low].key == key ? m->entry + low : NULL;
 }
 
-static int is_there(const pl_contacts *c, long long key) {
-  int low = 0, high = c->n;
-  while (low < high) {
-    const int mid = (low + high) / 2;
-    if (c->touch[mid].key < key) low = mid + 1;
-    else high = mid;
+void pl_contact_find_gone(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  const pl_contact_memory *m = c->memory;
+  c->n_gone = 0;
+  if (!m) return;
+  if (m->count > c->gone_capacity) {
+    int *grown = realloc(c->gone, 2 * (size_t)m->count * sizeof *grown);
+    if (!grown) {
+      c->failed = 1;
+      return;
+    }
+    c->gone = grown, c->gone_capacity = 2 * m->count;
   }
-  return low < c->n && c->touch[low].key == key;
+  for (int i = 0, n = 0; i < m->count; ++i) { /* both by key */
+    while (n < c->n && c->touch[n].key < m->entry[i].key) ++n;
+    if (n == c->n || c->touch[n].key != m->entry[i].key) c->gone[c->n_gone++] = i;
+  }
+}
+
+/* Whether a side of a contact has places next to each other: spheres and planes have not. */
+static int has_neighbours(const pl_tables *T, int vertex) {
+  const int kind = T->shape_kind[T->vertex_shape[vertex]];
+  return kind != PL_SHAPE_POINT && kind != PL_SHAPE_PLANE;
 }
 
 /* A contact that has moved on to the next edge or vertex: the nearest one of the same law that is gone. */
 static const pl_remembered *moved_on(const pl_work *w, const pl_touch *c) {
+  if (!has_neighbours(w->T, c->vertex[0]) && !has_neighbours(w->T, c->vertex[c->first_count])) return NULL;
   const pl_contact_memory *m = w->contacts->memory;
   const double reach = c->radius[0] + c->radius[1];
   const pl_remembered *best = NULL;
   double nearest = reach * reach;
-  for (int i = 0; m && i < m->count; ++i) {
+  for (int i = 0; i < w->contacts->n_gone; ++i) {
+    const pl_remembered *e = m->entry + w->contacts->gone[i];
     double away[3];
-    if (m->entry[i].law != c->law || is_there(w->contacts, m->entry[i].key)) continue;
-    for (int k = 0; k < 3; ++k) away[k] = m->entry[i].place[k] - c->place[k];
-    if (dot3(away, away) < nearest) nearest = dot3(away, away), best = m->entry + i;
+    if (e->law != c->law) continue;
+    for (int k = 0; k < 3; ++k) away[k] = e->place[k] - c->place[k];
+    if (dot3(away, away) < nearest) nearest = dot3(away, away), best = e;
   }
   return best;
 }
@@ -177,8 +195,10 @@ static void press(pl_touch *c, const double *law) {
   c->k_t_by_gap = -(p - 1) * c->k_t / depth, c->c_t_by_gap = -p * c->k_t * loss;
 }
 
-/* Tangential force f of trial force: f itself, or on the cone; D and Dv from the stiffness and damping of both directions. */
-static void rub(pl_touch *c, const double *law, const double *stretch, const double *z, int slid) {
+/* Tangential force f of trial force: f itself, or on the cone; D and Dv from the stiffness and damping of both directions. With
+ * `secant` they are those of a spring of this force: sliding friction itself does not change with the slip along it, so Newton's
+ * method would step across the place where surfaces come to stick, and back again. */
+static void rub(pl_touch *c, const double *law, const double *stretch, const double *z, int slid, int secant) {
   const double mu[2] = {law[PL_LAW_FRICTION], law[PL_LAW_ACROSS]}, most = fmax(mu[0], mu[1]);
   const double *t[2] = {c->along, c->across};
   double trial[3] = {0}, size2 = 0, f[2], ratio[2];
@@ -203,12 +223,12 @@ static void rub(pl_touch *c, const double *law, const double *stretch, const dou
   const double scale = c->sliding ? c->pressing / size : 1;
   for (int a = 0; a < 3; ++a) {
     c->force[a] += scale * trial[a];
-    if (c->sliding) c->by_cap[a] = trial[a] / size;
+    if (c->sliding && !secant) c->by_cap[a] = trial[a] / size;
   }
   /* d force = scale (1 - trial (trial / mu^2)' / size^2 where it slides) d trial */
   for (int j = 0; j < 2; ++j) {
     double column[3];
-    const double share = c->sliding && mu[j] > 0 ? f[j] / (mu[j] * mu[j] * size2) : 0;
+    const double share = c->sliding && !secant && mu[j] > 0 ? f[j] / (mu[j] * mu[j] * size2) : 0;
     for (int a = 0; a < 3; ++a) column[a] = scale * (t[j][a] - trial[a] * share);
     const double s = dot3(t[j], stretch) + dot3(t[j], z), u = dot3(t[j], c->slip_rate);
     for (int a = 0; a < 3; ++a) c->by_gap_along[a] -= ratio[j] * (c->k_t_by_gap * s + c->c_t_by_gap * u) * column[a];
@@ -257,7 +277,7 @@ void pl_contact_law(pl_work *w, pl_touch *c) {
     for (int k = 0; k < 3; ++k) z[k] = RECENT * c->slip_rate[k];
   press(c, law);
   for (int k = 0; k < 3; ++k) c->force[k] = c->pressing * c->n[k];
-  rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE);
+  rub(c, law, stretch, z, old ? old->slid : kind == PL_MEMORY_NONE, w->contacts->secant);
   for (int a = 0; a < 3; ++a) c->by_since[a] = c->since < 1 ? dot3(c->D[a], z) / c->since : 0;
   const double later = kind == PL_MEMORY_NONE ? RECENT : 0, now = kind == PL_MEMORY_NONE ? 0 : c->since;
   for (int a = 0; a < 3; ++a)
@@ -350,6 +370,7 @@ static void fill_column(const pl_work *w, const pl_touch *c, int j, const double
   vary(c, j, moved, turn, &d);
   vary_force(w, c, j, moved, turn, &d, f);
   for (int i = 0; i < c->count; ++i) {
+    if (!node_of(w, c, i)) continue;
     const double *x = w->contacts->x + 3 * c->vertex[i], *rho = rho_of(c, i), *by = d.rho[i >= c->first_count];
     double r[3], g[3], arm[3], *out = column + 6 * i;
     for (int k = 0; k < 3; ++k) {
@@ -378,7 +399,7 @@ void pl_contact_blocks(const pl_work *w, const pl_touch *c, double *K, double *C
       A[a][b] = flat + c->by_rate * (c->n[a] + c->by_cap[a]) * c->n[b];
     }
   for (int j = 0; j < c->count; ++j)
-    for (int l = 0; l < 6; ++l) {
+    for (int l = 0; l < 6 && node_of(w, c, j); ++l) { /* the ground does not move */
       double twist[6] = {0}, r[3], u[3], f[3];
       twist[l] = 1;
       fill_column(w, c, j, twist, twist + 3, K + size * (6 * j + l));

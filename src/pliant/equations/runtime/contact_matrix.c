@@ -253,13 +253,17 @@ static int cover(pl_work *w, pl_contact_matrix *m) {
 
 /* -- values ----------------------------------------------------------------------------------------------------------- */
 
-static void multiply(int ld, const double *X, int k, const double *S, double *Y) {
-  for (int j = 0; j < k; ++j)
-    for (int i = 0; i < 6; ++i) {
-      double sum = Y[6 * j + i];
-      for (int n = 0; n < 6; ++n) sum += X[ld * n + i] * S[6 * j + n];
-      Y[6 * j + i] = sum;
+/* Y += X S, X with columns ld apart: six numbers side by side */
+static inline void multiply(int ld, const double *X, int k, const double *S, double *Y) {
+  for (int j = 0; j < k; ++j, S += 6, Y += 6) {
+    double sum[6];
+    memcpy(sum, Y, sizeof sum);
+    for (int n = 0; n < 6; ++n) {
+      const double s = S[n], *x = X + ld * n;
+      for (int i = 0; i < 6; ++i) sum[i] += x[i] * s;
     }
+    memcpy(Y, sum, sizeof sum);
+  }
 }
 
 /* -= S' Y, on the block of two elements */
@@ -281,7 +285,7 @@ static void scatter(const pl_work *w, pl_contact_matrix *m, const pl_touch *t, c
       for (int i = 0; i < t->count; ++i) {
         const int at = ld * 6 * j + 6 * i, first = T->vertex_node[t->vertex[i]];
         if (!first) continue;
-        memset(Y, 0, 12 * (size_t)T->max_k * sizeof(double));
+        memset(Y, 0, 6 * (size_t)kc * sizeof(double)), memset(Z, 0, 6 * (size_t)kc * sizeof(double));
         multiply(ld, K + at, kc, w->S + T->node_s[b], Y);
         multiply(ld, C + at, kc, w->Vq + T->node_s[b], Y);
         multiply(ld, C + at, kc, w->S + T->node_s[b], Z);

@@ -260,18 +260,54 @@ static void vertex_plane(pl_work *w, int v, int origin) {
 }
 
 static int by_key(const void *a, const void *b) {
-  const long long x = ((const pl_touch *)a)->key, y = ((const pl_touch *)b)->key;
-  return (x > y) - (x < y);
+  const pl_ranked *x = a, *y = b;
+  return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Contacts by key. Where they are not found in that order, each is moved once, to where it belongs. */
+static void sort_touches(pl_contacts *c) {
+  int sorted = 1;
+  for (int i = 1; i < c->n && sorted; ++i) sorted = c->touch[i - 1].key < c->touch[i].key;
+  if (sorted) return;
+  if (c->n > c->ranked_capacity) {
+    pl_ranked *grown = realloc(c->ranked, (size_t)c->capacity * sizeof *grown);
+    if (!grown) {
+      c->failed = 1;
+      return;
+    }
+    c->ranked = grown, c->ranked_capacity = c->capacity;
+  }
+  for (int i = 0; i < c->n; ++i) c->ranked[i] = (pl_ranked){c->touch[i].key, i};
+  qsort(c->ranked, c->n, sizeof *c->ranked, by_key);
+  for (int i = 0; i < c->n; ++i) { /* along each cycle of the permutation */
+    if (c->ranked[i].place == i) continue;
+    const pl_touch first = c->touch[i];
+    int to = i;
+    for (int from = c->ranked[to].place; from != i; from = c->ranked[to].place) {
+      c->touch[to] = c->touch[from], c->ranked[to].place = to;
+      to = from;
+    }
+    c->touch[to] = first, c->ranked[to].place = to;
+  }
+}
+
+static long long key_of_items(const pl_tables *T, const int *pair) {
+  return key_of(T, T->item_vertex[3 * pair[0]], T->item_vertex[3 * pair[1]]);
 }
 
 void pl_contact_search(pl_work *w) {
   pl_contacts *c = w->contacts;
   pl_contact_places(w);
   c->n = c->n_near = 0;
-  for (int k = 0; k < c->items.n; ++k) item_item(w, c->items.pair[2 * k], c->items.pair[2 * k + 1]);
+  const int *items = c->items.pair, *planes = c->planes.pair;
+  for (int k = 0, l = 0; k < c->items.n || l < c->planes.n;) { /* spheres come in the order of their keys */
+    if (l == c->planes.n || (k < c->items.n && key_of_items(w->T, items + 2 * k) < key_of(w->T, planes[2 * l], planes[2 * l + 1])))
+      item_item(w, items[2 * k], items[2 * k + 1]), k++;
+    else
+      vertex_plane(w, planes[2 * l], planes[2 * l + 1]), l++;
+  }
   pl_contact_solids(w);
-  for (int k = 0; k < c->planes.n; ++k) vertex_plane(w, c->planes.pair[2 * k], c->planes.pair[2 * k + 1]);
-  qsort(c->touch, c->n, sizeof *c->touch, by_key);
+  sort_touches(c);
 }
 
 /* -- distances ------------------------------------------------------------------------------------------------------- */

@@ -122,21 +122,19 @@ static double find_margin(pl_work *w) {
 
 /* -- pairs ------------------------------------------------------------------------------------------------------------ */
 
-static int add(pl_contacts *c, pl_pairs *list, int i, int j) {
-  if (list->n == list->capacity) {
-    const int capacity = 2 * list->capacity + 64;
-    int *grown = realloc(list->pair, 2 * (size_t)capacity * sizeof(int));
-    if (!grown) return c->failed = 1;
-    list->pair = grown, list->capacity = capacity;
-  }
-  list->pair[2 * list->n] = i, list->pair[2 * list->n + 1] = j;
-  list->n++;
+static int make_room(pl_contacts *c, pl_pairs *list, int n) {
+  if (n <= list->capacity) return 0;
+  int *grown = realloc(list->pair, 4 * (size_t)n * sizeof(int));
+  if (!grown) return c->failed = 1;
+  list->pair = grown, list->capacity = 2 * n;
   return 0;
 }
 
-static int by_numbers(const void *a, const void *b) {
-  const int *x = a, *y = b;
-  return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : (x[1] > y[1]) - (x[1] < y[1]);
+static int add(pl_contacts *c, pl_pairs *list, int i, int j) {
+  if (list->n == list->capacity && make_room(c, list, list->n + 32)) return 1;
+  list->pair[2 * list->n] = i, list->pair[2 * list->n + 1] = j;
+  list->n++;
+  return 0;
 }
 
 /* Items of one shape that are neighbours never touch: of a chain by their numbers, else those that share a vertex. */
@@ -196,16 +194,20 @@ static int may_touch(const pl_tables *T, int only, int a, int b) {
   return !(T->shape_node[a] >= 0 && T->shape_node[a] == T->shape_node[b]) && !pl_is_excluded(T, a, b);
 }
 
-/* Shapes in the order of their lower ends along an axis: the order before is nearly right. */
+static int by_low_end(const void *a, const void *b) {
+  const pl_extended *x = a, *y = b;
+  return x->low != y->low ? (x->low > y->low) - (x->low < y->low) : x->shape - y->shape;
+}
+
+/* Shapes in the order of their lower ends along an axis. */
 static void sort_shapes(pl_work *w, int axis) {
   pl_contacts *c = w->contacts;
-  for (int i = 1; i < c->n_order; ++i) {
-    const int shape = c->order[i];
-    const double low = whole(w, shape).box[axis];
-    int j = i;
-    for (; j > 0 && whole(w, c->order[j - 1]).box[axis] > low; --j) c->order[j] = c->order[j - 1];
-    c->order[j] = shape;
+  for (int i = 0; i < c->n_order; ++i) {
+    const double *box = whole(w, c->order[i].shape).box;
+    c->order[i].low = box[axis];
+    memcpy(c->order[i].box, box, sizeof c->order[i].box);
   }
+  qsort(c->order, c->n_order, sizeof *c->order, by_low_end);
 }
 
 static int widest_axis(const pl_work *w) {
@@ -222,16 +224,33 @@ static int widest_axis(const pl_work *w) {
 
 static void pair_shapes(pl_work *w) {
   const pl_tables *T = w->T;
-  const int *order = w->contacts->order, n = w->contacts->n_order, axis = widest_axis(w);
+  const pl_extended *order = w->contacts->order;
+  const int n = w->contacts->n_order, axis = widest_axis(w), only = w->contacts->only;
   sort_shapes(w, axis);
   for (int s = 0; s < n; ++s) {
-    const run a = whole(w, order[s]);
-    if (T->shape_node[order[s]] < 0 && may_touch(T, w->contacts->only, order[s], order[s])) pair_within(w, a);
-    for (int t = s + 1; t < n; ++t) {
-      const run b = whole(w, order[t]);
-      if (b.box[axis] > a.box[3 + axis]) break;
-      if (overlap(a.box, b.box) && may_touch(T, w->contacts->only, order[s], order[t])) pair_runs(w, a, b);
-    }
+    const pl_extended *a = order + s;
+    if (T->shape_node[a->shape] < 0 && may_touch(T, only, a->shape, a->shape)) pair_within(w, whole(w, a->shape));
+    for (const pl_extended *b = a + 1; b < order + n && b->low <= a->box[3 + axis]; ++b)
+      if (overlap(a->box, b->box) && may_touch(T, only, a->shape, b->shape)) pair_runs(w, whole(w, a->shape), whole(w, b->shape));
+  }
+}
+
+/* Pairs by their numbers: first by the first ones, counted, then each among its few neighbours. */
+static void sort_pairs(pl_work *w) {
+  pl_contacts *c = w->contacts;
+  const int n = c->items.n;
+  int *pair = c->items.pair, *begin = c->count_of_item;
+  if (!n || make_room(c, &c->unsorted, n)) return;
+  const int *from = memcpy(c->unsorted.pair, pair, 2 * (size_t)n * sizeof(int));
+  memset(begin, 0, ((size_t)w->T->n_item + 1) * sizeof(int));
+  for (int k = 0; k < n; ++k) begin[from[2 * k] + 1]++;
+  for (int i = 0; i < w->T->n_item; ++i) begin[i + 1] += begin[i];
+  for (int k = 0; k < n; ++k) memcpy(pair + 2 * begin[from[2 * k]]++, from + 2 * k, 2 * sizeof(int));
+  for (int k = 1; k < n; ++k) {
+    const int i = pair[2 * k], j = pair[2 * k + 1];
+    int at = k;
+    for (; at > 0 && pair[2 * at - 2] == i && pair[2 * at - 1] > j; --at) pair[2 * at + 1] = pair[2 * at - 1];
+    pair[2 * at + 1] = j;
   }
 }
 
@@ -250,6 +269,11 @@ static void pair_plane(pl_work *w, int plane) {
       if ((!is_static(T, plane) || dot3(n, y) < reach) && add(w->contacts, &w->contacts->planes, v, origin)) return;
     }
   }
+}
+
+static int by_numbers(const void *a, const void *b) {
+  const int *x = a, *y = b;
+  return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
 /* -- vertices of large rigid shapes ----------------------------------------------------------------------------------- */
@@ -325,12 +349,13 @@ static void make_list(pl_work *w) {
   for (int shape = 0; shape < T->n_shape; ++shape)
     if (first || !is_static(T, shape)) find_boxes(w, shape);
   pair_shapes(w);
-  qsort(c->items.pair, c->items.n, 2 * sizeof(int), by_numbers);
+  sort_pairs(w);
   for (int shape = 0; shape < T->n_shape; ++shape) {
     if (T->shape_kind[shape] == PL_SHAPE_PLANE) pair_plane(w, shape);
     if (is_large(T, shape) && first) find_frame(w, shape);
     if (is_large(T, shape)) find_corners(w, shape, w->R, w->p, c->corner + 24 * (size_t)shape);
   }
+  qsort(c->planes.pair, c->planes.n, 2 * sizeof(int), by_numbers);
   find_live(w);
   memcpy(c->x_listed, c->x, 3 * (size_t)T->n_vertex * sizeof(double));
   c->listed = c->failed ? PL_NOTHING_LISTED : PL_LISTED;

@@ -9,15 +9,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact.h"
 #include "integrate.h"
 
 #define MAX_FACTORIZATIONS 25
 #define MAX_ITERATIONS 200
 #define NEWTON_TOLERANCE 1e-8 /* of the acceleration, relative to 1 + |a| */
 #define KEPT_TOLERANCE 1e-9   /* the same with old factors, which leave what is stiff to the last */
-#define EULER_TOLERANCE 1e-6  /* the same of steps with impacts, which are of first order */
+#define EULER_TOLERANCE 1e-4  /* the same of steps with impacts, which are of first order */
 #define CONSTRAINT_TOLERANCE 1e-11
 #define SAME_POWER 1e-7       /* an iteration so small leaves powers as they were evaluated before it */
+#define ROUGH 1             /* change of the acceleration, as above, down to which sliding friction counts as a spring */
+#define ROUGH_ITERATIONS 12 /* and in no more iterations than these */
 #define SMALL 6             /* unknowns up to which every iteration has tangents of its own, which then cost little */
 #define RENEWAL 10          /* iterations that a new matrix and its factors are worth */
 #define USUAL 2             /* iterations of a step whose factors are good */
@@ -252,6 +255,15 @@ static void choose_prediction(pl_run *r, const newton *n) {
   }
 }
 
+/* Tangents of friction that slides: of a spring, until it shows which surfaces stick at the end of the step. */
+static void choose_friction(pl_run *r, newton *n) {
+  pl_contacts *c = r->w->contacts;
+  if (!c) return;
+  const int before = c->secant, unsettled = n->last > ROUGH && n->iterations < ROUGH_ITERATIONS;
+  c->secant = unsettled && (r->euler || n->last < INFINITY);
+  if (before != c->secant) n->keep = 0;
+}
+
 /* What is out of balance (in w->rhs, forces also in `residual`) after the last iteration, which is shortened where it went too
  * far; with the tangents there unless factors are kept. */
 static int evaluate(pl_run *r, newton *n) {
@@ -259,6 +271,7 @@ static int evaluate(pl_run *r, newton *n) {
   const int nv = w->T->nv;
   double *residual = r->memory.alpha.residual;
   r->newton++;
+  choose_friction(r, n);
   if (n->keep) pl_unbalanced(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
   else pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
   if (n->work < 0 && n->last > SEARCH_ABOVE) {
@@ -332,7 +345,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
   return PL_OK;
 }
 
-static int solve(pl_run *r, newton *n) {
+static int solve_from_here(pl_run *r, newton *n) {
   pl_work *w = r->w;
   int converged = 0, status = PL_OK;
   for (;; ++n->iterations) {
@@ -356,12 +369,18 @@ static int solve(pl_run *r, newton *n) {
   return PL_OK;
 }
 
+static int solve(pl_run *r, newton *n) {
+  const int status = solve_from_here(r, n);
+  if (r->w->contacts) r->w->contacts->secant = 0;
+  return status;
+}
+
 /* Newton's iterations by the coefficients of a method. Surfaces that meet or part within a step would gain energy by
  * averages of accelerations before and after; there the implicit Euler method is used, which loses some. */
 static int solve_step(pl_run *r, newton *n) {
   int status = PL_OK;
   r->euler = 0;
-  if (!r->colliding || !r->fixed) {
+  if (!r->colliding || !(r->fixed || pl_run_crowded(r))) {
     start(r, n);
     status = solve(r, n);
     if (status || !pl_run_contacts_changed(r)) return status;

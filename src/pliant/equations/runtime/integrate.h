@@ -133,6 +133,8 @@ int pl_run_passed(pl_run *, double t);
 int pl_run_contacts_changed(const pl_run *);
 /* Whether some of them stick that slid then, or the other way round. */
 int pl_run_contacts_slip(const pl_run *);
+/* Whether there are so many that some begin or end in nearly every step. */
+int pl_run_crowded(const pl_run *);
 /* The largest speed at which surfaces that meet within the step will part again, or have parted [m/s]. */
 double pl_run_impact(const pl_run *);
 /* Energy that springs of friction have lost in the step to the candidate at time t because their surfaces slid or came apart. While

@@ -6,6 +6,7 @@
 #include "contact.h"
 #include "integrate.h"
 
+#define CROWD 30        /* contacts, of which one is not much */
 #define REBOUND 0.1     /* of the speed before it, or the largest of the run: a rebound that counts */
 #define RESOLVED 0.5    /* of the speed at which surfaces met, what is left after the first step of an impact that is resolved */
 #define SAME_PLACE 1e-9 /* [m] nodes that moved by more between two steps were put elsewhere */
@@ -88,6 +89,8 @@ int pl_run_contacts_slip(const pl_run *r) {
     if (c->touch[i].sliding != r->contact[0]->entry[i].slid) return 1;
   return 0;
 }
+
+int pl_run_crowded(const pl_run *r) { return r->touched && r->contact[0]->count > CROWD; }
 
 double pl_run_impact(const pl_run *r) {
   const pl_contacts *c = r->w->contacts;

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
+from pliant.contact.law import LawNumbers
 from pliant.equations.binding import Binding, Linearized
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
@@ -41,6 +42,12 @@ WITHOUT_END = 3000
 """Steps after which an explicit run is looked at again."""
 CONTACT_TOLERANCE = 1e-4
 """Relative tolerance of small robots with contacts: small errors of an impact grow in the flight after it."""
+CROWD = 60
+"""Bodies with surfaces from which on their impacts come too fast to be followed one by one."""
+CROWD_TOLERANCE = 0.05
+"""Relative tolerance of a crowd, of single bodies in single steps: chance decides which body comes to lie where."""
+DEAD = 10.0
+"""Dissipation [s/m] from which on things hardly rebound: what is left of an impact is slower than a tenth of a metre per second."""
 POWER_ITERATIONS = 25
 DENSE = 100
 """Rates and constraints in all up to which full matrices are quicker than sparse ones."""
@@ -67,6 +74,10 @@ def choose_method(
     """The integrator for a run; `tolerances`: rtol and atol where they are given."""
     explicit, implicit = ExplicitRungeKutta(**tolerances), Rosenbrock(**tolerances)
     system = bound.system
+    if system.contacts.laws and not tolerances and _is_crowd(bound):
+        crowd = {"rtol": CROWD_TOLERANCE}
+        why = "automatic: so many bodies touch that single impacts are not followed"
+        return Choice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
         return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
@@ -82,6 +93,15 @@ def choose_method(
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"
     why = f"automatic: stiff, an explicit method would need {needed} to be stable"
     return Choice(implicit, why, True, stable, tolerances)
+
+
+def _is_crowd(bound: Binding) -> bool:
+    """Whether many rigid bodies touch, and none of them rebounds."""
+    contacts = bound.system.contacts
+    if len({shape.node for shape in contacts.shapes if shape.node > 0}) < CROWD:
+        return False
+    at = LawNumbers.place("dissipation")  # zero where a coefficient of restitution is given
+    return all(bound.constants[law.constants + at] >= DEAD for law in contacts.laws)
 
 
 def after_failure(choice: Choice) -> Choice:
