@@ -54,3 +54,23 @@ def test_what_slid_goes_on_sliding_at_its_friction():
     assert abs(K[0, 0]) < 1e-6 * K[2, 2]
     assert K[0, 2] == pytest.approx(-0.5 * 20e3, rel=1e-6)  # less depth, less friction
     assert K[1, 1] > 1e3
+
+
+def test_a_sphere_takes_nothing_over_from_another():
+    """Two balls that part leave the stretch of their spring behind: a third that meets one of them there begins without."""
+    balls = "\n".join(f"  b{i}: {{mass: 1 kg, shape: {{type: sphere, radius: 1 cm}}}}" for i in range(3))
+    joints = "\n".join(f"  j{i}: {{type: free, child: b{i}}}" for i in range(3))
+    contacts = "contacts:\n  touch: {between: all, stiffness: 10 kN/m, friction: 0.3}"
+    eqs = derive(load_text(f"pliant: 1\nbodies:\n{balls}\njoints:\n{joints}\n{contacts}"))
+    v = np.zeros(eqs.binding.nv)
+    before, after = (np.tile([0.0, 0, 0, 1, 0, 0, 0], (3, 1)) for _ in range(2))
+    before[:, :3] = [[0, 0, 0], [0.0199, 0, 0], [0.02, 0.03, 0]]
+    after[:, :3] = [[-0.001, 0, 0], [0.0199, 0, 0], [0.0199, 0.0199, 0]]
+    held = contacts_at(eqs.binding, 0.0, before.ravel(), v).rows.copy()
+    assert len(held) == 1
+    held[:, 2:5] = [0, 0, 1e-4]
+    again = contacts_at(eqs.binding.with_contacts(held), 0.0, before.ravel(), v)
+    assert again.rows[0, 4] > 1e-6  # of the same two it does hold, up to their friction
+    met = contacts_at(eqs.binding.with_contacts(held), 0.0, after.ravel(), v)
+    assert len(met) == 1
+    assert np.abs(met.rows[0, 2:5]).max() == 0

@@ -43,11 +43,12 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    gc.set_threshold(
-        100_000
-    )  # imports make many objects and no garbage, which is looked for every 700 of them otherwise
+    # imports make many objects and no garbage, which is looked for every 700 of them otherwise
+    gc.set_threshold(100_000)
     given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(run(given or ["--help"]))
+    code = run(given or ["--help"])
+    gc.freeze()  # nor is it worth a search through all of them when the process ends
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

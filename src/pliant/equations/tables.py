@@ -5,9 +5,9 @@ What the tables hold is listed in `layout.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from pliant.equations.pattern import (
     system_pattern,
 )
 from pliant.equations.route_tables import fill_route_tables
-from pliant.equations.table_rows import add_row
+from pliant.equations.table_rows import add_row, add_rows
 from pliant.equations.tree_form import is_solved_by_tree
 from pliant.formula.inertia import Inertia
 from pliant.formula.relative import ENDS, RelativeForce
@@ -212,19 +212,23 @@ def _columns(system: System, inert: InertiaInstance) -> int:
 
 def _elements(system: System, integers: dict[str, list[int]]) -> dict[int, int]:
     """Element tables; returns which element owns each rate."""
-    element_of = {}
-    at_d = 0
+    elements = system.elements
     owned = {e for inert in system.inertias for e in inert.elements}
-    for index, element in enumerate(system.elements):
-        form = "general" if index in owned else _element_form(system, element)
-        add_row(
-            integers, "elem", form=ELEMENT_FORMS.index(form), base=element.base, q=element.q_at, v=element.v_at,
-            k=element.v_size, d=at_d, node=element.nodes[0], nodes=len(element.nodes),
-        )  # fmt: skip
-        at_d += element.v_size**2
-        for v in range(element.v_at, element.v_at + element.v_size):
-            element_of[v] = index
-    return element_of
+    forms = ["general" if k in owned else _element_form(system, element) for k, element in enumerate(elements)]
+    sizes = [element.v_size for element in elements]
+    # there may be tens of thousands: columns as a whole
+    add_rows(
+        integers, "elem", form=[ELEMENT_FORMS.index(form) for form in forms], base=[element.base for element in elements],
+        q=[element.q_at for element in elements], v=[element.v_at for element in elements], k=sizes,
+        d=_begins(size**2 for size in sizes), node=[element.nodes[0] for element in elements],
+        nodes=[len(element.nodes) for element in elements],
+    )  # fmt: skip
+    return dict(enumerate(k for k, size in enumerate(sizes) for _ in range(size)))
+
+
+def _begins(sizes: Iterable[int]) -> list[int]:
+    """Where parts of these sizes begin, one after the other."""
+    return list(accumulate(sizes, initial=0))[:-1]
 
 
 def _element_form(system: System, element: Element) -> str:
@@ -239,21 +243,21 @@ def _element_form(system: System, element: Element) -> str:
 
 def _nodes(system: System, integers: dict[str, list[int]], motions: _Kinds) -> None:
     """Node tables; the world is a node that nothing moves."""
-    at_s = 0
-    constant: dict[Any, bool] = {}
-    for number, node in enumerate(system.nodes):
-        mass = system.masses.get(number, -1)
-        if node is None:
-            add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=mass)
-            continue
-        motion, form = node.motion, MOTION_FORMS.index(node.motion.form)
-        if motion not in constant:
-            constant[motion] = has_constant_subspace(motion)
-        add_row(
-            integers, "node", elem=node.element, form=form, kind=0 if form else motions.number(motion),
-            theta=node.constants, s=at_s, constant=int(constant[motion]), mass=mass,
-        )  # fmt: skip
-        at_s += 6 * system.elements[node.element].v_size
+    masses = [system.masses.get(number, -1) for number in range(len(system.nodes))]
+    add_row(integers, "node", elem=0, form=0, kind=0, theta=0, s=0, constant=1, mass=masses[0])
+    moved = [node for node in system.nodes if node is not None]
+    known: dict[int, tuple[int, int, int]] = {}  # form, kind and whether the subspace is constant, by the motion's id
+    for node in moved:
+        if id(node.motion) not in known:
+            form = MOTION_FORMS.index(node.motion.form)
+            number = 0 if form else motions.number(node.motion)
+            known[id(node.motion)] = form, number, int(has_constant_subspace(node.motion))
+    of_motions, owners = [known[id(node.motion)] for node in moved], [node.element for node in moved]
+    add_rows(
+        integers, "node", elem=owners, form=[form for form, _, _ in of_motions], kind=[number for _, number, _ in of_motions],
+        theta=[node.constants for node in moved], s=_begins(6 * system.elements[owner].v_size for owner in owners),
+        constant=[constant for _, _, constant in of_motions], mass=masses[1:],
+    )  # fmt: skip
     _moved_nodes(system, integers, motions)
 
 

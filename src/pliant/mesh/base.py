@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 
 from pliant.geometry import se3
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, columns
 from pliant.language.arrays import distinct
 from pliant.language.base import Framed, FromFiles, Problem, positive
 from pliant.language.names import FrameName, MaterialName, Name, SectionName
@@ -320,9 +320,10 @@ def place(mesh: MeshBase, build: Build) -> PlacedMesh:
         holder, at = build.frame(frame)
         R_holder, p_holder = se3.compose(build.initial_pose(holder), at)
         turned = at[0] @ (R_holder.T @ R)
-        for i in mesh.members[name]:
-            point = at[1] + at[0] @ (R_holder.T @ (world[:, int(i)] - p_holder))
-            held[int(i)] = (holder, (turned, point))
+        own = [int(i) for i in mesh.members[name]]
+        apart = world[:, own] - ca.repmat(p_holder, 1, len(own))
+        points = ca.repmat(at[1], 1, len(own)) + at[0] @ (R_holder.T @ apart)
+        held |= {i: (holder, (turned, point)) for i, point in zip(own, ca.horzsplit(points), strict=True)}
     first, second = lattice.edges[:, 0], lattice.edges[:, 1]
     told_apart = np.column_stack([np.round(lattice.shares[second] - lattice.shares[first], 12), mesh._edge_sets])
     _, examples, kind = np.unique(told_apart, axis=0, return_index=True, return_inverse=True)
@@ -359,12 +360,3 @@ def section_properties(mesh: MeshBase, build: Build) -> SectionProperties:
         G = E / (2 * (1 + value(0 if material.poissons_ratio is None else material.poissons_ratio)))
     density = 1.0 if material.density is None else value(material.density)
     return section.properties(value, MaterialValues(E, G, density))
-
-
-def columns(matrix: Any) -> list[list[Any]]:
-    """Columns of a matrix as lists of floats or scalar expressions."""
-    rows, count = matrix.shape
-    if isinstance(matrix, ca.DM):
-        return [list(column) for column in np.array(matrix).reshape(rows, count).T.tolist()]
-    flat = ca.densify(matrix).elements()
-    return [flat[rows * k : rows * (k + 1)] for k in range(count)]

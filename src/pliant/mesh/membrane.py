@@ -11,14 +11,14 @@ from pydantic import Field
 
 from pliant.formula.base import FrameForce
 from pliant.geometry import se3
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, columns, scalars
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
 from pliant.language.base import Problem, positive
 from pliant.language.names import Name
 from pliant.language.scalar import Number, Quantity, Scalar
 from pliant.link.axial import DRIVEN_ROPE, ROPE, driven_rope_force, rope_force
-from pliant.mesh.base import ALL, MeshBase, PlacedMesh, columns, section_properties
+from pliant.mesh.base import ALL, MeshBase, PlacedMesh, section_properties
 from pliant.mesh.edges import EdgesBase, MembraneEdges
 from pliant.motion import TRANSLATION
 
@@ -110,7 +110,7 @@ outputs:
         """A rope per edge; between two points of one body there is none."""
         way = 1.0 if self.direction == "tension" else 0.0
         laws, kinds, signals = self._edge_laws(build, placed)
-        points = {i: columns(ca.densify(pose[1]))[0] for i, (_, pose) in placed.held.items()}
+        points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
         at_origin = [0.0, 0.0, 0.0]
         shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
         for a, b, k in zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True):

@@ -14,7 +14,7 @@ from pliant.constraint.frames import CONSTANTS as CLOSING
 from pliant.constraint.frames import ROWS as SIX
 from pliant.constraint.frames import frame_constraint
 from pliant.geometry import se3
-from pliant.geometry.se3 import Pose
+from pliant.geometry.se3 import Pose, columns, scalars
 from pliant.language import dimension as dim
 from pliant.language.arrays import distinct
 from pliant.language.base import Problem
@@ -22,7 +22,7 @@ from pliant.language.names import Name
 from pliant.language.placement import Axis
 from pliant.language.scalar import Quantity, Scalar
 from pliant.link.beam import BEAM, beam_force
-from pliant.mesh.base import MeshBase, PlacedMesh, columns, section_properties
+from pliant.mesh.base import MeshBase, PlacedMesh, section_properties
 from pliant.mesh.edges import EdgesBase, ShellEdges
 from pliant.motion import FREE
 from pliant.rod.actuation import STEADY
@@ -169,6 +169,10 @@ meshes:
             number: beam_force(map="midpoint", with_input=number in signals) for number in set(placed.sets.tolist())
         }
         shared: dict[int, int] = {}  # where the constants of each kind of edge between free nodes are
+        points = {i: scalars(pose[1]) for i, (_, pose) in placed.held.items()}
+        axes: dict[
+            tuple[int, int], list[Any]
+        ] = {}  # of sections at held nodes, by how these are turned and the kind of edge
         for edge, (a, b, k) in enumerate(
             zip(placed.first.tolist(), placed.second.tolist(), placed.kind.tolist(), strict=True)
         ):
@@ -183,10 +187,13 @@ meshes:
                 continue
             rod = self._edges_of(number).model is not None
             section = plain[edge] if rod else geometry[edge]
-            ends = [
-                _section_pose(pose, section) if i in placed.held else [*section, *origin]
-                for i, pose in ((a, pose_a), (b, pose_b))
-            ]
+            ends = []
+            for i, pose in ((a, pose_a), (b, pose_b)):
+                turned_axes = section
+                if i in placed.held:
+                    key = (id(pose[0]), k)
+                    turned_axes = axes[key] = axes.get(key) or _turned_axes(pose[0], section)
+                ends.append([*turned_axes, *points.get(i, origin)])
             if rod:
                 self._add_rod(
                     build, f"{name}.e{edge + 1}", placed, k, ((node_a, ends[0]), (node_b, ends[1])), signals.get(number)
@@ -324,7 +331,6 @@ def _pose(numbers: list[Any]) -> Pose:
     return ca.reshape(ca.vertcat(*numbers[:9]), 3, 3), ca.vertcat(*numbers[9:])
 
 
-def _section_pose(pose: Pose, axes: list[Any]) -> list[Any]:
-    """Placement of a section with these axes at a node that is held: twelve numbers."""
-    R = pose[0] @ ca.reshape(ca.vertcat(*axes), 3, 3)
-    return [column for matrix in (R, pose[1]) for part in columns(ca.densify(matrix)) for column in part]
+def _turned_axes(R: Any, axes: list[Any]) -> list[Any]:
+    """Axes of a section, nine numbers, as a rotation turns them."""
+    return scalars(R @ ca.reshape(ca.vertcat(*axes), 3, 3))

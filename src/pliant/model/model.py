@@ -17,6 +17,7 @@ import numpy as np
 from pliant.constraint.frames import ROWS
 from pliant.language.arguments import ArgumentError, mapping, number
 from pliant.language.environment import Environment
+from pliant.language.garbage import no_collection
 from pliant.language.words import suggestion
 from pliant.model.build import Build
 from pliant.model.entries import ArcEntry, Carried, CoordinateEntry, Requirement, RodStation, TurnLimit
@@ -249,6 +250,7 @@ def build_tree(flat: RobotSpec) -> Build:
     return build
 
 
+@no_collection()
 def compile_model(
     flat: RobotSpec, structural: frozenset[str] = frozenset(), *, written: RobotSpec | None = None
 ) -> Model:

@@ -96,10 +96,10 @@ class Curve:
             return 0.0
         begin, end = self.nominal(a), self.nominal(b)
         total = 0.0
-        for piece, first, last in zip(self.pieces, self._begins, [*self._begins[1:], float("inf")], strict=True):
+        for bend, first, last in zip(self._bends, self._begins, [*self._begins[1:], float("inf")], strict=True):
             overlap = min(last, end) - max(first, begin)
             if overlap > 0:
-                total += overlap * self.nominal(ca.norm_2(ca.vertcat(*piece.strain[3:])))
+                total += overlap * bend
         return total
 
     @property
@@ -120,6 +120,11 @@ class Curve:
             return 0
         place = self.nominal(arc_length)
         return max(k for k, begin in enumerate(self._begins) if k == 0 or begin <= place + 1e-12)
+
+    @cached_property
+    def _bends(self) -> list[float]:
+        """How much the pieces turn per length [rad/m], at the model's own parameter values."""
+        return [self.nominal(ca.norm_2(ca.vertcat(*piece.strain[3:]))) for piece in self.pieces]
 
     @cached_property
     def _begins(self) -> list[float]:

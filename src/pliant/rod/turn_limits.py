@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+
 from pliant.geometry.se3 import Pose
 from pliant.language.faults import Fault, SpecError
 from pliant.rod.properties import RodProperties
@@ -27,6 +29,8 @@ def limit_turns(
     hint: str,
 ) -> None:
     """Sections may turn by less than `limit` [rad] against the one before: refuse shapes that do, and watch analyses."""
+    if rod.curve.straight is None:
+        arc_lengths = build.nominals(ca.vertcat(*arc_lengths)).ravel().tolist()
     for (a, b), (begin, end) in zip(pairwise(places), pairwise(arc_lengths), strict=True):
         refuse_turn(rod, begin, end, limit, hint, "between neighbouring sections")
         build.limit_turn(rod.name, a, b, limit, hint)

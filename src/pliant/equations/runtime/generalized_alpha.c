@@ -41,6 +41,7 @@ typedef struct newton {
   double first_rate;                  /* of convergence, from the first iteration to the second */
   double work;                        /* of the last iteration at its start, zero if it is not to be searched */
   int keep, used;                     /* whether the factors at hand serve, and iterations since they were made */
+  int stayed;                         /* the last iteration was not taken: the state is still the one evaluated */
   int iterations, factorizations;
 } newton;
 
@@ -273,6 +274,7 @@ static int evaluate(pl_run *r, newton *n) {
   r->newton++;
   choose_friction(r, n);
   if (n->keep) pl_unbalanced(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+  else if (n->stayed) pl_step_linearize_here(w, r->q1, r->v1, r->a1, r->multipliers1);
   else pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
   if (n->work < 0 && n->last > SEARCH_ABOVE) {
     const double left = work_along(w, n->s, r->memory.alpha.step, w->rhs);
@@ -280,10 +282,10 @@ static int evaluate(pl_run *r, newton *n) {
     if (left > -OVERSHOT * n->work) {
       if (shorten(r, n, left)) return PL_NO_CONVERGENCE;
       n->keep = 0, n->last = INFINITY;
-      pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+      pl_step_linearize_here(w, r->q1, r->v1, r->a1, r->multipliers1);
     }
   }
-  n->work = 0;
+  n->work = 0, n->stayed = 0;
   memcpy(residual, w->rhs, nv * sizeof(double));
   for (int i = 0; i < nv; ++i)
     if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
@@ -325,7 +327,7 @@ static int iterate(pl_run *r, newton *n, int *converged) {
     size = fmax(size, fabs(d));
   }
   *converged = 0;
-  if (n->keep && !(norm < n->last)) return n->keep = 0, PL_OK; /* longer than the one before */
+  if (n->keep && !(norm < n->last)) return n->keep = 0, n->stayed = 1, PL_OK; /* longer than the one before */
   if (!isfinite(norm) || (norm > SEARCH_ABOVE && size > LOST * n->first_size)) return PL_NO_CONVERGENCE;
   n->used++;
   n->work = work_along(w, n->s, w->rhs, r->memory.alpha.residual);

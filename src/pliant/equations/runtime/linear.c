@@ -107,8 +107,9 @@ static int equilibrate(pl_linear *f, const double *values) {
       double top = 0;
       for (int k = f->colptr[j]; k < f->colptr[j + 1]; ++k) {
         const double y = fabs(values[k]) * r[f->row[k]] * c[j];
-        top = fmax(top, y), largest[f->row[k]] = fmax(largest[f->row[k]], y);
         if (!isfinite(y)) return PL_SINGULAR;
+        if (y > top) top = y; /* fmax would be a call */
+        if (y > largest[f->row[k]]) largest[f->row[k]] = y;
       }
       if (!(top > 0)) return PL_SINGULAR;
       c[j] /= sqrt(top);
