@@ -95,6 +95,7 @@ static void credit_series(const pl_binding *b, int i, double t, const double *by
     if (outside) continue;
     if (k > 0) c[k] += by[1] * k * power[k - 1];
     if (k > 1) c[k] += by[2] * k * (k - 1) * power[k - 2];
+    if (k > 2) c[k] += by[3] * k * (k - 1) * (k - 2) * power[k - 3];
   }
 }
 
@@ -109,7 +110,7 @@ static void credit_inputs(pl_adjoint *A, double t) {
   double *side[2] = {A->store, A->store + 3 * n};
   for (int i = 0; i < T->n_input; ++i) {
     if (b->input_kind[i] == 1) continue; /* an expression: its parameters have the credit */
-    double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[3];
+    double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
     for (int order = 0; order < 3; ++order) {
       const double delta = 1e-4 * c->input_scale[i], kept = input[order][i];
       for (int s = 0; s < 2; ++s) {
@@ -123,6 +124,8 @@ static void credit_inputs(pl_adjoint *A, double t) {
       for (int k = 0; k < n; ++k)
         by[order] += (A->signal[k] * (side[0][k] - side[1][k]) + A->rate[k] * (side[0][n + k] - side[1][n + k]) +
                       A->acceleration[k] * (side[0][2 * n + k] - side[1][2 * n + k])) / (2 * delta);
+      by[3] = 0; /* rates of accelerations belong to each other as these do */
+      for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
     }
     if (b->input_kind[i] == 2) credit_series(b, b->input_series[i], t, by, c->by_poly);
     else c->by_held[i] += by[0];
@@ -153,7 +156,18 @@ static void credit_signals(pl_adjoint *A, double factor, const double *q, const 
 
 static void clear_signals(pl_adjoint *A) {
   const size_t n = A->r->w->T->n_signal * sizeof(double);
-  memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n);
+  memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n), memset(A->jerk, 0, n);
+}
+
+/* The same of the pairing's change in time, after credit_signals in the same state: what is due to a signal now falls to its rate. */
+static void credit_passing(pl_adjoint *A, double time) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->rate[k] -= time * dot(T->nv, A->w, A->by_signal + (size_t)T->nv * k);
+    A->acceleration[k] -= time * dot(T->nv, A->w, A->by_rate + (size_t)T->nv * k);
+  }
+  for (int i = 0; A->y_c && i < T->m; ++i)
+    if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
 }
 
 /* The pairing's change with each parameter, per unit of it, into `by` (n). */
@@ -192,7 +206,7 @@ void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, 
 
 /* -- second derivatives --------------------------------------------------------------------------------------------------- */
 
-#define NEAR 2e-6  /* of a direction, for differences of gradients */
+#define NEAR 4e-4  /* of a direction, for differences of gradients */
 #define AWAY 1e-2  /* of a direction, for differences of differences */
 
 /* The state a share of a direction away. */
@@ -234,14 +248,19 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
   }
   if (T->n_signal && T->n_input) {
-    clear_signals(A), credit_signals(A, 1 / share, q, v), credit_inputs(A, t);
+    clear_signals(A), credit_signals(A, 1 / share, q, v);
     pl_unbalanced(r->w, d->t, r->q, d->from_v, d->from_a, d->from_multipliers);
-    clear_signals(A), credit_signals(A, -1 / share, r->q, d->from_v), credit_inputs(A, d->t);
+    credit_signals(A, -1 / share, r->q, d->from_v);
+    credit_passing(A, d->time);
+    credit_inputs(A, d->t);
   }
-  for (int side = 0; side < 2 && c->n; ++side) {
-    const double away = side ? -AWAY : AWAY;
-    move(A, d, away, q, v, a, lambda);
-    by_parameters(A, d->t, q, v, a, lambda, 0.5 / away);
+  if (!c->n) return;
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away) */
+  const double away = d->time < 0 ? -AWAY : AWAY;
+  by_parameters(A, d->t, r->q, d->from_v, d->from_a, d->from_multipliers, -1.5 / away);
+  for (int k = 1; k < 3; ++k) {
+    move(A, d, k * away, q, v, a, lambda);
+    by_parameters(A, pl_time(r, d->t + k * away * d->time), q, v, a, lambda, (k == 1 ? 2 : -0.5) / away);
   }
 }
 
@@ -402,7 +421,7 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
   A->Eq = pl_doubles(m, dense), A->Ev = pl_doubles(m, dense);
   A->Eq_here = pl_doubles(m, dense), A->Ev_here = pl_doubles(m, dense);
   A->by_signal = pl_doubles(m, nv * signals), A->by_rate = pl_doubles(m, nv * signals);
-  A->signal = pl_doubles(m, signals), A->rate = pl_doubles(m, signals), A->acceleration = pl_doubles(m, signals);
+  A->signal = pl_doubles(m, signals), A->rate = pl_doubles(m, signals), A->acceleration = pl_doubles(m, signals), A->jerk = pl_doubles(m, signals);
   A->store = pl_doubles(m, 6 * signals);
   for (int i = 0; i < 16; ++i) A->temporary[i] = pl_doubles(m, n);
   A->stages = pl_doubles(m, 7 * (nq + 4 * nv + rows));

@@ -54,7 +54,7 @@ typedef struct pl_adjoint {
   double *K, *C, *M, *J, *Eq, *Ev; /* tangents of the state that a step began with */
   double *Eq_here, *Ev_here;       /* m x nv, of the state evaluated last */
   double *by_signal, *by_rate;     /* nv x n_signal */
-  double *signal, *rate, *acceleration; /* cotangents of signals */
+  double *signal, *rate, *acceleration, *jerk; /* cotangents of signals and their derivatives */
   double *store;                   /* temporary: what signals are, 9 x n_signal */
   double *temporary[16];           /* nq + nv + m each */
   double *stages;                  /* cotangents of stages, 6 x (3 nv + m) or of (q, a), 6 x (nq + nv) */

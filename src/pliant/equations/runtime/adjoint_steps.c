@@ -126,9 +126,9 @@ static void raw(const pl_tables *T, const double *q, const double *by, double *o
     const double s = 2 / (Q[0] * Q[0] + Q[1] * Q[1] + Q[2] * Q[2] + Q[3] * Q[3]);
     double *d = out + T->quat_q[i];
     d[0] += s * (-Q[1] * o[0] - Q[2] * o[1] - Q[3] * o[2]);
-    d[1] += s * (Q[0] * o[0] + Q[3] * o[1] - Q[2] * o[2]);
-    d[2] += s * (-Q[3] * o[0] + Q[0] * o[1] + Q[1] * o[2]);
-    d[3] += s * (Q[2] * o[0] - Q[1] * o[1] + Q[0] * o[2]);
+    d[1] += s * (Q[0] * o[0] - Q[3] * o[1] + Q[2] * o[2]);
+    d[2] += s * (Q[3] * o[0] + Q[0] * o[1] - Q[1] * o[2]);
+    d[3] += s * (-Q[2] * o[0] + Q[1] * o[1] + Q[0] * o[2]);
   }
 }
 
@@ -250,14 +250,14 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   if ((status = pl_adjoint_matrix(A, 1, h, h * h, NULL, NULL))) return status;
   pl_adjoint_solve(A, solution);
   const double *y = solution + nv;
-  for (int i = 0; i < nv; ++i) xi[i] = h * h * before[i], beta[i] = h * dv[i];
-  set_pair(A, solution, NULL, NULL);
+  for (int i = 0; i < nv; ++i) weighted[i] = h * solution[i], xi[i] = h * before[i], dv[i] /= h, beta[i] = h * dv[i];
+  for (int i = 0; i < m; ++i) impulse[i] /= h;
+  set_pair(A, weighted, NULL, NULL);
   const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0};
   pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
   pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
-  add(nv, -h * h, A->gq, by_v);
+  add(nv, -h, A->gq, by_v);
   double *y_c = weighted + nv, *y_phi = xi; /* xi has served */
-  for (int i = 0; i < nv; ++i) weighted[i] = h * solution[i];
   for (int i = 0; i < m; ++i) y_c[i] = h * y[i], y_phi[i] = y[i] / h;
   set_pair(A, weighted, y_c, y_phi);
   pl_adjoint_gradient(A, t, r->q, r->v, w->zero, w->zero);
