@@ -23,11 +23,12 @@ SERIES_TERMS = 6
 
 
 class ParameterChanges(NamedTuple):
-    """Constants and parameters of a model with each of n parameters raised and lowered, n x 2 x size, and the differences [n]."""
+    """Constants and parameters of a model, n x 4 x size, with each of n parameters raised by `step` [n], lowered by it, and both
+    twice as far."""
 
     constants: np.ndarray
     parameters: np.ndarray
-    span: np.ndarray
+    step: np.ndarray
 
 
 class SampleCotangents(NamedTuple):
@@ -153,18 +154,18 @@ class TimeLoop:
         """
         binding: Binding = self._workspace.handle.bound
         found = Cotangents(
-            parameters=np.zeros(len(changes.span)),
+            parameters=np.zeros(len(changes.step)),
             held=np.zeros(len(binding.held)),
             poly=tuple(np.zeros_like(series.poly) for series in binding.series),
             q=np.zeros(self._nv),
             v=np.zeros(self._nv),
         )
         poly = np.zeros((sum(len(x) for x in found.poly), SERIES_TERMS))
-        given = [changes.constants, changes.parameters, changes.span, input_scale, *cotangents]
+        given = [changes.constants, changes.parameters, changes.step, input_scale, *cotangents]
         arrays = [np.ascontiguousarray(x, dtype=float) for x in given]
         results = [found.parameters, found.held, poly, found.q, found.v]
         addresses = [x.ctypes.data for x in (*arrays, *results)]
-        check(self._library.pl_run_adjoint(self._pointer, len(changes.span), *addresses))
+        check(self._library.pl_run_adjoint(self._pointer, len(changes.step), *addresses))
         ends = np.cumsum([0, *(len(x) for x in found.poly)])
         return replace(found, poly=tuple(poly[a:b] for a, b in pairwise(ends)))
 

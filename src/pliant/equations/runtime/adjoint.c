@@ -170,24 +170,26 @@ static void credit_passing(pl_adjoint *A, double time) {
     if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
 }
 
-/* The pairing's change with each parameter, per unit of it, into `by` (n). */
+/* Parameters' credit -= factor x the pairing's change with each, from a difference of fourth order: its steps may be long, so that
+ * large forces that do not change with the parameter leave little noise. */
 static void by_parameters(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda,
                           double factor) {
+  static const double weight[4] = {8, -8, -1, 1};
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
   const pl_credit *c = A->credit;
   const pl_binding own = w->bound;
   for (int k = 0; k < c->n; ++k) {
-    double side[2];
-    for (int s = 0; s < 2; ++s) {
+    double change = 0;
+    for (int side = 0; side < 4; ++side) {
       pl_binding changed = own;
-      changed.constants = c->constants + (size_t)(2 * k + s) * T->n_theta;
-      changed.parameters = c->parameters + (size_t)(2 * k + s) * T->n_parameter;
+      changed.constants = c->constants + (size_t)(4 * k + side) * T->n_theta;
+      changed.parameters = c->parameters + (size_t)(4 * k + side) * T->n_parameter;
       pl_bind(w, &changed);
       pl_unbalanced(w, t, q, v, a, lambda);
-      side[s] = pairing(A, a);
+      change += weight[side] * pairing(A, a);
     }
-    c->by_parameter[k] -= factor * (side[0] - side[1]) / c->span[k];
+    c->by_parameter[k] -= factor * change / (12 * c->step[k]);
   }
   pl_bind(w, &own);
 }
@@ -488,10 +490,10 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
   return undo_refresh(A, pl_time(r, r->t));
 }
 
-int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *parameters, const double *span, const double *input_scale,
+int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
                    const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
                    double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v) {
-  const pl_credit credit = {n, constants, parameters, span, input_scale, by_parameter, by_held, by_poly};
+  const pl_credit credit = {n, constants, parameters, step, input_scale, by_parameter, by_held, by_poly};
   const pl_sample_cotangents samples = {sample_q, sample_v, sample_a, sample_multipliers};
   const size_t size = r->w->T->nv * sizeof(double);
   pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;

@@ -33,7 +33,8 @@ int pl_tape_restore(pl_run *, long step);
 /* What is differentiated by, and what its derivatives are added to. */
 typedef struct pl_credit {
   int n;                                        /* parameters */
-  const double *constants, *parameters, *span;  /* per parameter: raised and lowered, and the difference */
+  const double *constants, *parameters; /* four rows per parameter: raised, lowered, and both twice as far */
+  const double *step;                           /* by how much it is raised */
   const double *input_scale;                    /* per input, a size of its values */
   double *by_parameter, *by_held, *by_poly;     /* n; per input; per coefficient of the series, as the binding has them */
 } pl_credit;
@@ -77,7 +78,7 @@ typedef struct pl_sample_cotangents {
 
 /* From the recorded end back to the beginning. credit: see pl_credit; cotangents of samples (rows of nv or m numbers, which steps
  * have ended on); the cotangent of the start is left in start_q and start_v (nv each). */
-int pl_run_adjoint(pl_run *, int n, const double *constants, const double *parameters, const double *span, const double *input_scale,
+int pl_run_adjoint(pl_run *, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
                    const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
                    double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v);
 
