@@ -88,7 +88,9 @@ class Differentiable:
         known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates)]
         for name in self.by:
             if name not in known:
-                raise ArgumentError(f"there is no parameter, input or start value '{name}'", suggestion(name, known, ""))
+                raise ArgumentError(
+                    f"there is no parameter, input or start value '{name}'", suggestion(name, known, "")
+                )
         if self._starts and (self.analysis != "simulate" or not (start is None or isinstance(start, Mapping))):
             raise ArgumentError(
                 "derivatives by the start are those of a motion that starts from values by name",
@@ -266,7 +268,8 @@ def _held(eqs: Equations, name: str) -> float:
     bound, index = eqs.binding, eqs.inputs.index(name)
     if bound.input_kind[index] != HELD:
         raise ArgumentError(
-            f"the input '{name}' has no values to differentiate by", "give it in `inputs`, as a number or as (times, values)"
+            f"the input '{name}' has no values to differentiate by",
+            "give it in `inputs`, as a number or as (times, values)",
         )
     return float(bound.held[index])
 

@@ -11,8 +11,10 @@ from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, step_of
 
 
 class RestAdjoint:
-    """Forces w and multipliers y that take up a cotangent of a pose at rest: what the pose changes by with anything is, with the sign
-    turned, what `w.r + y.phi` changes by with it."""
+    """Forces w and multipliers y that take up a cotangent of a pose at rest.
+
+    What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it.
+    """
 
     def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray) -> None:
         self.t, self.q, self.multipliers = t, q, multipliers

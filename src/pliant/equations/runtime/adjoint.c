@@ -132,18 +132,22 @@ static void credit_inputs(pl_adjoint *A, double t) {
   }
 }
 
-/* Cotangents of signals -= factor x what the pairing changes by with them, in the state evaluated last. */
-static void credit_signals(pl_adjoint *A, double factor, const double *q, const double *v) {
+/* Changes of r with signals and with their rates, nv x n_signal, in the state evaluated last. */
+static void find_signals(pl_adjoint *A, const double *q, const double *v, double *by_signal, double *by_rate) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
-  if (A->w) {
-    pl_input_tangent(w, q, v, A->by_signal);
-    memset(A->by_rate, 0, (size_t)T->nv * T->n_signal * sizeof(double));
-    pl_route_rate_tangent(w, A->by_rate);
-    for (int k = 0; k < T->n_signal; ++k) {
-      A->signal[k] -= factor * dot(T->nv, A->w, A->by_signal + (size_t)T->nv * k);
-      A->rate[k] -= factor * dot(T->nv, A->w, A->by_rate + (size_t)T->nv * k);
-    }
+  pl_input_tangent(w, q, v, by_signal);
+  if (!T->n_route) return; /* rates of signals enter by tendons alone */
+  memset(by_rate, 0, (size_t)T->nv * T->n_signal * sizeof(double));
+  pl_route_rate_tangent(w, by_rate);
+}
+
+/* Cotangents of signals -= factor x what the pairing changes by with them. */
+static void credit_signals(pl_adjoint *A, double factor, const double *by_signal, const double *by_rate) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->signal[k] -= factor * dot(T->nv, A->w, by_signal + (size_t)T->nv * k);
+    if (T->n_route) A->rate[k] -= factor * dot(T->nv, A->w, by_rate + (size_t)T->nv * k);
   }
   for (int i = 0; i < T->m; ++i) {
     const int k = T->row_signal[i];
@@ -159,12 +163,12 @@ static void clear_signals(pl_adjoint *A) {
   memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n), memset(A->jerk, 0, n);
 }
 
-/* The same of the pairing's change in time, after credit_signals in the same state: what is due to a signal now falls to its rate. */
+/* The same of the pairing's change in time, at the step's beginning: what is due to a signal now falls to its rate. */
 static void credit_passing(pl_adjoint *A, double time) {
   const pl_tables *T = A->r->w->T;
   for (int k = 0; A->w && k < T->n_signal; ++k) {
-    A->rate[k] -= time * dot(T->nv, A->w, A->by_signal + (size_t)T->nv * k);
-    A->acceleration[k] -= time * dot(T->nv, A->w, A->by_rate + (size_t)T->nv * k);
+    A->rate[k] -= time * dot(T->nv, A->w, A->from_signal + (size_t)T->nv * k);
+    if (T->n_route) A->acceleration[k] -= time * dot(T->nv, A->w, A->from_rate + (size_t)T->nv * k);
   }
   for (int i = 0; A->y_c && i < T->m; ++i)
     if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
@@ -200,10 +204,20 @@ void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, 
   if (w->T->n_signal && w->T->n_input) {
     if (fresh) pl_unbalanced(w, t, q, v, a, lambda);
     clear_signals(A);
-    credit_signals(A, factor, q, v);
+    find_signals(A, q, v, A->by_signal, A->by_rate);
+    credit_signals(A, factor, A->by_signal, A->by_rate);
     credit_inputs(A, t);
   }
   by_parameters(A, t, q, v, a, lambda, factor);
+}
+
+void pl_adjoint_keep(pl_adjoint *A, const double *v) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  memcpy(A->K, w->K, T->nnz * sizeof(double)), memcpy(A->C, w->C, T->nnz * sizeof(double));
+  memcpy(A->M, w->M, T->nnz * sizeof(double)), memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  if (T->m) pl_constraint_acceleration_tangent(w, A->Eq, A->Ev);
+  if (T->n_signal && T->n_input) find_signals(A, A->r->q, v, A->from_signal, A->from_rate);
 }
 
 /* -- second derivatives --------------------------------------------------------------------------------------------------- */
@@ -233,7 +247,6 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
   double *g = A->temporary[12], *gl = A->temporary[13]; /* the gradient here: of q, of multipliers; v and a are subtracted at once */
   const double share = d->time < 0 ? -NEAR : NEAR; /* inputs are read from the step's beginning on */
-  pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
   memcpy(g, A->gq, nv * sizeof(double)), memcpy(gl, A->gl, m * sizeof(double));
   for (int i = 0; i < nv; ++i) bar_v[i] += A->gv[i] / share, bar_a[i] += A->ga[i] / share;
   move(A, d, share, q, v, a, lambda);
@@ -250,9 +263,10 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
   }
   if (T->n_signal && T->n_input) {
-    clear_signals(A), credit_signals(A, 1 / share, q, v);
-    pl_unbalanced(r->w, d->t, r->q, d->from_v, d->from_a, d->from_multipliers);
-    credit_signals(A, -1 / share, r->q, d->from_v);
+    clear_signals(A);
+    find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, 1 / share, A->by_signal, A->by_rate);
+    pl_signals(r->w, d->t);
+    credit_signals(A, -1 / share, A->from_signal, A->from_rate);
     credit_passing(A, d->time);
     credit_inputs(A, d->t);
   }
@@ -423,6 +437,7 @@ static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
   A->Eq = pl_doubles(m, dense), A->Ev = pl_doubles(m, dense);
   A->Eq_here = pl_doubles(m, dense), A->Ev_here = pl_doubles(m, dense);
   A->by_signal = pl_doubles(m, nv * signals), A->by_rate = pl_doubles(m, nv * signals);
+  A->from_signal = pl_doubles(m, nv * signals), A->from_rate = pl_doubles(m, nv * signals);
   A->signal = pl_doubles(m, signals), A->rate = pl_doubles(m, signals), A->acceleration = pl_doubles(m, signals), A->jerk = pl_doubles(m, signals);
   A->store = pl_doubles(m, 6 * signals);
   for (int i = 0; i < 16; ++i) A->temporary[i] = pl_doubles(m, n);

@@ -27,6 +27,9 @@ int pl_tape_add(pl_run *, double h);
 void pl_tape_refreshed(pl_run *);
 long pl_tape_count(const pl_tape *);
 const pl_tape_step *pl_tape_at(const pl_tape *, long step);
+/* Whether the stages of the step restored last were recorded, and stand in the run's memory again: those of Rosenbrock's method
+ * where nothing is done to its end. */
+int pl_tape_stages(const pl_run *);
 /* Puts the run where step `step` began. */
 int pl_tape_restore(pl_run *, long step);
 
@@ -55,6 +58,7 @@ typedef struct pl_adjoint {
   double *K, *C, *M, *J, *Eq, *Ev; /* tangents of the state that a step began with */
   double *Eq_here, *Ev_here;       /* m x nv, of the state evaluated last */
   double *by_signal, *by_rate;     /* nv x n_signal */
+  double *from_signal, *from_rate; /* the same in the state that a step began with */
   double *signal, *rate, *acceleration, *jerk; /* cotangents of signals and their derivatives */
   double *store;                   /* temporary: what signals are, 9 x n_signal */
   double *temporary[16];           /* nq + nv + m each */
@@ -89,8 +93,11 @@ void pl_adjoint_gradient(pl_adjoint *, double t, const double *q, const double *
 void pl_adjoint_products(pl_adjoint *, const double *K, const double *C, const double *M, const double *J, const double *Eq,
                          const double *Ev);
 /* Subtracts the gradient of the pairing's derivative along a direction from cotangents of the state that the step begins with, and
- * its change with parameters and inputs from their credit. The tangents of that state are K, ..., Ev of A. */
+ * its change with parameters and inputs from their credit. The tangents of that state are K, ..., Ev of A, and kept by pl_adjoint_keep;
+ * the gradient there has just been found. */
 void pl_adjoint_second(pl_adjoint *, const pl_direction *, double *bar_q, double *bar_v, double *bar_a, double *bar_multipliers);
+/* Keeps the tangents of the state that a step begins with, which were just evaluated: r->q, and v, at the time of the step's inputs. */
+void pl_adjoint_keep(pl_adjoint *, const double *v);
 /* Subtracts `factor` times the pairing's change with parameters and inputs from their credit; after pl_adjoint_gradient, or for
  * `fresh` without it. */
 void pl_adjoint_credit(pl_adjoint *, double factor, double t, const double *q, const double *v, const double *a,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adjoint.h"
+#include "coefficients.h"
 
 /* -- rotations ------------------------------------------------------------------------------------------------------------- */
 
@@ -87,15 +88,6 @@ static void set_pair(pl_adjoint *A, const double *w, const double *y_c, const do
   A->w = w, A->y_rate = NULL, A->y_c = m ? y_c : NULL, A->y_phi = m ? y_phi : NULL;
 }
 
-/* The tangents of the state that the step begins with, evaluated just now, are kept. */
-static void keep_tangents(pl_adjoint *A) {
-  pl_work *w = A->r->w;
-  const pl_tables *T = w->T;
-  memcpy(A->K, w->K, T->nnz * sizeof(double)), memcpy(A->C, w->C, T->nnz * sizeof(double));
-  memcpy(A->M, w->M, T->nnz * sizeof(double)), memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
-  if (T->m) pl_constraint_acceleration_tangent(w, A->Eq, A->Ev);
-}
-
 /* The driver's share of a step that ends in the candidate, which is projected onto the constraints: v_before is what the step
  * itself gave. */
 static int undo_end(pl_adjoint *A, double h, const double *v_before) {
@@ -154,7 +146,7 @@ static void stage_state(const pl_run *r, int s, double h, double *q, double *v) 
   const int n = T->nq + T->nv + 2;
   memcpy(q, r->q, T->nq * sizeof(double)), memcpy(v, r->v, T->nv * sizeof(double));
   for (int j = 0; j < s; ++j) {
-    const double c = h * pl_explicit_weights[s][j], *k = r->memory.runge_kutta.k + n * j;
+    const double c = h * EXPLICIT_WEIGHTS[s][j], *k = r->memory.runge_kutta.k + n * j;
     add(T->nq, c, k, q), add(T->nv, c, k + T->nq, v);
   }
 }
@@ -181,7 +173,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
   memcpy(by_v, s->v, nv * sizeof(double));
   stage_state(r, 6, h, q, v);
   raw(T, q, end_q, by_raw); /* the end is normalized: changes of length do not count */
-  for (int j = 0; j < 6; ++j) add(nq, h * pl_explicit_weights[6][j], by_raw, bars + n * j), add(nv, h * pl_explicit_weights[6][j], by_v, bars + n * j + nq);
+  for (int j = 0; j < 6; ++j) add(nq, h * EXPLICIT_WEIGHTS[6][j], by_raw, bars + n * j), add(nv, h * EXPLICIT_WEIGHTS[6][j], by_v, bars + n * j + nq);
   for (int stage = 5; stage >= 0; --stage) {
     double *bar = bars + n * stage;
     const double *k = r->memory.runge_kutta.k + (n + 2) * stage;
@@ -189,7 +181,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
     clear(nq, stage_q), clear(nv, s->v);
     undo_rates(T, q, v, bar, stage_q, s->v);
     if (stage) {
-      const double t = pl_time(r, r->t + pl_explicit_times[stage] * h);
+      const double t = pl_time(r, r->t + EXPLICIT_TIMES[stage] * h);
       memcpy(unit, q, nq * sizeof(double)), pl_normalize(T, unit);
       clear(nv, s->q), memcpy(s->a, bar + nq, nv * sizeof(double));
       double *multipliers = r->multipliers1, *a = r->a1; /* pl_adjoint_forward asks for those of this stage */
@@ -207,7 +199,7 @@ static int undo_explicit(pl_adjoint *A, double h) {
     } else memcpy(s->a, bar + nq, nv * sizeof(double)); /* known from the step before */
     add(nq, 1, stage_q, by_raw), add(nv, 1, s->v, by_v);
     for (int j = 0; j < stage; ++j) {
-      const double c = h * pl_explicit_weights[stage][j];
+      const double c = h * EXPLICIT_WEIGHTS[stage][j];
       add(nq, c, stage_q, bars + n * j), add(nv, c, s->v, bars + n * j + nq);
     }
   }
@@ -246,17 +238,17 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   for (int i = 0; i < nv; ++i) by_v[i] = s->v[i] + h * by_x[i], solution[i] = by_v[i] + s->a[i] / h;
   for (int i = 0; i < m; ++i) solution[nv + i] = s->multipliers[i] / h;
   pl_linearized(w, t, r->q, r->v, w->zero, w->zero);
-  keep_tangents(A);
+  pl_adjoint_keep(A, r->v);
   if ((status = pl_adjoint_matrix(A, 1, h, h * h, NULL, NULL))) return status;
   pl_adjoint_solve(A, solution);
   const double *y = solution + nv;
   for (int i = 0; i < nv; ++i) weighted[i] = h * solution[i], xi[i] = h * before[i], dv[i] /= h, beta[i] = h * dv[i];
   for (int i = 0; i < m; ++i) impulse[i] /= h;
   set_pair(A, weighted, NULL, NULL);
-  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0};
-  pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
   pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
   add(nv, -h, A->gq, by_v);
+  const pl_direction d = {t, r->v, w->zero, w->zero, xi, beta, dv, impulse, 0};
+  pl_adjoint_second(A, &d, by_q, by_v, by_a, by_l);
   double *y_c = weighted + nv, *y_phi = xi; /* xi has served */
   for (int i = 0; i < m; ++i) y_c[i] = h * y[i], y_phi[i] = y[i] / h;
   set_pair(A, weighted, y_c, y_phi);
@@ -355,22 +347,25 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
   pl_run *r = A->r;
   pl_work *w = r->w;
   const pl_tables *T = w->T;
-  const int nv = T->nv, m = T->m, n = 3 * nv + m, stages = PL_ROSENBROCK_STAGES;
-  const double s = 1 / (PL_ROSENBROCK_GAMMA * h), now = pl_time(r, r->t);
+  const int nv = T->nv, m = T->m, n = 3 * nv + m, stages = ROSENBROCK_STAGES;
+  const double s = 1 / (ROSENBROCK_GAMMA * h), now = pl_time(r, r->t);
   pl_cotangent *c = &A->state;
   double *before = A->temporary[4], *sum = A->stages + n * stages, *solution = A->temporary[5], *alpha = A->temporary[6];
   double *by_x = A->temporary[7], *q = A->temporary[1], *by_q0 = A->temporary[2], *turned_back = A->temporary[3];
   double *bars = A->stages;
   const double *k = r->memory.rosenbrock.k;
-  int status = again(A, h, pl_step_rosenbrock, before);
-  if (status) return status;
-  if ((status = undo_end(A, h, before))) return status;
+  int status = PL_OK;
+  if (!pl_tape_stages(r)) {
+    if ((status = again(A, h, pl_step_rosenbrock, before))) return status;
+    if ((status = undo_end(A, h, before))) return status;
+  }
+  pl_rosenbrock_turns(r, h);
   pl_linearized(w, now, r->q, r->v, r->a, r->multipliers);
-  keep_tangents(A);
+  pl_adjoint_keep(A, r->v);
   if ((status = pl_adjoint_matrix(A, s * s, s, 1, r->memory.rosenbrock.blocks, m ? r->memory.rosenbrock.rows : NULL)))
     return status;
   /* the end is the sum of all stages, the last with weight one */
-  const double *weights = pl_rosenbrock_weights[stages - 1];
+  const double *weights = ROSENBROCK_WEIGHTS[stages - 1];
   clear(n, sum), clear(nv, by_q0), clear(nv, by_x);
   for (int j = 0; j < stages; ++j) add(n, j < stages - 1 ? weights[j] : 1, k + n * j, sum);
   undo_increment(T, sum, c->q, by_x, by_q0);
@@ -385,7 +380,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
   for (int i = stages - 1; i >= 0; --i) {
     double *bar = bars + n * i, *bar_v = bar + nv, *bar_z = bar_v + nv;
     const double *ki = k + n * i;
-    const double *history = pl_rosenbrock_history[i], *stage_weights = pl_rosenbrock_weights[i];
+    const double *history = ROSENBROCK_HISTORY[i], *stage_weights = ROSENBROCK_WEIGHTS[i];
     for (int l = 0; l < nv; ++l) alpha[l] = bar_v[l] + s * bar_z[l];
     clear(nv, turned_back);
     undo_turn(T, r->v, s, alpha, turned_back);
@@ -402,7 +397,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       alpha[l] = s * b + A->gv[l] - bar_v[l], beta[l] = b;
     }
     /* the tangents, and S, which turns along with the rates */
-    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * pl_rosenbrock_slopes[i]};
+    const pl_direction d = {now, r->v, r->a, r->multipliers, ki, ki + nv, ki + 2 * nv, ki + 3 * nv, h * ROSENBROCK_SLOPES[i]};
     pl_adjoint_second(A, &d, c->q, c->v, c->a, c->multipliers);
     for (int j = 0; j < T->n_quat; ++j) {
       double z[3];
@@ -416,7 +411,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
     for (int j = 0; j < i; ++j) add(n, stage_weights[j], k + n * j, x);
     for (int l = 0; l < nv; ++l) v[l] = r->v[l] + x[nv + l], a[l] = r->a[l] + x[2 * nv + l];
     for (int l = 0; l < m; ++l) lambda[l] = r->multipliers[l] + x[3 * nv + l];
-    const double t = pl_time(r, r->t + pl_rosenbrock_times[i] * h);
+    const double t = pl_time(r, r->t + ROSENBROCK_TIMES[i] * h);
     clear(nv, by_x);
     if (i) {
       pl_increment(T, r->q, x, q);

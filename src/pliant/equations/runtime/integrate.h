@@ -99,12 +99,6 @@ int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
 /* Inputs have jumped: prescribed velocities take effect, and accelerations are found anew. */
 int pl_run_pass_jump(pl_run *);
 
-/* Coefficients of methods that their adjoints need too. */
-#define PL_ROSENBROCK_STAGES 6
-#define PL_ROSENBROCK_GAMMA 0.25
-extern const double pl_explicit_weights[7][6], pl_explicit_times[7];
-extern const double pl_rosenbrock_weights[6][5], pl_rosenbrock_history[6][5], pl_rosenbrock_times[6], pl_rosenbrock_slopes[6];
-
 /* Step functions fill the candidate; *error is the scaled error estimate (accept when <= 1). */
 int pl_step_explicit(pl_run *, double h, double *error);
 int pl_step_rosenbrock(pl_run *, double h, double *error);
@@ -112,6 +106,8 @@ int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
 /* Of generalized-alpha, B(x) - 1 of the increment reached, in its `blocks`. */
 void pl_alpha_turns(pl_run *);
+/* Of Rosenbrock's, S / s - 1 of a step from the state. */
+void pl_rosenbrock_turns(pl_run *, double h);
 
 /* secant.c */
 pl_secant *pl_secant_new(const pl_tables *);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adjoint.h"
+#include "coefficients.h"
 
 struct pl_tape {
   size_t size;             /* numbers in a state */
@@ -16,9 +17,18 @@ struct pl_tape {
   double *state;
   double *stretch;         /* states between two that are kept, computed again */
   long first, filled;      /* the first of them, and how many */
+  int stages;              /* whether the state restored last came with stages */
 };
 
-static size_t state_size(const pl_tables *T) { return T->nq + 3 * (size_t)T->nv + T->m; }
+/* Numbers of the stages, where they are recorded. */
+static size_t stage_size(const pl_run *r) {
+  return r->method == PL_ROSENBROCK && !r->w->T->m ? ROSENBROCK_STAGES * 3 * (size_t)r->w->T->nv : 0;
+}
+
+static size_t state_size(const pl_run *r) {
+  const pl_tables *T = r->w->T;
+  return T->nq + 3 * (size_t)T->nv + T->m + stage_size(r);
+}
 
 static void put(const pl_run *r, double *x) {
   const pl_tables *T = r->w->T;
@@ -26,7 +36,8 @@ static void put(const pl_run *r, double *x) {
   memcpy(x, r->v, T->nv * sizeof(double)), x += T->nv;
   memcpy(x, r->a, T->nv * sizeof(double)), x += T->nv;
   memcpy(x, r->lead, T->nv * sizeof(double)), x += T->nv;
-  memcpy(x, r->multipliers, T->m * sizeof(double));
+  memcpy(x, r->multipliers, T->m * sizeof(double)), x += T->m;
+  if (stage_size(r)) memcpy(x, r->memory.rosenbrock.k, stage_size(r) * sizeof(double));
 }
 
 static void get(pl_run *r, const double *x) {
@@ -35,7 +46,8 @@ static void get(pl_run *r, const double *x) {
   memcpy(r->v, x, T->nv * sizeof(double)), x += T->nv;
   memcpy(r->a, x, T->nv * sizeof(double)), x += T->nv;
   memcpy(r->lead, x, T->nv * sizeof(double)), x += T->nv;
-  memcpy(r->multipliers, x, T->m * sizeof(double));
+  memcpy(r->multipliers, x, T->m * sizeof(double)), x += T->m;
+  if (stage_size(r)) memcpy(r->memory.rosenbrock.k, x, stage_size(r) * sizeof(double));
 }
 
 int pl_run_record(pl_run *r, size_t bytes) {
@@ -43,7 +55,7 @@ int pl_run_record(pl_run *r, size_t bytes) {
   if (!bytes) return PL_OK;
   pl_tape *x = calloc(1, sizeof *x);
   if (!x) return PL_OUT_OF_MEMORY;
-  x->size = state_size(r->w->T), x->stride = 1;
+  x->size = state_size(r), x->stride = 1;
   const size_t room = bytes / (x->size * sizeof(double));
   x->room = room < 16 ? 16 : room > 1L << 30 ? 1L << 30 : (long)room;
   r->tape = x;
@@ -132,6 +144,7 @@ static int fill(pl_run *r, long step) {
 int pl_tape_restore(pl_run *r, long step) {
   pl_tape *x = r->tape;
   int status = PL_OK;
+  x->stages = step % x->stride == 0 && stage_size(r) > 0;
   if (step % x->stride == 0) get(r, x->state + x->size * (step / x->stride));
   else {
     if (!(x->filled && step >= x->first && step < x->first + x->filled)) status = fill(r, step);
@@ -140,3 +153,5 @@ int pl_tape_restore(pl_run *r, long step) {
   place_time(r, step);
   return status;
 }
+
+int pl_tape_stages(const pl_run *r) { return r->tape->stages; }

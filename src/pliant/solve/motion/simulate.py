@@ -197,7 +197,9 @@ def simulate_prepared(
     def attempt(choice: Choice) -> Result:
         motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
         loop = SampledLoop(acting, begin, end)
-        job = Job(eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes), prepare=prepare)
+        job = Job(
+            eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes), prepare=prepare
+        )
         return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
     try:
