@@ -7,6 +7,8 @@ from .control.required_inputs import required_inputs as required_inputs
 from .equations.contacts import Contacts as Contacts
 from .equations.equations import Equations as Equations
 from .equations.state import State as State
+from .gradient.differentiable import Differentiable as Differentiable
+from .gradient.differentiable import differentiable as differentiable
 from .io.results import load_path as load_path
 from .io.results import load_result as load_result
 from .language.arguments import ArgumentError as ArgumentError

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +17,44 @@ from pliant.language.arrays import distinct
 
 PROJECTION_TOLERANCE = 1e-12
 """Constraint error that steps may leave [m or rad]."""
+
+
+SERIES_TERMS = 6
+"""Coefficients of each piece of a series (`PL_SERIES_TERMS` in the runtime)."""
+
+
+class ParameterChanges(NamedTuple):
+    """Constants and parameters of a model, n x 4 x size, with each of n parameters raised by `step` [n], lowered by it, and both
+    twice as far."""
+
+    constants: np.ndarray
+    parameters: np.ndarray
+    step: np.ndarray
+
+
+class SampleCotangents(NamedTuple):
+    """What a number changes by with the samples of a run: samples x nv by increments of q, rates and accelerations, and samples x m
+    by multipliers."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    multipliers: np.ndarray
+
+
+@dataclass(frozen=True)
+class Cotangents:
+    """What a number changes by with what a run was started with.
+
+    parameters: per parameter; held: per input that is held; poly: per series of the binding, by its coefficients; q, v: by
+    increments and rates of the start [nv].
+    """
+
+    parameters: np.ndarray
+    held: np.ndarray
+    poly: tuple[np.ndarray, ...]
+    q: np.ndarray
+    v: np.ndarray
 
 
 class TimeLoop:
@@ -102,6 +143,32 @@ class TimeLoop:
         self._followed = [np.array(x, dtype=float, order="C") for x in (constants, parameters, span, X, V)]
         addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
         check(self._library.pl_run_follow(self._pointer, len(span), *addresses))
+
+    def record(self, megabytes: float) -> None:
+        """Keep what `adjoint` needs from here on, in about so much memory; what there is no room for is computed again."""
+        check(self._library.pl_run_record(self._pointer, int(megabytes * 1e6)))
+
+    def adjoint(self, changes: ParameterChanges, input_scale: np.ndarray, cotangents: SampleCotangents) -> Cotangents:
+        """Derivatives of a number that changes with the samples as `cotangents` say, by the discrete adjoint of the recorded steps.
+
+        All samples must be at times that steps have ended on. input_scale: per input, a size of its values [its unit].
+        """
+        binding: Binding = self._workspace.handle.bound
+        found = Cotangents(
+            parameters=np.zeros(len(changes.step)),
+            held=np.zeros(len(binding.held)),
+            poly=tuple(np.zeros_like(series.poly) for series in binding.series),
+            q=np.zeros(self._nv),
+            v=np.zeros(self._nv),
+        )
+        poly = np.zeros((sum(len(x) for x in found.poly), SERIES_TERMS))
+        given = [changes.constants, changes.parameters, changes.step, input_scale, *cotangents]
+        arrays = [np.ascontiguousarray(x, dtype=float) for x in given]
+        results = [found.parameters, found.held, poly, found.q, found.v]
+        addresses = [x.ctypes.data for x in (*arrays, *results)]
+        check(self._library.pl_run_adjoint(self._pointer, len(changes.step), *addresses))
+        ends = np.cumsum([0, *(len(x) for x in found.poly)])
+        return replace(found, poly=tuple(poly[a:b] for a, b in pairwise(ends)))
 
     def start(self) -> RuntimeStatus:
         """Accelerations at the start, a first step, samples at the start; returns a status.

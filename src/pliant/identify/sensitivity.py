@@ -77,7 +77,7 @@ def output_sensitivity(
     q, v = eqs.initial_state()
     kept: list[TimeLoop] = []
 
-    def prepare(run: TimeLoop) -> None:
+    def prepare(_: Job, run: TimeLoop) -> None:
         run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
         kept.append(run)
 

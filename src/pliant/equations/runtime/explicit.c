@@ -2,18 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "integrate.h"
 
+#define A EXPLICIT_WEIGHTS
+#define C EXPLICIT_TIMES
 #define STRICTER 4 /* than the estimate asks for: these errors add up over the periods of an undamped oscillation */
 
-static const double A[7][6] = {{0},
-                               {1.0 / 5},
-                               {3.0 / 40, 9.0 / 40},
-                               {44.0 / 45, -56.0 / 15, 32.0 / 9},
-                               {19372.0 / 6561, -25360.0 / 2187, 64448.0 / 6561, -212.0 / 729},
-                               {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656},
-                               {35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84}};
-static const double C[7] = {0, 1.0 / 5, 3.0 / 10, 4.0 / 5, 8.0 / 9, 1, 1};
 static const double E[7] = {71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200, 22.0 / 525, -1.0 / 40};
 
 /* Increments x (nv) of a change dq of the configuration. */
@@ -41,8 +36,10 @@ int pl_step_explicit(pl_run *r, double h, double *error) {
       memcpy(ks + nq, r->a, nv * sizeof(double));
       ks[nq + nv] = r->power[0], ks[nq + nv + 1] = r->power[1];
     } else {
+      const double *at = q;
+      if (T->n_quat) memcpy(r->q1, q, nq * sizeof(double)), pl_normalize(T, r->q1), at = r->q1;
       int status = pl_check_finite(r, v);
-      if (!status) status = pl_next_forward(w, pl_time(r, r->t + C[s] * h), q, v, ks + nq);
+      if (!status) status = pl_next_forward(w, pl_time(r, r->t + C[s] * h), at, v, ks + nq);
       if (status) return status;
       pl_power_here(r, w->lambda, ks + nq + nv);
     }

@@ -66,6 +66,10 @@ static void turn_blocks(const pl_tables *T, const double *x, double *blocks, dou
   }
 }
 
+void pl_alpha_turns(pl_run *r) {
+  turn_blocks(r->w->T, r->memory.alpha.x, r->memory.alpha.blocks, r->memory.alpha.unit, r->memory.alpha.column);
+}
+
 static double largest_violation(const pl_work *w) {
   double y = 0;
   for (int i = 0; i < w->T->m; ++i)
@@ -295,7 +299,7 @@ static int evaluate(pl_run *r, newton *n) {
 static int factorize(pl_run *r, newton *n) {
   pl_work *w = r->w;
   double *blocks = r->memory.alpha.blocks;
-  turn_blocks(w->T, r->memory.alpha.x, blocks, r->memory.alpha.unit, r->memory.alpha.column);
+  pl_alpha_turns(r);
   n->factorizations++, n->used = 0;
   const int status = pl_step_matrix(w, 1, n->s * n->to_v, n->s, blocks, NULL, 1);
   if (!status) pl_secant_restart(r->secant, w, n->s);
@@ -410,6 +414,7 @@ int pl_step_generalized_alpha(pl_run *r, double h, double *error) {
   r->kinked = r->euler || pl_run_contacts_slip(r);
   if (!r->fixed) allowed_error(r, h, errors, unit);
   if (m) {
+    memcpy(r->memory.alpha.solved, r->multipliers1, m * sizeof(double));
     if ((status = consistent_rates(r))) return status;
     if (!r->fixed) constrained_error(r, h, errors, unit);
   }

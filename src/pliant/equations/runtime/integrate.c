@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adjoint.h"
 #include "blocks.h"
 #include "contact.h"
 
@@ -43,6 +44,7 @@ static void place_method(pl_run *r, pl_memory *m) {
       x->alpha.x = pl_doubles(m, nv), x->alpha.blocks = pl_doubles(m, 3 * nv), x->alpha.unit = pl_doubles(m, nv);
       x->alpha.column = pl_doubles(m, nv), x->alpha.turned = pl_doubles(m, nv), x->alpha.errors = pl_doubles(m, 2 * nv);
       x->alpha.step = pl_doubles(m, nv + rows), x->alpha.residual = pl_doubles(m, nv), x->alpha.unchanged = pl_doubles(m, nv);
+      x->alpha.solved = pl_doubles(m, rows);
       break;
     case PL_ROSENBROCK:
       x->rosenbrock.k = pl_doubles(m, 6 * stage), x->rosenbrock.sum = pl_doubles(m, stage);
@@ -96,6 +98,7 @@ pl_run *pl_run_new(pl_work *w, int method) {
 void pl_run_free(pl_run *r) {
   if (!r) return;
   pl_run_unfollow(r);
+  pl_tape_free(r->tape);
   pl_secant_free(r->secant);
   pl_run_contacts_free(r);
   free(r->block), free(r);
@@ -268,25 +271,32 @@ static int signals_jump(pl_run *r) {
   return 0;
 }
 
+int pl_run_pass_jump(pl_run *r) {
+  pl_work *w = r->w;
+  const pl_tables *T = w->T;
+  if (driven(r)) {
+    pl_signals(w, r->t_floor);
+    pl_kinematics(w, r->q, r->v);
+    pl_constraints(w, r->q, r->v);
+    for (int i = 0; i < T->m; ++i)
+      if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
+    const double before = pl_kinetic_energy(w);
+    const int status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance);
+    if (status) return status;
+    pl_kinematics(w, r->q, r->v);
+    r->work[1] += pl_kinetic_energy(w) - before;
+  }
+  return refresh(r);
+}
+
 /* On to the other side of a stop. Where inputs have jumped, prescribed velocities take effect at once; prescribed positions
  * cannot. */
 static int cross_stop(pl_run *r) {
-  pl_work *w = r->w;
-  const pl_tables *T = w->T;
   int status = PL_OK;
   pass_jump(r);
-  if (T->n_signal && signals_jump(r)) {
-    if (driven(r)) {
-      pl_kinematics(w, r->q, r->v);
-      pl_constraints(w, r->q, r->v);
-      for (int i = 0; i < T->m; ++i)
-        if (w->row_active[i] && fabs(w->phi[i]) > 1e-8) return PL_POSITION_JUMPS;
-      const double before = pl_kinetic_energy(w);
-      if ((status = pl_next_project(w, r->t_floor, r->q, r->v, r->projection_tolerance))) return status;
-      pl_kinematics(w, r->q, r->v);
-      r->work[1] += pl_kinetic_energy(w) - before;
-    }
-    status = refresh(r);
+  if (r->w->T->n_signal && signals_jump(r)) {
+    status = pl_run_pass_jump(r);
+    if (!status && r->tape) pl_tape_refreshed(r);
   }
   /* whoever paused here may change inputs before going on: pl_run_start then samples the state */
   if (!status && r->t < r->pause) pl_sample_state(r);
@@ -333,7 +343,7 @@ static int add_work(pl_run *r, double h) {
 }
 
 /* A step of size h to a candidate that satisfies the constraints, unless its error is too large anyway. */
-static int attempt(pl_run *r, double h, double *error) {
+int pl_run_attempt(pl_run *r, double h, double *error) {
   const pl_tables *T = r->w->T;
   const method *m = METHODS + r->method;
   const double t1 = pl_time(r, r->t + h);
@@ -410,7 +420,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       h = 0.5 * left;
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     double error;
-    int status = attempt(r, h, &error);
+    int status = pl_run_attempt(r, h, &error);
     if (status || (!r->fixed && error > 1)) {
       r->rejected++, failures++;
       if (r->fixed) { /* what Newton's method cannot solve at once is done in shorter steps for a while */
@@ -429,6 +439,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       r->evaluated = NAN;
       if ((status = pl_sensitivity_step(r, h))) return status;
     }
+    if (r->tape && (status = pl_tape_add(r, h))) return status;
     if ((status = pl_run_commit_contacts(r, pl_time(r, r->t + h)))) return status;
     accept(r, h, lands ? stop : r->t + h);
     if (!r->fixed) {

@@ -7,6 +7,7 @@
 enum { PL_EXPLICIT = 0, PL_ROSENBROCK = 1, PL_GENERALIZED_ALPHA = 2, PL_SEMI_IMPLICIT = 3 };
 
 typedef struct pl_sensitivity pl_sensitivity;
+typedef struct pl_tape pl_tape;
 
 /* Contacts at the samples taken so far, those of sample i from begin[i] to begin[i + 1]. */
 typedef struct pl_contact_log {
@@ -42,7 +43,7 @@ typedef struct pl_run_memory {
   struct { double *p, *R, *V; } extent;                             /* places of all nodes at the start; twists */
   struct { double *k, *x, *error; } runge_kutta;                    /* seven stages; (q, v); error */
   struct { double *x, *rate; } semi_implicit;
-  struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual, *unchanged; } alpha;
+  struct { double *x, *blocks, *unit, *column, *turned, *errors, *step, *residual, *unchanged, *solved; } alpha;
   struct {
     double *k, *sum;                                                /* six stages of (x, v, z, y), and their sum */
     double *bx, *bz, *f, *g, *force, *row, *q, *blocks;
@@ -70,6 +71,8 @@ typedef struct pl_run {
   double evaluated;         /* the time at which the workspace has evaluated the state, or the candidate, last; or NAN */
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
+  pl_tape *tape;            /* null unless the run records */
+  double t_end;             /* where the record ends */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
   int prediction;           /* of generalized-alpha, where to start the next step */
   pl_secant *secant;        /* null unless the method keeps factors */
@@ -93,11 +96,18 @@ int pl_run_start(pl_run *);
 int pl_run_advance(pl_run *, long max_steps);
 int pl_run_go_to(pl_run *, double t, const double *q, const double *v);
 
+/* Inputs have jumped: prescribed velocities take effect, and accelerations are found anew. */
+int pl_run_pass_jump(pl_run *);
+
 /* Step functions fill the candidate; *error is the scaled error estimate (accept when <= 1). */
 int pl_step_explicit(pl_run *, double h, double *error);
 int pl_step_rosenbrock(pl_run *, double h, double *error);
 int pl_step_generalized_alpha(pl_run *, double h, double *error);
 int pl_step_semi_implicit(pl_run *, double h, double *error);
+/* Of generalized-alpha, B(x) - 1 of the increment reached, in its `blocks`. */
+void pl_alpha_turns(pl_run *);
+/* Of Rosenbrock's, S / s - 1 of a step from the state. */
+void pl_rosenbrock_turns(pl_run *, double h);
 
 /* secant.c */
 pl_secant *pl_secant_new(const pl_tables *);

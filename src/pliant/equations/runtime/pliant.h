@@ -244,6 +244,7 @@ void pl_contact_tangents(pl_work *);
 void pl_route_forces(pl_work *);
 void pl_route_tangent(pl_work *);
 void pl_route_input_tangent(pl_work *, double *r_signal);
+void pl_route_rate_tangent(pl_work *, double *r_signal_rate);
 void pl_route_time_tangent(pl_work *, double *r_time);
 
 /* system.c: evaluations of the whole system. They do not depend on what the workspace has evaluated before. */

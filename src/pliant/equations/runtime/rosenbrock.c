@@ -13,25 +13,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "integrate.h"
 
-#define STAGES 6
-static const double GAMMA = 0.25;
-static const double A[6][5] = {{0},
-                               {3},
-                               {1.831036793486759, 0.4955183967433795},
-                               {2.304376582692669, -0.05249275245743001, -1.176798761832782},
-                               {-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401},
-                               {-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401, 1}};
-static const double G[6][5] = {{0},
-                               {-12},
-                               {-8.791795173947035, -2.207865586973518},
-                               {10.81793056857153, 6.780270611428266, 19.5348594464241},
-                               {34.19095006749676, 15.49671153725963, 54.7476087596413, 14.16005392148534},
-                               {34.62605830930532, 15.30084976114473, 56.99955578662667, 18.40807009793095,
-                                -5.714285714285717}};
-static const double C[6] = {0, 0.75, 0.21, 0.63, 1, 1};
-static const double D[6] = {0.25, -0.5, -0.023504, -0.0362, 0, 0};
+#define STAGES ROSENBROCK_STAGES
+#define GAMMA ROSENBROCK_GAMMA
+#define A ROSENBROCK_WEIGHTS
+#define G ROSENBROCK_HISTORY
+#define C ROSENBROCK_TIMES
+#define D ROSENBROCK_SLOPES
 
 /* S x = (s + Gamma/2) x */
 static void turn(const pl_tables *T, const double *v, double s, const double *x, double *out) {
@@ -53,6 +43,8 @@ static void turn_blocks(const pl_tables *T, const double *v, double s, double *b
     memcpy(blocks, hat, sizeof hat);
   }
 }
+
+void pl_rosenbrock_turns(pl_run *r, double h) { turn_blocks(r->w->T, r->v, 1 / (GAMMA * h), r->memory.rosenbrock.blocks); }
 
 /* Explicit dependence on time: f = -dr/dt and g, minus the constraints' d(gamma)/dt, which is the third derivative of their
  * signals and comes from a difference. Inputs are read from t on, so a jump just passed does not count. */
@@ -128,7 +120,7 @@ int pl_step_rosenbrock(pl_run *r, double h, double *error) {
   residuals(w, r->a, force, row); /* of the first stage, which is the state itself */
   memcpy(J, w->Jval, T->nnz_j * sizeof(double)); /* evaluations of the stages overwrite it */
   const int moving = time_derivatives(r, h, f, g);
-  turn_blocks(T, r->v, s, blocks);
+  pl_rosenbrock_turns(r, h);
   if (m) constraint_block(r, s, rows);
   const int status = pl_step_matrix(w, s * s, s, 1, blocks, m ? rows : NULL, 0);
   if (status) return status;

@@ -197,26 +197,30 @@ void pl_route_tangent(pl_work *w) {
   }
 }
 
-/* r_signal (nv x n_signal) += g dT/dsignal */
-void pl_route_input_tangent(pl_work *w, double *out) {
+/* out (nv x n_signal) += g dT/dsignal, or by the signals' rates */
+static void by_signals(pl_work *w, double *out, int rates) {
   const pl_tables *T = w->T;
   for (int i = 0; i < T->n_route; ++i) {
     if (!T->route_signals[i] || !w->route_active[i]) continue;
     pl_route_law l;
     measure(w, i, &l);
     answer(w, i, &l, 1);
+    const double *by = rates ? l.by_signal_rate : l.by_signal;
     if (T->route_friction[i] >= 0) {
       for (int s = 0; s < T->route_signals[i]; ++s)
-        pl_friction_by_signal(w, i, &l, l.by_signal[s], 0, out + (size_t)T->nv * (T->route_signal[i] + s));
+        pl_friction_by_signal(w, i, &l, by[s], rates && !s, out + (size_t)T->nv * (T->route_signal[i] + s));
       continue;
     }
     gradients(w, i);
     for (int n = T->relem_begin[i]; n < T->relem_begin[i + 1]; ++n)
       for (int v = T->elem_v[T->relem[n]]; v < T->elem_v[T->relem[n]] + T->elem_k[T->relem[n]]; ++v)
         for (int s = 0; s < T->route_signals[i]; ++s)
-          out[(size_t)T->nv * (T->route_signal[i] + s) + v] += w->route_gradient[v] * l.by_signal[s];
+          out[(size_t)T->nv * (T->route_signal[i] + s) + v] += w->route_gradient[v] * by[s];
   }
 }
+
+void pl_route_input_tangent(pl_work *w, double *out) { by_signals(w, out, 0); }
+void pl_route_rate_tangent(pl_work *w, double *out) { by_signals(w, out, 1); }
 
 /* r_time (nv) += what r changes by in time as the rates of signals change */
 void pl_route_time_tangent(pl_work *w, double *out) {

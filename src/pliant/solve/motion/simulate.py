@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -109,6 +109,44 @@ def simulate(
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
+    return simulate_prepared(
+        None, eqs, until, begin=begin, start=start, method=method, step=step, rtol=rtol, atol=atol, save_every=save_every,
+        save_at=save_at, save_between=save_between, inputs=inputs, parameters=parameters, formulation=formulation,
+        independent=independent, events=events, mid_step=mid_step, controllers=controllers, progress=progress, out=out,
+        on_failure=on_failure,
+    )  # fmt: skip
+
+
+Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
+"""What is called with a run once its start and samples are set; again, where it begins anew with another method."""
+
+
+def simulate_prepared(
+    prepare: Prepare | None,
+    eqs: Equations,
+    until: float = 1.0,
+    *,
+    begin: float = 0.0,
+    start: Start = None,
+    method: Method | str | None = None,
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    save_every: float | None = None,
+    save_at: Sequence[float] | np.ndarray | None = None,
+    save_between: bool = False,
+    inputs: InputValues | None = None,
+    parameters: Values | None = None,
+    formulation: Literal["multipliers", "reduced"] = "multipliers",
+    independent: Sequence[str] | None = None,
+    events: Sequence[Event] = (),
+    mid_step: Callable[[Now], None] | None = None,
+    controllers: Controller | Sequence[Controller] | bool | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+    on_failure: Literal["raise", "return"] = "raise",
+) -> Result:
+    """`simulate`, with access to the run before its first step."""
     need_equations(eqs)
     begin, end = _span(begin, until)
     independent = name_tuple(independent)
@@ -160,7 +198,9 @@ def simulate(
     def attempt(choice: Choice) -> Result:
         motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
         loop = SampledLoop(acting, begin, end)
-        job = Job(eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes))
+        job = Job(
+            eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes), prepare=prepare
+        )
         return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
 
     try:
@@ -204,8 +244,7 @@ class Job:
     history: list[ActiveBinding] = field(default_factory=list)
     jumps: list[tuple[float, float]] = field(default_factory=list)
     """Times [s] at which events or mid-step functions have set the state, and the energy that this added [J]."""
-    prepare: Callable[[TimeLoop], None] | None = None
-    """Called with the run once its start and samples are set."""
+    prepare: Prepare | None = None
 
     def __post_init__(self) -> None:
         self.inputs: dict[str, Any] = self.eqs.given_inputs
@@ -219,12 +258,17 @@ class Job:
         """The integrator."""
         return self.choice.method
 
+    @property
+    def started(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates that the run began with."""
+        return self._start[2], self._start[3]
+
     def run(self, q: np.ndarray, v: np.ndarray, watcher: EventMonitor, loop: SampledLoop) -> Result:
         """The result; raises BeginAgain where it shows in its first steps that another method is the better one."""
         run = make_run(self.bound, self.method)
         self._configure(run, q, v, loop.times)
         if self.prepare is not None:
-            self.prepare(run)
+            self.prepare(self, run)
         self.history = [ActiveBinding(self.begin, self.bound)]
         begin = time.perf_counter()
         stopped = failed = ""

@@ -1,0 +1,524 @@
+/* The adjoint of a run: what goes back over its steps, and the operations that steps are made of; see adjoint.h.
+ *
+ * Every operation is a set of equations F(unknowns, state, parameters, inputs) = 0, paired with multipliers w (forces) and y
+ * (constraints) that take up the cotangents of the unknowns. What the pairing changes by with the state is then, with the sign
+ * turned, its cotangent. Derivatives by parameters come from central differences of the pairing alone, in a fixed state. */
+#include "adjoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "contact.h"
+
+/* -- the pairing ------------------------------------------------------------------------------------------------------- */
+
+static double dot(int n, const double *x, const double *y) {
+  double z = 0;
+  for (int i = 0; i < n; ++i) z += x[i] * y[i];
+  return z;
+}
+
+static double pairing(const pl_adjoint *A, const double *a) {
+  const pl_work *w = A->r->w;
+  const int m = w->T->m;
+  double z = A->w ? dot(w->T->nv, A->w, w->rhs) : 0;
+  if (A->y_c) {
+    pl_constraint_product(w, a, A->temporary[15]);
+    for (int i = 0; i < m; ++i) {
+      const int k = w->T->row_signal[i];
+      z += A->y_c[i] * (A->temporary[15][i] + w->gamma[i] + (k >= 0 ? A->lift * w->signal_acceleration[k] : 0));
+    }
+  }
+  if (A->y_phi) z += dot(m, A->y_phi, w->phi);
+  if (A->y_rate) z += dot(m, A->y_rate, w->phi_rate);
+  return z;
+}
+
+/* x' X for values X on the system's pattern */
+static void multiply_transposed(const pl_tables *T, const double *X, const double *x, double *y) {
+  for (int j = 0; j < T->nv; ++j) {
+    double z = 0;
+    for (int k = T->colptr[j]; k < T->colptr[j + 1]; ++k) z += X[k] * x[T->row[k]];
+    y[j] = z;
+  }
+}
+
+void pl_adjoint_products(pl_adjoint *A, const double *K, const double *C, const double *M, const double *J, const double *Eq,
+                         const double *Ev) {
+  const pl_tables *T = A->r->w->T;
+  const int nv = T->nv, m = T->m;
+  memset(A->gl, 0, m * sizeof(double));
+  if (A->w) {
+    multiply_transposed(T, K, A->w, A->gq), multiply_transposed(T, C, A->w, A->gv), multiply_transposed(T, M, A->w, A->ga);
+    for (int n = 0; n < T->nnz_j; ++n) A->gl[T->j_row[n]] -= J[n] * A->w[T->j_col[n]];
+  } else memset(A->gq, 0, nv * sizeof(double)), memset(A->gv, 0, nv * sizeof(double)), memset(A->ga, 0, nv * sizeof(double));
+  if (A->y_c) {
+    for (int j = 0; j < nv; ++j) {
+      A->gq[j] += dot(m, A->y_c, Eq + (size_t)m * j);
+      A->gv[j] += dot(m, A->y_c, Ev + (size_t)m * j);
+    }
+    for (int n = 0; n < T->nnz_j; ++n) A->ga[T->j_col[n]] += J[n] * A->y_c[T->j_row[n]];
+  }
+  for (int n = 0; A->y_phi && n < T->nnz_j; ++n) A->gq[T->j_col[n]] += J[n] * A->y_phi[T->j_row[n]];
+  for (int n = 0; A->y_rate && n < T->nnz_j; ++n) A->gv[T->j_col[n]] += J[n] * A->y_rate[T->j_row[n]];
+}
+
+void pl_adjoint_gradient(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_work *w = A->r->w;
+  pl_linearized(w, t, q, v, a, lambda);
+  if (w->T->m && A->y_c) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  pl_adjoint_products(A, w->K, w->C, w->M, w->Jval, A->Eq_here, A->Ev_here);
+}
+
+/* -- credit ------------------------------------------------------------------------------------------------------------ */
+
+/* What a series changes by with its coefficients, at time t. */
+static void credit_series(const pl_binding *b, int i, double t, const double *by, double *poly) {
+  const int first = b->series_begin[i], count = b->series_begin[i + 1] - first;
+  const double *time = b->series_time + first;
+  const int outside = t < time[0] || t > time[count - 1];
+  if (t < time[0]) t = time[0];
+  if (t > time[count - 1]) t = time[count - 1];
+  int low = 0, high = count - 1;
+  while (high - low > 1) {
+    const int mid = (low + high) / 2;
+    if (t >= time[mid]) low = mid; else high = mid;
+  }
+  if (t >= time[count - 1]) low = count - 1;
+  const double x = t - time[low];
+  double *c = poly + PL_SERIES_TERMS * (first + low), power[PL_SERIES_TERMS] = {1};
+  for (int k = 1; k < PL_SERIES_TERMS; ++k) power[k] = x * power[k - 1];
+  for (int k = 0; k < PL_SERIES_TERMS; ++k) {
+    c[k] += by[0] * power[k];
+    if (outside) continue;
+    if (k > 0) c[k] += by[1] * k * power[k - 1];
+    if (k > 1) c[k] += by[2] * k * (k - 1) * power[k - 2];
+    if (k > 2) c[k] += by[3] * k * (k - 1) * (k - 2) * power[k - 3];
+  }
+}
+
+/* The signals' cotangents pass over to what the signals are made of. Signals are formulas of inputs: central differences, exact
+ * where they are linear. */
+static void credit_inputs(pl_adjoint *A, double t) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const pl_binding *b = &w->bound;
+  const pl_credit *c = A->credit;
+  const int n = T->n_signal;
+  double *side[2] = {A->store, A->store + 3 * n};
+  for (int i = 0; i < T->n_input; ++i) {
+    if (b->input_kind[i] == 1) continue; /* an expression: its parameters have the credit */
+    double *input[3] = {w->input, w->input_rate, w->input_acceleration}, by[4];
+    for (int order = 0; order < 3; ++order) {
+      const double delta = 1e-4 * c->input_scale[i], kept = input[order][i];
+      for (int s = 0; s < 2; ++s) {
+        const double *arg[5] = {&t, w->input, w->input_rate, w->input_acceleration, w->parameters};
+        double *res[3] = {side[s], side[s] + n, side[s] + 2 * n};
+        input[order][i] = s ? kept - delta : kept + delta;
+        pl_call(T->signal_kernel, arg, res, w);
+      }
+      input[order][i] = kept;
+      by[order] = 0;
+      for (int k = 0; k < n; ++k)
+        by[order] += (A->signal[k] * (side[0][k] - side[1][k]) + A->rate[k] * (side[0][n + k] - side[1][n + k]) +
+                      A->acceleration[k] * (side[0][2 * n + k] - side[1][2 * n + k])) / (2 * delta);
+      by[3] = 0; /* rates of accelerations belong to each other as these do */
+      for (int k = 0; order == 2 && k < n; ++k) by[3] += A->jerk[k] * (side[0][2 * n + k] - side[1][2 * n + k]) / (2 * delta);
+    }
+    if (b->input_kind[i] == 2) credit_series(b, b->input_series[i], t, by, c->by_poly);
+    else c->by_held[i] += by[0];
+  }
+}
+
+/* Changes of r with signals and with their rates, nv x n_signal, in the state evaluated last. */
+static void find_signals(pl_adjoint *A, const double *q, const double *v, double *by_signal, double *by_rate) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  pl_input_tangent(w, q, v, by_signal);
+  if (!T->n_route) return; /* rates of signals enter by tendons alone */
+  memset(by_rate, 0, (size_t)T->nv * T->n_signal * sizeof(double));
+  pl_route_rate_tangent(w, by_rate);
+}
+
+/* Cotangents of signals -= factor x what the pairing changes by with them. */
+static void credit_signals(pl_adjoint *A, double factor, const double *by_signal, const double *by_rate) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->signal[k] -= factor * dot(T->nv, A->w, by_signal + (size_t)T->nv * k);
+    if (T->n_route) A->rate[k] -= factor * dot(T->nv, A->w, by_rate + (size_t)T->nv * k);
+  }
+  for (int i = 0; i < T->m; ++i) {
+    const int k = T->row_signal[i];
+    if (k < 0) continue;
+    if (A->y_phi) A->signal[k] += factor * A->y_phi[i];
+    if (A->y_rate) A->rate[k] += factor * A->y_rate[i];
+    if (A->y_c) A->acceleration[k] += factor * (1 - A->lift) * A->y_c[i];
+  }
+}
+
+static void clear_signals(pl_adjoint *A) {
+  const size_t n = A->r->w->T->n_signal * sizeof(double);
+  memset(A->signal, 0, n), memset(A->rate, 0, n), memset(A->acceleration, 0, n), memset(A->jerk, 0, n);
+}
+
+/* The same of the pairing's change in time, at the step's beginning: what is due to a signal now falls to its rate. */
+static void credit_passing(pl_adjoint *A, double time) {
+  const pl_tables *T = A->r->w->T;
+  for (int k = 0; A->w && k < T->n_signal; ++k) {
+    A->rate[k] -= time * dot(T->nv, A->w, A->from_signal + (size_t)T->nv * k);
+    if (T->n_route) A->acceleration[k] -= time * dot(T->nv, A->w, A->from_rate + (size_t)T->nv * k);
+  }
+  for (int i = 0; A->y_c && i < T->m; ++i)
+    if (T->row_signal[i] >= 0) A->jerk[T->row_signal[i]] += time * A->y_c[i];
+}
+
+/* Parameters' credit -= factor x the pairing's change with each, from a difference of fourth order: its steps may be long, so that
+ * large forces that do not change with the parameter leave little noise. */
+static void by_parameters(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda,
+                          double factor) {
+  static const double weight[4] = {8, -8, -1, 1};
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const pl_credit *c = A->credit;
+  const pl_binding own = w->bound;
+  for (int k = 0; k < c->n; ++k) {
+    double change = 0;
+    for (int side = 0; side < 4; ++side) {
+      pl_binding changed = own;
+      changed.constants = c->constants + (size_t)(4 * k + side) * T->n_theta;
+      changed.parameters = c->parameters + (size_t)(4 * k + side) * T->n_parameter;
+      pl_bind(w, &changed);
+      pl_unbalanced(w, t, q, v, a, lambda);
+      change += weight[side] * pairing(A, a);
+    }
+    c->by_parameter[k] -= factor * change / (12 * c->step[k]);
+  }
+  pl_bind(w, &own);
+}
+
+void pl_adjoint_credit(pl_adjoint *A, double factor, double t, const double *q, const double *v, const double *a,
+                       const double *lambda, int fresh) {
+  pl_work *w = A->r->w;
+  if (w->T->n_signal && w->T->n_input) {
+    if (fresh) pl_unbalanced(w, t, q, v, a, lambda);
+    clear_signals(A);
+    find_signals(A, q, v, A->by_signal, A->by_rate);
+    credit_signals(A, factor, A->by_signal, A->by_rate);
+    credit_inputs(A, t);
+  }
+  by_parameters(A, t, q, v, a, lambda, factor);
+}
+
+void pl_adjoint_keep(pl_adjoint *A, const double *v) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  memcpy(A->K, w->K, T->nnz * sizeof(double)), memcpy(A->C, w->C, T->nnz * sizeof(double));
+  memcpy(A->M, w->M, T->nnz * sizeof(double)), memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  if (T->m) pl_constraint_acceleration_tangent(w, A->Eq, A->Ev);
+  if (T->n_signal && T->n_input) find_signals(A, A->r->q, v, A->from_signal, A->from_rate);
+}
+
+/* -- second derivatives --------------------------------------------------------------------------------------------------- */
+
+#define NEAR 4e-4  /* of a direction, for differences of gradients */
+#define AWAY 1e-2  /* of a direction, for differences of differences */
+
+/* The state a share of a direction away. */
+static void move(pl_adjoint *A, const pl_direction *d, double share, double *q, double *v, double *a, double *lambda) {
+  const pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  double *x = A->temporary[14];
+  for (int i = 0; i < T->nv; ++i) {
+    x[i] = share * d->q[i];
+    v[i] = d->from_v[i] + share * d->v[i], a[i] = d->from_a[i] + share * d->a[i];
+  }
+  for (int i = 0; i < T->m; ++i) lambda[i] = d->from_multipliers[i] + share * d->multipliers[i];
+  pl_increment(T, r->q, x, q);
+}
+
+void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, double *bar_v, double *bar_a,
+                       double *bar_multipliers) {
+  const pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  const pl_credit *c = A->credit;
+  const int nv = T->nv, m = T->m;
+  double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
+  double *g = A->temporary[12], *gl = A->temporary[13]; /* the gradient here: of q, of multipliers; v and a are subtracted at once */
+  const double share = d->time < 0 ? -NEAR : NEAR; /* inputs are read from the step's beginning on */
+  memcpy(g, A->gq, nv * sizeof(double)), memcpy(gl, A->gl, m * sizeof(double));
+  for (int i = 0; i < nv; ++i) bar_v[i] += A->gv[i] / share, bar_a[i] += A->ga[i] / share;
+  move(A, d, share, q, v, a, lambda);
+  const double t = pl_time(r, d->t + share * d->time);
+  pl_adjoint_gradient(A, t, q, v, a, lambda);
+  for (int i = 0; i < nv; ++i) {
+    bar_q[i] -= (A->gq[i] - g[i]) / share;
+    bar_v[i] -= A->gv[i] / share, bar_a[i] -= A->ga[i] / share;
+  }
+  for (int i = 0; i < m; ++i) bar_multipliers[i] -= (A->gl[i] - gl[i]) / share;
+  for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
+    const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
+    double *z = bar_q + T->quat_v[i];
+    z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
+  }
+  if (T->n_signal && T->n_input) {
+    clear_signals(A);
+    find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, 1 / share, A->by_signal, A->by_rate);
+    pl_signals(r->w, d->t);
+    credit_signals(A, -1 / share, A->from_signal, A->from_rate);
+    credit_passing(A, d->time);
+    credit_inputs(A, d->t);
+  }
+  if (!c->n) return;
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away) */
+  const double away = d->time < 0 ? -AWAY : AWAY;
+  by_parameters(A, d->t, r->q, d->from_v, d->from_a, d->from_multipliers, -1.5 / away);
+  for (int k = 1; k < 3; ++k) {
+    move(A, d, k * away, q, v, a, lambda);
+    by_parameters(A, pl_time(r, d->t + k * away * d->time), q, v, a, lambda, (k == 1 ? 2 : -0.5) / away);
+  }
+}
+
+/* -- accelerations and constraints ------------------------------------------------------------------------------------------ */
+
+/* [M, -J'; J, 0] is its own transpose but for the sign of multipliers. */
+static int solve_mass(pl_adjoint *A, const double *b, const double *c, double *x) {
+  pl_work *w = A->r->w;
+  const int nv = w->T->nv, m = w->T->m;
+  const int status = pl_step_mass_matrix(w);
+  if (status) return status;
+  memcpy(x, b, nv * sizeof(double));
+  for (int i = 0; i < m; ++i) x[nv + i] = c && w->row_active[i] ? -c[i] : 0;
+  pl_step_solve(w, x);
+  for (int i = 0; i < m; ++i) x[nv + i] = w->row_active[i] ? -x[nv + i] : 0;
+  return PL_OK;
+}
+
+static void pair(pl_adjoint *A, const double *w, const double *y_c, const double *y_phi, const double *y_rate) {
+  A->w = w;
+  const int m = A->r->w->T->m;
+  A->y_c = m ? y_c : NULL, A->y_phi = m ? y_phi : NULL, A->y_rate = m ? y_rate : NULL;
+}
+
+static int is_zero(int n, const double *x) {
+  for (int i = 0; i < n; ++i)
+    if (x[i] != 0) return 0;
+  return 1;
+}
+
+int pl_adjoint_forward(pl_adjoint *A, double t, const double *q, const double *v, const double *a, const double *lambda) {
+  pl_work *w = A->r->w;
+  const int nv = w->T->nv, m = w->T->m;
+  pl_cotangent *s = &A->state;
+  double *x = A->temporary[0];
+  if (is_zero(nv, s->a) && is_zero(m, s->multipliers)) return PL_OK;
+  pl_linearized(w, t, q, v, a, lambda);
+  if (m) pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  double *K = A->K, *C = A->C; /* the mass matrix takes the place of the tangents */
+  memcpy(K, w->K, w->T->nnz * sizeof(double)), memcpy(C, w->C, w->T->nnz * sizeof(double));
+  memcpy(A->M, w->M, w->T->nnz * sizeof(double)), memcpy(A->J, w->Jval, w->T->nnz_j * sizeof(double));
+  const int status = solve_mass(A, s->a, s->multipliers, x);
+  if (status) return status;
+  pair(A, x, x + nv, NULL, NULL);
+  pl_adjoint_products(A, K, C, A->M, A->J, A->Eq_here, A->Ev_here);
+  for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i], s->v[i] -= A->gv[i], s->a[i] = 0;
+  memset(s->multipliers, 0, m * sizeof(double));
+  pl_adjoint_credit(A, 1, t, q, v, a, lambda, 1);
+  return PL_OK;
+}
+
+int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double *before, const double *after) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv, m = T->m;
+  pl_cotangent *s = &A->state;
+  double *x = A->temporary[0], *change = A->temporary[1], *multipliers = A->temporary[2], *rest = A->temporary[3];
+  if (!m) return PL_OK;
+  /* of w.(M u - J' mu) + y.(J (v + u) - rate): gradients by q of the second, as that of an acceleration v + u from rest */
+  pl_linearized(w, t, q, w->zero, after, w->zero);
+  pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  int status = solve_mass(A, s->v, NULL, x);
+  if (status) return status;
+  pair(A, NULL, x + nv, NULL, NULL);
+  pl_adjoint_products(A, w->K, w->C, w->M, A->J, A->Eq_here, A->Ev_here);
+  for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i];
+  for (int n = 0; n < T->nnz_j; ++n) s->v[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
+  pair(A, NULL, NULL, NULL, x + nv);
+  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
+  /* and of the first, in which M u - J' mu = 0: affine in u and mu */
+  for (int i = 0; i < nv; ++i) change[i] = after[i] - before[i];
+  pl_evaluate(w, t, q, w->zero), pl_constraints(w, q, before);
+  memcpy(rest, s->v, nv * sizeof(double)); /* pl_step_mass_matrix needs kinematics alone */
+  if ((status = pl_step_mass_matrix(w))) return status;
+  memset(w->rhs, 0, nv * sizeof(double));
+  for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi_rate[i] : 0;
+  pl_step_solve(w, w->rhs);
+  memcpy(multipliers, w->rhs + nv, m * sizeof(double));
+  pair(A, x, NULL, NULL, NULL);
+  for (int side = 0; side < 2; ++side) {
+    const double *u = side ? w->zero : change, *mu = side ? w->zero : multipliers, sign = side ? -1 : 1;
+    pl_adjoint_gradient(A, t, q, w->zero, u, mu);
+    for (int i = 0; i < nv; ++i) s->q[i] -= sign * A->gq[i];
+    pl_adjoint_credit(A, sign, t, q, w->zero, u, mu, 1);
+  }
+  return PL_OK;
+}
+
+int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *before, const double *after) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv;
+  pl_cotangent *s = &A->state;
+  double *x = A->temporary[0];
+  if (!T->m) return PL_OK;
+  int status = pl_adjoint_velocities(A, t, q, before, after);
+  if (status) return status;
+  /* the way to the constraints is short: what it changes by with its own direction is left out */
+  pl_evaluate(w, t, q, after), pl_constraints(w, q, after);
+  memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  if ((status = solve_mass(A, s->q, NULL, x))) return status;
+  for (int n = 0; n < T->nnz_j; ++n) s->q[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
+  pair(A, NULL, NULL, x + nv, NULL);
+  pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
+  return PL_OK;
+}
+
+/* -- the transposed matrix --------------------------------------------------------------------------------------------------- */
+
+/* Where each entry's transpose stands: the pattern is symmetric. */
+static void find_transposed(const pl_saddle *s, int n, int *next, int *out) {
+  for (int j = 0; j < n; ++j) next[j] = s->colptr[j];
+  for (int j = 0; j < n; ++j)
+    for (int k = s->colptr[j]; k < s->colptr[j + 1]; ++k) {
+      const int i = s->row[k];
+      int l = next[i]; /* rows of column i in rising order are met in that order */
+      if (!(l < s->colptr[i + 1] && s->row[l] == j))
+        for (l = s->colptr[i]; l < s->colptr[i + 1] && s->row[l] != j; ++l) {}
+      else next[i] = l + 1;
+      out[k] = l;
+    }
+}
+
+int pl_adjoint_matrix(pl_adjoint *A, double cM, double cC, double cK, const double *blocks, const double *rows) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  int status = pl_assemble(w, cM, cC, cK, blocks);
+  if (status) return status;
+  double *values = w->saddle->values;
+  for (int n = 0; rows && n < T->nnz_j; ++n)
+    if (w->row_active[T->j_row[n]]) values[w->saddle->of_j[n]] = rows[n];
+  for (int k = 0; k < w->saddle->nnz; ++k) {
+    const int l = A->transposed[k];
+    if (l > k) {
+      const double x = values[k];
+      values[k] = values[l], values[l] = x;
+    }
+  }
+  return pl_factor(w);
+}
+
+void pl_adjoint_solve(pl_adjoint *A, double *x) {
+  const pl_work *w = A->r->w;
+  for (int i = 0; i < w->T->m; ++i)
+    if (!w->row_active[i]) x[w->T->nv + i] = 0;
+  pl_linear_solve(w->saddle->linear, x);
+}
+
+/* -- the run ------------------------------------------------------------------------------------------------------------------ */
+
+static void place(pl_adjoint *A, const pl_tables *T, pl_memory *m) {
+  const size_t nq = T->nq, nv = T->nv, rows = T->m, n = nq + nv + rows, dense = nv * rows, signals = T->n_signal;
+  double **per_rate[] = {&A->state.q, &A->state.v, &A->state.a, &A->state.lead, &A->gq, &A->gv, &A->ga};
+  for (size_t i = 0; i < sizeof per_rate / sizeof *per_rate; ++i) *per_rate[i] = pl_doubles(m, nv);
+  A->state.multipliers = pl_doubles(m, rows), A->gl = pl_doubles(m, rows);
+  A->K = pl_doubles(m, T->nnz), A->C = pl_doubles(m, T->nnz), A->M = pl_doubles(m, T->nnz), A->J = pl_doubles(m, T->nnz_j);
+  A->Eq = pl_doubles(m, dense), A->Ev = pl_doubles(m, dense);
+  A->Eq_here = pl_doubles(m, dense), A->Ev_here = pl_doubles(m, dense);
+  A->by_signal = pl_doubles(m, nv * signals), A->by_rate = pl_doubles(m, nv * signals);
+  A->from_signal = pl_doubles(m, nv * signals), A->from_rate = pl_doubles(m, nv * signals);
+  A->signal = pl_doubles(m, signals), A->rate = pl_doubles(m, signals), A->acceleration = pl_doubles(m, signals), A->jerk = pl_doubles(m, signals);
+  A->store = pl_doubles(m, 6 * signals);
+  for (int i = 0; i < 16; ++i) A->temporary[i] = pl_doubles(m, n);
+  A->stages = pl_doubles(m, 7 * (nq + 4 * nv + rows));
+  A->transposed = pl_ints(m, T->nnz_kkt);
+}
+
+static pl_adjoint *adjoint_new(pl_run *r, const pl_credit *credit) {
+  pl_memory m = {0};
+  pl_adjoint *A = calloc(1, sizeof *A);
+  if (!A) return NULL;
+  place(A, r->w->T, &m);
+  A->block = pl_block(&m);
+  if (!A->block) {
+    free(A);
+    return NULL;
+  }
+  place(A, r->w->T, &m);
+  A->r = r, A->credit = credit;
+  return A;
+}
+
+/* Adds the cotangents of samples at the time of a state. */
+static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, int *next) {
+  const pl_run *r = A->r;
+  const int nv = r->w->T->nv, m = r->w->T->m;
+  const double slack = 1e-12 * fmax(fabs(t), fabs(r->sample_t[r->n_sample - 1]));
+  for (; *next >= 0 && r->sample_t[*next] >= t - slack; --*next) {
+    const size_t row = (size_t)*next;
+    for (int i = 0; i < nv; ++i) {
+      A->state.q[i] += c->q[row * nv + i];
+      A->state.v[i] += c->v[row * nv + i];
+      A->state.a[i] += c->a[row * nv + i];
+    }
+    for (int i = 0; i < m; ++i) A->state.multipliers[i] += c->multipliers[row * m + i];
+  }
+}
+
+/* Accelerations that were found anew from q and v just after time t; prescribed velocities have taken effect there. */
+static int undo_refresh(pl_adjoint *A, double t) {
+  pl_run *r = A->r;
+  const int nv = r->w->T->nv;
+  memset(A->state.lead, 0, nv * sizeof(double));
+  return pl_adjoint_forward(A, t, r->q, r->v, r->a, r->multipliers);
+}
+
+static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
+  pl_run *r = A->r;
+  pl_tape *tape = r->tape;
+  const pl_tables *T = r->w->T;
+  int next = r->next_sample - 1, status = PL_OK;
+  find_transposed(&r->w->own_saddle, T->nv + T->m, (int *)A->temporary[0], A->transposed);
+  for (long n = pl_tape_count(tape) - 1; n >= 0; --n) {
+    const pl_tape_step *step = pl_tape_at(tape, n);
+    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : r->t_end;
+    add_samples(A, c, end, &next);
+    if (step->refreshed) {
+      if ((status = pl_tape_restore(r, n + 1)) || (status = undo_refresh(A, pl_time(r, r->t)))) return status;
+    }
+    if ((status = pl_tape_restore(r, n))) return status;
+    if ((status = pl_adjoint_step(A, step->h))) return status;
+  }
+  if ((status = pl_tape_restore(r, 0))) return status;
+  add_samples(A, c, r->t, &next);
+  return undo_refresh(A, pl_time(r, r->t));
+}
+
+int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
+                   const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
+                   double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v) {
+  const pl_credit credit = {n, constants, parameters, step, input_scale, by_parameter, by_held, by_poly};
+  const pl_sample_cotangents samples = {sample_q, sample_v, sample_a, sample_multipliers};
+  const size_t size = r->w->T->nv * sizeof(double);
+  pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;
+  if (!A) return PL_OUT_OF_MEMORY;
+  const int fixed = r->fixed;
+  r->fixed = 1, r->t_end = r->t; /* steps are what they were: no errors are estimated */
+  pl_begin(r->w);
+  const int status = back(A, &samples);
+  r->fixed = fixed;
+  memcpy(start_q, A->state.q, size), memcpy(start_v, A->state.v, size);
+  free(A->block), free(A);
+  return status;
+}

@@ -1,0 +1,122 @@
+/* Gradients of a run by its discrete adjoint.
+ *
+ * A run that records keeps the states its steps began with (tape.c). Going back from step to step, the adjoint turns what a number
+ * changes by with the state at a step's end into what it changes by with the state at its beginning, with parameters and with
+ * inputs: exactly that of the steps taken, not of the equations they approximate. Steps are undone one function per method
+ * (adjoint_steps.c); all of them are made of few linear operations and their transposes (adjoint.c).
+ *
+ * Cotangents of configurations are by body-side increments, as K is. */
+#ifndef PLIANT_ADJOINT_H
+#define PLIANT_ADJOINT_H
+
+#include "integrate.h"
+
+/* Where a step began, and how: all that is needed to take it again. */
+typedef struct pl_tape_step {
+  double t, h, t_floor, t_cap;
+  int refreshed; /* after it, inputs jumped: accelerations were found anew, and prescribed velocities took effect */
+} pl_tape_step;
+
+typedef struct pl_tape pl_tape;
+
+/* Record the run from its present state on, taking about so much memory at most; null memory ends it. */
+int pl_run_record(pl_run *, size_t bytes);
+void pl_tape_free(pl_tape *);
+/* A step of size h is about to be accepted; inputs have jumped at its end. */
+int pl_tape_add(pl_run *, double h);
+void pl_tape_refreshed(pl_run *);
+long pl_tape_count(const pl_tape *);
+const pl_tape_step *pl_tape_at(const pl_tape *, long step);
+/* Whether the stages of the step restored last were recorded, and stand in the run's memory again: those of Rosenbrock's method
+ * where nothing is done to its end. */
+int pl_tape_stages(const pl_run *);
+/* Puts the run where step `step` began. */
+int pl_tape_restore(pl_run *, long step);
+
+/* What is differentiated by, and what its derivatives are added to. */
+typedef struct pl_credit {
+  int n;                                        /* parameters */
+  const double *constants, *parameters; /* four rows per parameter: raised, lowered, and both twice as far */
+  const double *step;                           /* by how much it is raised */
+  const double *input_scale;                    /* per input, a size of its values */
+  double *by_parameter, *by_held, *by_poly;     /* n; per input; per coefficient of the series, as the binding has them */
+} pl_credit;
+
+/* Cotangents of a state: by increments of q, v, a, multipliers, and generalized-alpha's lead. */
+typedef struct pl_cotangent {
+  double *q, *v, *a, *multipliers, *lead;
+} pl_cotangent;
+
+typedef struct pl_adjoint {
+  pl_run *r;
+  const pl_credit *credit;
+  pl_cotangent state;              /* in: at the end of a step; out: at its beginning */
+  /* a pairing w.r + y_c.c + y_phi.phi + y_rate.phi_rate in some state; null for none */
+  const double *w, *y_c, *y_phi, *y_rate;
+  double lift;                     /* of the signals' accelerations that the constraints' are reduced by, what is added again */
+  double *gq, *gv, *ga, *gl;       /* its gradient: nv, nv, nv, m */
+  double *K, *C, *M, *J, *Eq, *Ev; /* tangents of the state that a step began with */
+  double *Eq_here, *Ev_here;       /* m x nv, of the state evaluated last */
+  double *by_signal, *by_rate;     /* nv x n_signal */
+  double *from_signal, *from_rate; /* the same in the state that a step began with */
+  double *signal, *rate, *acceleration, *jerk; /* cotangents of signals and their derivatives */
+  double *store;                   /* temporary: what signals are, 9 x n_signal */
+  double *temporary[16];           /* nq + nv + m each */
+  double *stages;                  /* cotangents of stages, 6 x (3 nv + m) or of (q, a), 6 x (nq + nv) */
+  int *transposed;                 /* where the transpose of each entry of the matrix stands */
+  void *block;
+} pl_adjoint;
+
+/* A direction in the space of (q, v, a, multipliers, time) from the state that a step begins with: of q an increment. */
+typedef struct pl_direction {
+  double t;
+  const double *from_v, *from_a, *from_multipliers;
+  const double *q, *v, *a, *multipliers;
+  double time;
+} pl_direction;
+
+/* Cotangents at samples, rows of nv and m numbers. */
+typedef struct pl_sample_cotangents {
+  const double *q, *v, *a, *multipliers;
+} pl_sample_cotangents;
+
+/* From the recorded end back to the beginning. credit: see pl_credit; cotangents of samples (rows of nv or m numbers, which steps
+ * have ended on); the cotangent of the start is left in start_q and start_v (nv each). */
+int pl_run_adjoint(pl_run *, int n, const double *constants, const double *parameters, const double *step, const double *input_scale,
+                   const double *sample_q, const double *sample_v, const double *sample_a, const double *sample_multipliers,
+                   double *by_parameter, double *by_held, double *by_poly, double *start_q, double *start_v);
+
+/* adjoint.c: operations of steps */
+/* The gradient of the pairing in a state, from new tangents there. */
+void pl_adjoint_gradient(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* The same from given tangents. */
+void pl_adjoint_products(pl_adjoint *, const double *K, const double *C, const double *M, const double *J, const double *Eq,
+                         const double *Ev);
+/* Subtracts the gradient of the pairing's derivative along a direction from cotangents of the state that the step begins with, and
+ * its change with parameters and inputs from their credit. The tangents of that state are K, ..., Ev of A, and kept by pl_adjoint_keep;
+ * the gradient there has just been found. */
+void pl_adjoint_second(pl_adjoint *, const pl_direction *, double *bar_q, double *bar_v, double *bar_a, double *bar_multipliers);
+/* Keeps the tangents of the state that a step begins with, which were just evaluated: r->q, and v, at the time of the step's inputs. */
+void pl_adjoint_keep(pl_adjoint *, const double *v);
+/* Subtracts `factor` times the pairing's change with parameters and inputs from their credit; after pl_adjoint_gradient, or for
+ * `fresh` without it. */
+void pl_adjoint_credit(pl_adjoint *, double factor, double t, const double *q, const double *v, const double *a,
+                       const double *lambda, int fresh);
+/* Accelerations and multipliers as functions of (q, v): their cotangents pass over to those of q and v. */
+int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v, const double *a, const double *lambda);
+/* Velocities nearest to v that satisfy the constraints' rates: cotangents of the result become those of v and q. `after`: the
+ * result. */
+int pl_adjoint_velocities(pl_adjoint *, double t, const double *q, const double *before, const double *after);
+/* The driver's projection of a step's end. */
+int pl_adjoint_project(pl_adjoint *, double t, const double *q, const double *before, const double *after);
+/* Factorizes the transpose of [(cM M + cC C) B + cK K, -J'; L, 0] of the tangents evaluated last. */
+int pl_adjoint_matrix(pl_adjoint *, double cM, double cC, double cK, const double *blocks, const double *rows);
+void pl_adjoint_solve(pl_adjoint *, double *x);
+
+/* adjoint_steps.c: undoes the step from the run's state, of size h. */
+int pl_adjoint_step(pl_adjoint *, double h);
+
+/* integrate.c: one step from the run's state, with all that the driver does to its end. */
+int pl_run_attempt(pl_run *, double h, double *error);
+
+#endif

@@ -1,0 +1,1 @@
+"""Derivatives of motions and of poses at rest."""

@@ -1,0 +1,46 @@
+"""What changes with parameters: constants of the equations, starts, and anything else that is a function of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.time_loop import ParameterChanges
+
+SHARE = 2e-3
+"""Of its value, what a parameter is raised and lowered by: differences of fourth order, whose error is that to the fourth."""
+
+OFFSETS = (1, -1, 2, -2)
+WEIGHTS = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0
+"""Differences of fourth order: where a function is evaluated, in steps, and how its values add up to derivative times step."""
+
+
+def step_of(value: float) -> float:
+    """By how much a parameter of this value is raised."""
+    return SHARE * (abs(value) or 1.0)
+
+
+def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
+    """The parameters in force with one of them raised and lowered, in the order of OFFSETS."""
+    here = eqs.given_parameters
+    value = here.get(name, eqs.parameters[name])
+    return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
+
+
+def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:
+    """How a function of the parameters changes with one of them, per unit of it."""
+    value = eqs.given_parameters.get(name, eqs.parameters[name])
+    sides = np.array([function(side) for side in varied(eqs, name)])
+    found: np.ndarray = np.tensordot(WEIGHTS, sides, axes=1) / step_of(value)
+    return found
+
+
+def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
+    """Constants and parameters of the equations as they change with some parameters."""
+    model = eqs.model
+    vectors = [[model.parameter_vector(side) for side in varied(eqs, name)] for name in names]
+    constants = [[model.system.constants.values(vector) for vector in four] for four in vectors]
+    values = [eqs.given_parameters.get(name, eqs.parameters[name]) for name in names]
+    return ParameterChanges(np.array(constants), np.array(vectors), np.array([step_of(x) for x in values]))

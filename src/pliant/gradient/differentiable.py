@@ -1,0 +1,302 @@
+"""Analyses as plain functions with derivatives: arrays by name in, outputs by name out, and vector-Jacobian products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_function, output_names
+from pliant.equations.state import rate_name
+from pliant.gradient.changes import derivative
+from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
+from pliant.gradient.outputs import output_cotangents, refuse_others
+from pliant.gradient.rest import RestCotangents
+from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
+from pliant.language.words import suggestion
+from pliant.model.inputs import HELD
+from pliant.model.time_series import TERMS, interpolated
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
+
+Arrays: TypeAlias = dict[str, np.ndarray]
+Pullback: TypeAlias = Callable[[Mapping[str, Any]], Arrays]
+Analysis: TypeAlias = Literal["simulate", "equilibrium"]
+
+
+def differentiable(
+    eqs: Equations, of: Sequence[str] | str, by: Sequence[str] | str, *, analysis: Analysis = "simulate", **options: Any
+) -> Differentiable:
+    """A motion or a pose at rest as a function with derivatives.
+
+    of: names of outputs. by: names of parameters, of inputs, and of coordinates and rates of the start ("q1", "d(q1)/dt").
+    analysis: "simulate" or "equilibrium". options: its own. Of a motion, `until` is needed; outputs are those at the times
+    `save_at` [s], or at the end without it. Values of an input are those that are given as `inputs={name: (times, values)}`, a
+    number where it is held.
+
+    Example::
+
+        f = pliant.differentiable(eqs, of="tip", by=["youngs_modulus", "p1"], until=2.0,
+                                  inputs={"p1": (times, np.zeros(len(times)))})
+        values, pullback = f.vjp({"youngs_modulus": 1.2e5})
+        gradient = pullback({"tip": values["tip"] - wanted})
+    """
+    need_equations(eqs)
+    choice("analysis", analysis, ("simulate", "equilibrium"))
+    outputs, names = name_tuple(of) or (), name_tuple(by) or ()
+    check_names("output", outputs, eqs.model.spec.outputs)
+    if not outputs or not names:
+        raise ArgumentError("name at least one output and one thing to differentiate by")
+    refuse_others(eqs, outputs)
+    options = dict(options)
+    if analysis == "simulate":
+        if "until" not in options:
+            raise ArgumentError("a motion needs its end", "write until=2.0")
+        if options.get("save_every") is not None or options.get("save_between"):
+            raise ArgumentError("outputs of a motion with derivatives are those at `save_at`, where steps end")
+        options.setdefault("save_at", [options["until"]])
+        if options["save_at"] is None:
+            options["save_at"] = [options["until"]]
+        refuse(eqs, options)
+    elif eqs.model.system.contacts.laws:
+        raise ArgumentError("poses in contact have no derivatives here: friction depends on the way to them")
+    return Differentiable(eqs, outputs, names, analysis, options)
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """A function of arrays by name (SI units) with vector-Jacobian products; see `differentiable`.
+
+    Attributes:
+        of: outputs; by: what it is a function of.
+        analysis: "simulate" or "equilibrium", with its options.
+    """
+
+    eqs: Equations
+    of: tuple[str, ...]
+    by: tuple[str, ...]
+    analysis: Analysis
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        eqs, start = self.eqs, self.options.get("start")
+        known = [*eqs.parameters, *eqs.inputs, *eqs.coordinates, *map(rate_name, eqs.rates)]
+        for name in self.by:
+            if name not in known:
+                raise ArgumentError(
+                    f"there is no parameter, input or start value '{name}'", suggestion(name, known, "")
+                )
+        if self._starts and (self.analysis != "simulate" or not (start is None or isinstance(start, Mapping))):
+            raise ArgumentError(
+                "derivatives by the start are those of a motion that starts from values by name",
+                'write start={"q1": 0.2}, or leave the start out',
+            )
+        for name in self._starts:
+            if name in self._quaternions:
+                raise ArgumentError(f"'{name}' is a part of a quaternion; take rates, or the joints' own coordinates")
+
+    @cached_property
+    def initial(self) -> Arrays:
+        """Values of the arguments as the model and the options have them."""
+        given = mapping("inputs", self.options.get("inputs"))
+        start = dict(zip(self.eqs.coordinates, self.eqs.initial_state().q.tolist(), strict=True))
+        start |= dict(zip(map(rate_name, self.eqs.rates), self.eqs.initial_state().v.tolist(), strict=True))
+        start |= mapping("start", self.options.get("start")) if self._starts else {}
+        found: Arrays = {}
+        for name in self.by:
+            if name in self._grids:
+                found[name] = np.array(given[name][1], dtype=float)
+            elif name in self._inputs:
+                found[name] = np.array(float(given[name]) if name in given else _held(self.eqs, name))
+            elif name in self._parameters:
+                value = mapping("parameters", self.options.get("parameters")).get(name, self.eqs.parameters[name])
+                found[name] = np.array(float(value))
+            else:
+                found[name] = np.array(float(start[name]))
+        return found
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the outputs, by name."""
+        function, names = output_function(self.eqs.model), output_names(self.eqs.model)
+        sizes = {name: int(function.size1_out(names.index(name))) for name in self.of}
+        times = len(np.atleast_1d(self.options["save_at"])) if self.analysis == "simulate" else 0
+        return {name: ((times,) if times else ()) + ((n,) if n > 1 else ()) for name, n in sizes.items()}
+
+    def __call__(self, values: Mapping[str, Any] | None = None) -> Arrays:
+        """The outputs at these values; arguments that are left out have their initial ones."""
+        values = self._complete(values)
+        if self.analysis == "equilibrium":
+            return self._of_rest(equilibrium(self.eqs, **self._options_at(values)))
+        options = self._options_at(values)
+        run = simulate(self.eqs, options.pop("until"), **options)
+        return {name: np.reshape(run[name].values, self.shapes[name]) for name in self.of}
+
+    def vjp(self, values: Mapping[str, Any] | None = None) -> tuple[Arrays, Pullback]:
+        """The outputs at these values, and a function that takes cotangents of outputs (by name; none are zero) to those of the
+        arguments."""
+        values = self._complete(values)
+        if self.analysis == "equilibrium":
+            rest = equilibrium(self.eqs, **self._options_at(values))
+            return self._of_rest(rest), lambda given: self._rest_pullback(rest, self._checked(given))
+        options = self._options_at(values)
+        motion = recorded_motion(self.eqs, options.pop("until"), **options)
+        found = {name: np.reshape(motion.run[name].values, self.shapes[name]) for name in self.of}
+        return found, lambda given: self._motion_pullback(motion, self._checked(given))
+
+    def value_and_gradient(
+        self, objective: Callable[[Arrays], tuple[float, Mapping[str, Any]]], values: Mapping[str, Any] | None = None
+    ) -> tuple[float, Arrays]:
+        """A number made of the outputs and its gradient. objective: gives the number and its derivatives by the outputs."""
+        found, pullback = self.vjp(values)
+        value, by_outputs = objective(found)
+        return float(value), pullback(by_outputs)
+
+    # -- arguments ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(name for name in self.by if name in self.eqs.inputs)
+
+    @cached_property
+    def _parameters(self) -> tuple[str, ...]:
+        return tuple(name for name in self.by if name in self.eqs.parameters and name not in self.eqs.inputs)
+
+    @cached_property
+    def _starts(self) -> tuple[str, ...]:
+        return tuple(name for name in self.by if name not in self.eqs.inputs and name not in self.eqs.parameters)
+
+    @cached_property
+    def _quaternions(self) -> set[str]:
+        return {self.eqs.coordinates[q + k] for q, _ in self.eqs.model.system.quaternions() for k in range(4)}
+
+    @cached_property
+    def _grids(self) -> dict[str, tuple[np.ndarray, str]]:
+        """Times and interpolation of inputs that are given over time."""
+        found = {}
+        for name, value in mapping("inputs", self.options.get("inputs")).items():
+            if name not in self._inputs:
+                continue
+            if isinstance(value, tuple | list):
+                usual = "cubic" if name in self.eqs.model.smooth_inputs else "linear"
+                found[name] = np.array(value[0], dtype=float), value[2] if len(value) > 2 else usual
+            elif callable(value) or isinstance(value, str):
+                raise ArgumentError(
+                    f"the input '{name}' has no values to differentiate by", "give it as a number or as (times, values)"
+                )
+        return found
+
+    def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
+        given = mapping("values", values)
+        for name in given:
+            if name not in self.by:
+                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+        found = {}
+        for name, before in self.initial.items():
+            found[name] = np.asarray(given.get(name, before), dtype=float)
+            if found[name].shape != before.shape:
+                raise ArgumentError(f"'{name}' has shape {found[name].shape}; it must be {before.shape}")
+            if not np.all(np.isfinite(found[name])):
+                raise ArgumentError(f"'{name}' has a number that is not finite")
+        return found
+
+    def _checked(self, given: Mapping[str, Any]) -> Arrays:
+        found = {}
+        for name, cotangent in mapping("cotangents", given).items():
+            if name not in self.of:
+                raise ArgumentError(f"'{name}' is no output of this function", f"it is one of {', '.join(self.of)}")
+            found[name] = np.broadcast_to(np.asarray(cotangent, dtype=float), self.shapes[name])
+        return found
+
+    def _options_at(self, values: Arrays) -> dict[str, Any]:
+        """Options of the analysis with these values of the arguments."""
+        options = dict(self.options)
+        inputs = mapping("inputs", options.get("inputs"))
+        for name in self._inputs:
+            grid = self._grids.get(name)
+            inputs[name] = float(values[name]) if grid is None else (grid[0], values[name], grid[1])
+        parameters = mapping("parameters", options.get("parameters"))
+        parameters |= {name: float(values[name]) for name in self._parameters}
+        options |= {"inputs": inputs or None, "parameters": parameters or None}
+        if self._starts:
+            options["start"] = mapping("start", options.get("start")) | {n: float(values[n]) for n in self._starts}
+        return options
+
+    # -- derivatives ------------------------------------------------------------------------------------------------------
+
+    def _motion_pullback(self, motion: RecordedMotion, given: Arrays) -> Arrays:
+        found = motion.cotangents(given, self._parameters)
+        out = dict(zip(self._parameters, map(np.asarray, found.parameters), strict=True))
+        begin = float(self.options.get("begin", 0.0))
+        rest = motion.rest(found.back) if self._inputs and motion.starts_at_rest else None
+        for name in self._inputs:
+            index, grid = self.eqs.inputs.index(name), self._grids.get(name)
+            out[name] = np.asarray(found.back.held[index]) if grid is None else _by_values(found, index, *grid)
+            if rest is not None:
+                at_rest = motion.input_at(index, begin)
+                share = np.asarray(1.0) if grid is None else _shares(begin, *grid)
+                out[name] = out[name] + rest.input(name, at_rest) * share
+        for name in self._starts:
+            out[name] = np.asarray(motion.by_start_value(found.back, name))
+        return {name: out[name] for name in self.by}
+
+    def _of_rest(self, rest: Equilibrium) -> Arrays:
+        return {name: np.reshape(np.asarray(rest.outputs[name], dtype=float), self.shapes[name]) for name in self.of}
+
+    def _rest_pullback(self, rest: Equilibrium, given: Arrays) -> Arrays:
+        eqs = rest.equations
+        zero = np.zeros((1, len(eqs.rates)))
+        states = rest.q[None], zero, zero, rest.multipliers[None]
+        found = output_cotangents(eqs, states, {name: np.reshape(x, (1, -1)) for name, x in given.items()})
+        by_q, by_multipliers = found.samples.q[0], found.samples.multipliers[0]
+        out: Arrays = {}
+        back = RestCotangents(eqs, rest.time, rest.q, by_q, rest.multipliers, by_multipliers)
+        for name in self._parameters:
+            out[name] = np.asarray(back.parameter(name) + constants_change(eqs, name) @ found.constants)
+        for name in self._inputs:
+            out[name] = np.asarray(back.input(name, _held(eqs, name)))
+        return {name: out[name] for name in self.by}
+
+
+def _held(eqs: Equations, name: str) -> float:
+    """The value at which an input is held."""
+    bound, index = eqs.binding, eqs.inputs.index(name)
+    if bound.input_kind[index] != HELD:
+        raise ArgumentError(
+            f"the input '{name}' has no values to differentiate by",
+            "give it in `inputs`, as a number or as (times, values)",
+        )
+    return float(bound.held[index])
+
+
+def constants_change(eqs: Equations, name: str) -> np.ndarray:
+    """How the constants of the equations change with a parameter."""
+    model = eqs.model
+    return derivative(lambda p: model.system.constants.values(model.parameter_vector(p)), eqs, name)
+
+
+def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:
+    """How much an input changes at time t [s] with each of its values."""
+    return np.array([interpolated(times, unit, interpolation).at(t)[0] for unit in np.eye(len(times))])
+
+
+def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:
+    """By the values of an input at its times: series are linear in them."""
+    by_poly = found.series(index)
+    if by_poly.shape != (len(times), TERMS):
+        raise ArgumentError("an input that prescribes a velocity or acceleration has no derivatives here")
+    if interpolation == "previous" or len(times) == 1:
+        return by_poly[:, 0].copy()
+    if interpolation == "linear":
+        slope = by_poly[:-1, 1] / np.diff(times)
+        out = by_poly[:, 0].copy()
+        out[1:] += slope
+        out[:-1] -= slope
+        return out
+    units = np.eye(len(times))
+    return np.array([np.sum(by_poly * interpolated(times, unit, interpolation).poly) for unit in units])

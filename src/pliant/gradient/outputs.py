@@ -1,0 +1,66 @@
+"""Outputs of the model in many states, and what cotangents of them are cotangents of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.outputs import output_function, output_names
+from pliant.equations.time_loop import SampleCotangents
+from pliant.language.arguments import ArgumentError
+from pliant.solve.configuration_group import ConfigurationGroup
+
+STATE = ("q", "v", "a", "multipliers", "constants")
+"""What outputs may depend on here: the first inputs of `output_function`."""
+BEYOND = ("signals", "rates of signals", "forces in joints", "energies of the robot", "sums of contact forces")
+"""The others, which are functions of the whole motion or of inputs."""
+
+
+@dataclass(frozen=True)
+class OutputCotangents:
+    """By the states, and by the constants of the equations."""
+
+    samples: SampleCotangents
+    constants: np.ndarray
+
+
+def refuse_others(eqs: Equations, names: Sequence[str]) -> None:
+    """Raise ArgumentError where an output has no derivatives here."""
+    function, known = output_function(eqs.model), output_names(eqs.model)
+    for name in names:
+        for k, what in enumerate(BEYOND):
+            if function.jac_sparsity(known.index(name), len(STATE) + k).nnz():
+                raise ArgumentError(
+                    f"the output '{name}' has no derivatives here: it depends on {what}",
+                    "take outputs of positions, velocities, accelerations or constraint forces",
+                )
+
+
+def output_cotangents(
+    eqs: Equations, states: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], given: Mapping[str, np.ndarray]
+) -> OutputCotangents:
+    """Cotangents of outputs (by name, states x components) as those of the states.
+
+    states: q, v, a and multipliers, one row per state.
+    """
+    model, bound = eqs.model, eqs.binding
+    function, count = output_function(model), len(states[0])
+    inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
+    for i, x in enumerate(states):
+        inputs[i] = x.T
+    inputs[4] = np.tile(bound.constants[:, None], (1, count))
+    outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]
+    seeds = [
+        np.reshape(given[name], (count, -1)).T if name in given else np.zeros_like(x)
+        for name, x in zip(output_names(model), outputs, strict=True)
+    ]
+    reverse: ca.Function = model.once("output_reverse", lambda: function.reverse(1)).map(count)
+    found = [np.asarray(x, dtype=float) for x in reverse.call([*inputs, *outputs, *seeds])]
+    group = ConfigurationGroup(model.system)
+    by_q = np.array([x @ group.rate_matrix(q) for x, q in zip(found[0].T, states[0], strict=True)])
+    samples = SampleCotangents(by_q, found[1].T, found[2].T, found[3].T)
+    return OutputCotangents(samples, found[4].sum(axis=1))

@@ -1,0 +1,70 @@
+"""Gradients of poses at rest by the implicit function theorem."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from pliant.equations.binding import Binding
+from pliant.equations.equations import Equations
+from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, step_of
+
+
+class RestAdjoint:
+    """Forces w and multipliers y that take up a cotangent of a pose at rest.
+
+    What the pose changes by with anything is, with the sign turned, what `w.r + y.phi` changes by with it.
+    """
+
+    def __init__(self, bound: Binding, t: float, q: np.ndarray, multipliers: np.ndarray) -> None:
+        self.t, self.q, self.multipliers = t, q, multipliers
+        zero = np.zeros(bound.nv)
+        self.at = bound.linearized(t, q, zero, zero, multipliers)
+        self.active = bound.active_rows
+
+    def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """w and y for a cotangent by increments of q and by multipliers."""
+        K, J = self.at.stiffness, self.at.jacobian[self.active]
+        matrix = scipy.sparse.bmat([[K, -J.T], [J, None]], format="csc") if J.shape[0] else K.tocsc()
+        given = np.concatenate([by_q, by_multipliers[self.active]])
+        found = scipy.sparse.linalg.splu(matrix).solve(given, trans="T")
+        y = np.zeros(len(self.active))
+        y[self.active] = found[len(by_q) :]
+        return found[: len(by_q)], y
+
+    def pairing(self, bound: Binding, w: np.ndarray, y: np.ndarray) -> float:
+        """w.r + y.phi with other values in force."""
+        zero = np.zeros(bound.nv)
+        at = bound.linearized(self.t, self.q, zero, zero, self.multipliers)
+        return float(w @ at.residual + y @ at.phi)
+
+
+class RestCotangents:
+    """How a number that changes with a pose at rest, as by_q and by_multipliers say, changes with parameters and held inputs."""
+
+    def __init__(
+        self, eqs: Equations, t: float, q: np.ndarray, by_q: np.ndarray, multipliers: np.ndarray | None = None,
+        by_multipliers: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
+        bound = eqs.binding
+        if multipliers is None:
+            multipliers = bound.program.calls.forward(bound, t, q, np.zeros(bound.nv))[1]
+        self._eqs, self._adjoint = eqs, RestAdjoint(bound, t, q, multipliers)
+        self._w, self._y = self._adjoint.solve(by_q, np.zeros(bound.m) if by_multipliers is None else by_multipliers)
+
+    def parameter(self, name: str) -> float:
+        """By a parameter."""
+        eqs = self._eqs
+        return -float(
+            derivative(lambda values: self._paired(eqs.at(parameters=values, within_limits=False)), eqs, name)[0]
+        )
+
+    def input(self, name: str, value: float) -> float:
+        """By an input, which has this value at rest."""
+        step = step_of(value)
+        sides = [self._paired(self._eqs.at(inputs={name: value + k * step}))[0] for k in OFFSETS]
+        return -float(WEIGHTS @ sides / step)
+
+    def _paired(self, eqs: Equations) -> np.ndarray:
+        bound = eqs.binding.with_rows(self._eqs.binding.row_active)
+        return np.array([self._adjoint.pairing(bound, self._w, self._y)])
