@@ -139,7 +139,7 @@ def test_an_evaluation_in_threads_gives_the_same_bits(mesh: pliant.Equations) ->
 
 
 def test_parts_of_a_mesh_make_the_whole(mesh: pliant.Equations) -> None:
-    """Forces are the slope of the energy, to which every edge adds once, and matrices those of the forces: also where parts meet."""
+    """Forces are the slope of the energy, to which every edge adds once, and matrices those of the forces."""
     binding, (q, v, a) = mesh.binding, moving(mesh)
     rng, size, still = np.random.default_rng(1), 1e-8, np.zeros(len(v))
     for _ in range(3):

@@ -277,22 +277,21 @@ static int evaluate(pl_run *r, newton *n) {
   double *residual = r->memory.alpha.residual;
   r->newton++;
   choose_friction(r, n);
-  if (n->keep) pl_unbalanced(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
-  else if (n->stayed) pl_step_linearize_here(w, r->q1, r->v1, r->a1, r->multipliers1);
-  else pl_step_linearize(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
+  if (n->stayed) memcpy(w->rhs, residual, nv * sizeof(double));
+  else pl_unbalanced(w, n->t, r->q1, r->v1, r->a1, r->multipliers1);
   if (n->work < 0 && n->last > SEARCH_ABOVE) {
     const double left = work_along(w, n->s, r->memory.alpha.step, w->rhs);
     if (!isfinite(left)) return PL_NO_CONVERGENCE;
     if (left > -OVERSHOT * n->work) {
       if (shorten(r, n, left)) return PL_NO_CONVERGENCE;
       n->keep = 0, n->last = INFINITY;
-      pl_step_linearize_here(w, r->q1, r->v1, r->a1, r->multipliers1);
     }
   }
   n->work = 0, n->stayed = 0;
   memcpy(residual, w->rhs, nv * sizeof(double));
   for (int i = 0; i < nv; ++i)
     if (!isfinite(residual[i])) return PL_NO_CONVERGENCE; /* beyond what a law describes: a shorter step stays within */
+  if (!n->keep) pl_step_tangents(w, r->q1, r->v1, r->a1, r->multipliers1);
   return PL_OK;
 }
 

@@ -286,6 +286,8 @@ int pl_assemble(pl_work *, double cM, double cC, double cK, const double *turns)
 void pl_step_linearize(pl_work *, double t, const double *q, const double *v, const double *a, const double *lambda);
 /* The same in the state evaluated last. */
 void pl_step_linearize_here(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
+/* Its tangents alone, after pl_unbalanced in that state. */
+void pl_step_tangents(pl_work *, const double *q, const double *v, const double *a, const double *lambda);
 int pl_step_matrix(pl_work *, double cM, double cC, double cK, const double *blocks, const double *rows, int roughly);
 /* [M, -J'; J, 0] of the state evaluated last instead. */
 int pl_step_mass_matrix(pl_work *);

@@ -15,6 +15,10 @@ void pl_step_linearize(pl_work *w, double t, const double *q, const double *v, c
 
 void pl_step_linearize_here(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   pl_unbalanced_here(w, q, v, a, lambda);
+  pl_step_tangents(w, q, v, a, lambda);
+}
+
+void pl_step_tangents(pl_work *w, const double *q, const double *v, const double *a, const double *lambda) {
   if (w->tree && !(w->contacts && w->contacts->n)) {
     if (w->contacts) w->contacts->in_matrix = 0;
     pl_tree_linearize(w, q, v, a, lambda);
