@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.equations.contact_sums import SIZE, contact_questions, model_sums
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
+from pliant.equations.rows import RowFunction
 from pliant.equations.symbolic import (
     Tree,
     build_tree,
@@ -151,6 +152,11 @@ def output_function(model: Model) -> ca.Function:
     answers to `contact_questions`.
     """
     return model.once("output_function", lambda: _output_function(model))
+
+
+def output_rows(model: Model) -> RowFunction:
+    """`output_function` for many states in one call."""
+    return model.once("output_rows", lambda: RowFunction(output_function(model)))
 
 
 def output_jacobians(model: Model) -> ca.Function:

@@ -14,6 +14,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
+from pliant.equations.state import State
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import (
@@ -44,7 +45,7 @@ from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes
 from pliant.solve.result import INTERRUPTED, Result, Timing
-from pliant.solve.state import Start, assemble
+from pliant.solve.state import INITIAL, AssembledState, Start, assemble
 from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import Status, unless_failed
 
@@ -109,67 +110,140 @@ def simulate(
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
     need_equations(eqs)
+    request = read_request(
+        until, begin=begin, method=method, step=step, rtol=rtol, atol=atol, save_every=save_every, save_at=save_at,
+        save_between=save_between, formulation=formulation, independent=independent, events=events, mid_step=mid_step,
+        controllers=controllers, progress=progress, out=out,
+    )  # fmt: skip
+    choice("on_failure", on_failure, ("raise", "return"))
+    timed = inputs_over_time(eqs, inputs, parameters, request.begin, request.end)
+    here = eqs.at(inputs=timed, parameters=parameters)
+    as_placed = start is None and here.model.spec.start == INITIAL
+    state = state_at(here, here.model.spec.start if start is None else start, request.begin, where="start")
+    result = request.run(here, state, request.acting(eqs, parameters), as_placed=as_placed)
+    return unless_failed(result, on_failure)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is asked for, apart from the robot, its values and its start: the options of `simulate`, read and checked.
+
+    times: when states are saved [s]; exact: whether steps end there; method: the one that the caller chose, if any.
+    """
+
+    begin: float
+    end: float
+    times: np.ndarray
+    exact: bool
+    method: Method | None
+    tolerances: Mapping[str, float]
+    formulation: str
+    independent: tuple[str, ...] | None
+    events: Sequence[Event]
+    mid_step: Callable[[Now], None] | None
+    controllers: Controller | Sequence[Controller] | bool | None
+    progress: Progress | None
+    out: str | Path | None
+
+    def acting(self, eqs: Equations, parameters: Values | None) -> list[Controller]:
+        """The controllers of a run: those given, or those that the model describes, designed for these parameters."""
+        given = self.controllers
+        if given is None or given is True:
+            return model_controllers(eqs, parameters)
+        if given is False:
+            return []
+        return list(given) if isinstance(given, Sequence) else [given]
+
+    def run(self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool) -> Result:
+        """A run of these equations from a state; its status says whether it has failed. as_placed: the state is the one that the
+        model describes, in which things should not overlap."""
+        motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+        bound = with_remembered(eqs.binding.with_series(motions.series), state)
+        made = assemble(eqs, bound, self.begin, state.q, state.v, state.given)
+        if self.formulation == "reduced":
+            if acting:
+                raise ArgumentError(_NOT_REDUCED)
+            return self._reduced(eqs, made)
+        placed = overlap_notes(made.bound, self.begin, made.q) if as_placed else ()
+        notes = (*made.messages, *placed, *motions.notes(made.bound, self.begin))
+        if self.method is None:
+            chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
+        else:
+            chosen = Choice(self.method, "chosen by the caller")
+
+        def attempt(choice: Choice) -> Result:
+            motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+            loop = SampledLoop(acting, self.begin, self.end)
+            job = Job(
+                eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact, self.progress, self.out, list(notes)
+            )  # fmt: skip
+            return job.run(made.q, made.v, EventMonitor(job, list(self.events), self.mid_step), loop)
+
+        try:
+            result = attempt(chosen)
+        except BeginAgain as better:
+            result = attempt(better.choice)
+        if result.status == Status.FAILED and chosen.open and not self.events and self.mid_step is None:
+            iterated = attempt(after_failure(chosen))
+            result = result if iterated.status == Status.FAILED else iterated
+        return result
+
+    def _reduced(self, eqs: Equations, made: AssembledState) -> Result:
+        reduced = ExplicitRungeKutta(**self.tolerances)
+        result = simulate_reduced(eqs, made, self.begin, self.end, self.times, self.independent, reduced, self.progress)
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+
+_NOT_REDUCED = "the reduced formulation runs without controllers, events and mid-step functions"
+
+
+def read_request(
+    until: float,
+    *,
+    begin: float = 0.0,
+    method: Method | str | None = None,
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    save_every: float | None = None,
+    save_at: Sequence[float] | np.ndarray | None = None,
+    save_between: bool = False,
+    formulation: str = "multipliers",
+    independent: Sequence[str] | None = None,
+    events: Sequence[Event] = (),
+    mid_step: Callable[[Now], None] | None = None,
+    controllers: Controller | Sequence[Controller] | bool | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
+) -> Request:
+    """The options of `simulate`, checked."""
     begin, end = _span(begin, until)
-    independent = name_tuple(independent)
+    names = name_tuple(independent)
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
-    choice("on_failure", on_failure, ("raise", "return"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
     times = save_times(begin, end, save_every, save_at)
-    timed = inputs_over_time(eqs, inputs, parameters, begin, end)
-    given_eqs, eqs = eqs, eqs.at(inputs=timed, parameters=parameters)
-    state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
-    motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-    bound = with_remembered(eqs.binding.with_series(motions.series), state)
-    made = assemble(eqs, bound, begin, state.q, state.v, state.given)
-    if controllers is None or controllers is True:
-        controllers = model_controllers(given_eqs, parameters)
-    elif controllers is False:
-        controllers = ()
-    acting = list(controllers) if isinstance(controllers, Sequence) else [controllers]
     if formulation == "reduced":
-        if acting or events or mid_step is not None:
-            raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")
+        if events or mid_step is not None:
+            raise ArgumentError(_NOT_REDUCED)
         if given is not None:
             raise ArgumentError(
                 "the reduced formulation has its own method",
                 "leave out the method and its step; rtol and atol are used",
             )
-        reduced = ExplicitRungeKutta(**tolerances)
-        result = simulate_reduced(eqs, made, begin, end, times, independent, reduced, progress)
-        if out is not None:
-            result.save(out)
-        return unless_failed(result, on_failure)
-    if independent is not None:
+    elif names is not None:
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
-    as_placed = start is None and eqs.model.spec.start == "initial"
-    placed = overlap_notes(made.bound, begin, made.q) if as_placed else ()
-    notes = (*made.messages, *placed, *motions.notes(made.bound, begin))
-    if given is None:
-        chosen = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
-    else:
-        chosen = Choice(given, "chosen by the caller")
     exact = save_at is not None and not save_between
-
-    def attempt(choice: Choice) -> Result:
-        motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-        loop = SampledLoop(acting, begin, end)
-        job = Job(eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes))
-        return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
-
-    try:
-        result = attempt(chosen)
-    except BeginAgain as better:
-        result = attempt(better.choice)
-    if result.status == Status.FAILED and chosen.open and not events and mid_step is None:
-        iterated = attempt(after_failure(chosen))
-        result = result if iterated.status == Status.FAILED else iterated
-    return unless_failed(result, on_failure)
+    return Request(
+        begin, end, times, exact, given, tolerances, formulation, names, events, mid_step, controllers, progress, out
+    )  # fmt: skip
 
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
