@@ -217,6 +217,10 @@ class Binding:
         """The same with contacts that remember what those of another binding do."""
         return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
 
+    def with_parameters(self, parameters: np.ndarray, constants: np.ndarray) -> Binding:
+        """The same with other values of the parameters, and the constants that follow from them."""
+        return self._with({"parameters": parameters, "constants": constants})
+
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""
         return self._with({"constants": constants})

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
 from pliant.language.faults import Fault, SpecError
@@ -144,5 +146,7 @@ def parameter_dimensions(
 
 
 def is_finite(value: Any) -> bool:
-    """True for a finite number."""
+    """True for a finite number, and for an array of them."""
+    if isinstance(value, np.ndarray):
+        return bool(np.isfinite(value).all())
     return isinstance(value, (int, float)) and math.isfinite(value)

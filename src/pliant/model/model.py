@@ -183,7 +183,7 @@ class Model:
 
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of the independent parameters, with changes by name."""
-        own, at = self.once("parameter_defaults", self._parameter_defaults)
+        own, at = self.parameter_defaults
         given, out = mapping("parameters", values or {}), own.copy()
         if not given.keys() <= at.keys():
             self.environment_with(given)  # refuses what is neither a parameter of its own nor an input
@@ -192,7 +192,8 @@ class Model:
                 out[at[name]] = number(f"the parameter '{name}'", value, hint=SI_HINT)
         return out
 
-    def _parameter_defaults(self) -> tuple[np.ndarray, dict[str, int]]:
+    @cached_property
+    def parameter_defaults(self) -> tuple[np.ndarray, dict[str, int]]:
         """Values of the independent parameters as the model gives them, and where each stands."""
         own = np.array([float(self.environment.values[name]) for name in self.parameter_names])
         return own, {name: i for i, name in enumerate(self.parameter_names)}
