@@ -442,8 +442,9 @@ class Binding:
         )
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
-        remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
-        states, out = ([x.ctypes.data for x in arrays] for arrays in (given, found))
+        address = extension_module().address
+        remembered = [None, None] if contacts is None else [address(contacts.begins), address(contacts.rows)]
+        states, out = ([address(x) for x in arrays] for arrays in (given, found))
         out[0] *= with_energies
         out[4] *= with_poses
         w.library.pl_batch(w.address, count, *states, *remembered, *out)

@@ -135,7 +135,10 @@ class Equations:
             if not inputs:
                 return self
             if self._are_held(inputs):
-                return self._with(self._inputs | inputs, self._parameters, self._core.bind_inputs(self.binding, inputs))
+                bound = self._core.bind_inputs(self.binding, inputs)
+                here = self._with(self._inputs | inputs, self._parameters, bound)
+                here._initial = self._initial
+                return here
         try:
             key = (
                 "at",

@@ -54,6 +54,10 @@ def output_parts(model: Model, name: str) -> list[str]:
 
 def output_units(model: Model) -> dict[str, str]:
     """SI unit of each output; empty where its components differ in unit or nothing is known of it."""
+    return dict(model.once("output_units", lambda: _output_units(model)))
+
+
+def _output_units(model: Model) -> dict[str, str]:
     coordinates = {entry.name: entry.unit for entry in model.coordinates}
     return {name: spec.unit(model.spec, coordinates) for name, spec in model.spec.outputs.items()}
 

@@ -66,6 +66,7 @@ class Environment:
         self.independent: tuple[str, ...] = tuple(
             name for name in self.names if name in used and not used[name] and name not in self.inputs
         )
+        self._dimensions: dict[str, Dimension | OpenDimension] | None = None
         self._own: dict[str, Any] = {}  # values that depend on nothing, once they are known
         self._apart = frozenset(name for name, found in used.items() if not found)
         self._put(dict(values or {}))
@@ -123,7 +124,9 @@ class Environment:
 
     def dimension(self, name: str) -> Dimension | None:
         """The dimension of a parameter; None if its value is a bare number."""
-        found = parameter_dimensions(self.spec.parameters)[0][name]
+        if self._dimensions is None:
+            self._dimensions = parameter_dimensions(self.spec.parameters)[0]
+        found = self._dimensions[name]
         return found if isinstance(found, Dimension) else None
 
 

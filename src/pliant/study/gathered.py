@@ -30,6 +30,7 @@ class Gathered:
         self.message = np.full(count, "", dtype=object)
         self.arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
         self.labels: dict[str, list[Any]] = {}
+        self._filled: dict[str, np.ndarray] = {}
         self._places: dict[tuple[str, int], tuple[Sequence[Any], Any]] = {}
 
     def put(self, case: int, outcome: Outcome, labels: Labels) -> None:
@@ -41,6 +42,9 @@ class Gathered:
                 for axis, size in zip(axes, values.shape, strict=True)
             ]
             into = self._room(name, axes, places)
+            self._filled[name][case] = True
+            if into.shape[1:] != values.shape:
+                into[case] = np.nan
             if all(isinstance(place, slice) for place in places):
                 into[(case, *places)] = values
             else:
@@ -73,7 +77,8 @@ class Gathered:
         ends = [place.stop if isinstance(place, slice) else int(place.max(initial=-1)) + 1 for place in places]
         need = [max(end, len(self.labels.get(axis, ()))) for axis, end in zip(axes, ends, strict=True)]
         if name not in self.arrays:
-            self.arrays[name] = axes, np.full((self.count, *need), np.nan)
+            self.arrays[name] = axes, np.empty((self.count, *need))
+            self._filled[name] = np.zeros(self.count, dtype=bool)
         own, array = self.arrays[name]
         if own != axes:
             raise ValueError(f"'{name}' has the axes {axes} in one case and {own} in another")
@@ -98,6 +103,7 @@ class Gathered:
         }
         for name in self.arrays:
             axes, array = self.arrays[name]
+            array[~self._filled[name]] = np.nan
             variables[name] = (("case", *axes), self._whole(axes, array), about(name))
         used = {axis for axes, _ in self.arrays.values() for axis in axes}
         labels: dict[str, Any] = {

@@ -58,18 +58,18 @@ def choose_method(
     bound: Binding, begin: float, end: float, q: np.ndarray, v: np.ndarray, **tolerances: float
 ) -> Choice:
     """The integrator for a run; `tolerances`: rtol and atol where they are given."""
-    explicit, implicit = ExplicitRungeKutta(**tolerances), Rosenbrock(**tolerances)
     system = bound.system
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
         return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
-        return Choice(explicit, "automatic: no springs or dampers")
+        return Choice(ExplicitRungeKutta(**tolerances), "automatic: no springs or dampers")
     rate = bound.fastest_rate(begin, q, v)
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
-        return Choice(explicit, "automatic: not stiff", True, stable, tolerances)
+        return Choice(ExplicitRungeKutta(**tolerances), "automatic: not stiff", True, stable, tolerances)
+    implicit = Rosenbrock(**tolerances)
     if steps < FEW_STEPS:
         return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"

@@ -52,6 +52,8 @@ from pliant.solve.status import Status, unless_failed
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
 
+QUICK_STEPS = 400
+"""Steps of a robot with one rate that take a few milliseconds at most: so many are taken before the first look at the clock."""
 MOST_NOTES = 5
 """Notes about states that could not be set as asked for; the first ones tell what there is to know."""
 
@@ -308,7 +310,8 @@ class Job:
         saver = _Saver(self, run)
         thoughts = SecondThoughts(self.choice, self.end)
         thoughts.over |= watcher.active  # what callers have done cannot be taken back
-        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
+        quick = QUICK_STEPS // max(1, self.bound.nv)
+        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active, first=quick)
         try:
             while status in GOING and not (
                 status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
@@ -356,12 +359,13 @@ class Job:
         return result
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
-        jumps = np.concatenate(
-            [self.eqs.model.switch_times(self.bound.parameters), *(series.breaks for series in self.bound.series)]
-        )
-        inside = jumps[(jumps > self.begin) & (jumps < self.end)]
-        stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
-        stops = stops[stops > self.begin]
+        switches = self.eqs.model.switch_times(self.bound.parameters)
+        stops = np.array([self.end])
+        if len(switches) or self.bound.series or len(pauses) or self.exact:
+            jumps = np.concatenate([switches, *(series.breaks for series in self.bound.series)])
+            inside = jumps[(jumps > self.begin) & (jumps < self.end)]
+            stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], stops]))
+            stops = stops[stops > self.begin]
         method = self.method
         run.configure(
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
