@@ -30,7 +30,28 @@ from pliant.study.cases import Cases
 VARIANT, START = "variant", "start"
 """Names in a case that are no name of the robot's."""
 
-Robot = Equations | RobotSpec | str | Path
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model that can be loaded in other variants and with other settings: its file or name, and what is chosen of it."""
+
+    path: str | Path
+    variant: str | None = None
+    set: Mapping[str, float | str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    rods: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self, variant: str | None = None, set: Mapping[str, Any] | None = None) -> RobotSpec:
+        """The robot in another variant, or with more settings."""
+        if variant is not None and self.variant is not None:
+            raise ArgumentError("the variant is chosen, and varies", "give one of the two")
+        spec = load(self.path, variant=variant or self.variant, set={**self.set, **(set or {})}, folders=self.folders)
+        for rod, kind in self.rods.items():
+            spec = with_rod_model(spec, rod, kind)
+        return spec
+
+
+Robot = Equations | RobotSpec | ModelFile | str | Path
 """What a study is about: equations, a robot, a model file or the name of a bundled robot."""
 
 
@@ -77,11 +98,11 @@ class _Source:
     """Where equations come from. structural: names that change the structure."""
 
     def __init__(self, robot: Robot) -> None:
-        if not isinstance(robot, Equations | RobotSpec | str | Path):
+        if not isinstance(robot, Equations | RobotSpec | ModelFile | str | Path):
             hint = "give equations, a RobotSpec, a model file or the name of a bundled robot"
             raise ArgumentError(f"a robot cannot be {describe(robot)}", hint)
-        self.robot = robot
-        self.own = robot if isinstance(robot, Equations) else derive(robot)
+        self.robot = robot = ModelFile(robot) if isinstance(robot, str | Path) else robot
+        self.own = robot if isinstance(robot, Equations) else derive(_loaded(robot))
         self.structural = {VARIANT, *self.own.model.spec.rods, *self.own.model.structural}
         clash = sorted(set(self.own.model.spec.rods) & set(self.own.model.environment.names))
         self.structural -= set(clash)  # a parameter of the same name is what is meant
@@ -100,8 +121,8 @@ class _Source:
 
     def _spec(self, changed: Mapping[str, Any]) -> RobotSpec:
         counts = {name: changed[name] for name in self.own.model.structural if name in changed}
-        if isinstance(self.robot, str | Path):
-            return load(self.robot, variant=changed.get(VARIANT), set=counts)
+        if isinstance(self.robot, ModelFile):
+            return self.robot.load(changed.get(VARIANT), counts)
         hint = "give the model's file or name instead of its equations"
         if VARIANT in changed:
             raise ArgumentError("a robot that is loaded has no other variants", hint)
@@ -114,6 +135,10 @@ class _Source:
         return spec.replace(
             parameters={**own, **{name: own[name].model_copy(update={"value": x}) for name, x in counts.items()}}
         )
+
+
+def _loaded(robot: RobotSpec | ModelFile) -> RobotSpec:
+    return robot.load() if isinstance(robot, ModelFile) else robot
 
 
 class _Reader:
