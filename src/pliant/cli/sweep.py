@@ -26,7 +26,6 @@ from pliant.spec.derive import derive
 from pliant.spec.reader import load_text
 from pliant.study.analyses import KEPT
 from pliant.study.cases import Cases
-from pliant.study.execution import as_executor
 from pliant.study.folder import MANIFEST, SweepFolder
 from pliant.study.measures import Table, measured
 from pliant.study.structures import ModelFile, structures
@@ -188,12 +187,8 @@ def _run(
     kept = KEPT if keep is None else tuple(word.strip() for word in keep.split(",") if word.strip())
 
     def work() -> SweepEnd:
-        try:
-            executor = None if dask is None else as_executor(dask)
-        except OSError as reason:
-            raise CommandError(f"there is no Dask scheduler at {dask}", str(reason)) from None
         return run_sweep(
-            model, vary, out, sample=sample, seed=seed or 0, analysis=analysis, keep=kept, workers=workers, executor=executor,
+            model, vary, out, sample=sample, seed=seed or 0, analysis=analysis, keep=kept, workers=workers, executor=dask,
             progress=True, options=options,
         )  # fmt: skip
 

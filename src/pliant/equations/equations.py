@@ -206,6 +206,8 @@ class Equations:
             table[:, at[name]] = column
         found: list[Any] = list(refused_cases(model, self._parameters, changed))
         sound = [k for k, reason in enumerate(found) if reason is None]
+        if not sound:
+            return found
         constants, starts = core.constants_of_cases(table[sound]), initial_states(model, table[sound])
         for k, numbers, start in zip(sound, constants, starts, strict=True):
             if isinstance(numbers, Exception):

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,8 @@ LARGEST_BLOCK = 256
 TASK_SECONDS = 1.0
 """How long a task of another process should take: long beside its way there and back, short beside what is lost with a worker."""
 LARGEST_TASK = 1024
+PATIENCE = "10s"
+"""How long a Dask scheduler may take to answer."""
 AHEAD = 2
 """Tasks that wait for each worker of an executor."""
 
@@ -184,16 +187,26 @@ def is_executor(given: Any) -> bool:
     return callable(getattr(given, "submit", None))
 
 
-def as_executor(given: Any) -> Executor:
-    """An executor from what a caller gives: one that is one, a Dask client, or the address of a Dask scheduler."""
+@contextmanager
+def opened_executor(given: Any) -> Iterator[Executor]:
+    """An executor from what a caller gives: one that is one, a Dask client, or the address of a Dask scheduler, whose client is
+    closed again."""
     if isinstance(given, str):
-        given = _dask().Client(given, timeout="10s")
-    if hasattr(given, "get_executor"):
-        return given.get_executor(pure=False)  # type: ignore[no-any-return]
-    if not is_executor(given):
+        try:
+            client = _dask().Client(given, timeout=PATIENCE, set_as_default=False)
+        except OSError as reason:
+            raise ArgumentError(
+                f"there is no Dask scheduler at '{given}': {reason}", "start one: dask scheduler"
+            ) from None
+        with client:
+            yield client.get_executor(pure=False)
+    elif hasattr(given, "get_executor"):
+        yield given.get_executor(pure=False)
+    elif is_executor(given):
+        yield given
+    else:
         hint = "give a concurrent.futures executor, a Dask client, or the address of a Dask scheduler"
         raise ArgumentError(f"an executor cannot be {describe(given)}", hint)
-    return given  # type: ignore[no-any-return]
 
 
 def _dask() -> Any:

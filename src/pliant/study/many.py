@@ -13,7 +13,7 @@ from pliant.solve.result import INTERRUPTED
 from pliant.solve.versions import versions
 from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
 from pliant.study.cases import Cases, read_cases
-from pliant.study.execution import Work, as_executor, run_on_executor, run_on_threads
+from pliant.study.execution import Work, opened_executor, run_on_executor, run_on_threads
 from pliant.study.gathered import NOT_RUN, Gathered
 from pliant.study.structures import Robot, Structures, structures, value_units
 
@@ -114,7 +114,8 @@ class Study:
             if executor is None:
                 run_on_threads(work, workers, finished)
             else:
-                run_on_executor(work, as_executor(executor), workers, finished)
+                with opened_executor(executor) as there:
+                    run_on_executor(work, there, workers, finished)
         except KeyboardInterrupt:
             return True
         return False

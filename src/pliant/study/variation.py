@@ -7,12 +7,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy
 
-from pliant.language.arguments import ArgumentError, is_number
+from pliant.language.arguments import ArgumentError
 from pliant.language.units import Unit, UnitError, parse_unit
 from pliant.language.words import describe, suggestion
 
@@ -198,7 +199,7 @@ def _triangular(shares: np.ndarray, low: float, peak: float, high: float) -> np.
 
 def _listed(name: str, given: Sequence[Any]) -> Variation:
     """Values one by one: numbers, perhaps with units (`1, 2, 5 kPa`: that of the last holds for bare numbers before), or others."""
-    if all(is_number(x) for x in given):
+    if all(isinstance(x, Real) and not isinstance(x, bool) for x in given):
         return Listed(None, tuple(_finite(name, x) for x in given))
     matches = [_QUANTITY.fullmatch(x) if isinstance(x, str) else None for x in given]
     if not all(matches):
