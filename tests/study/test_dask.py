@@ -58,5 +58,5 @@ def test_an_address_will_do(cluster):
 
 def test_an_address_without_a_scheduler_is_said(monkeypatch):
     monkeypatch.setattr("pliant.study.execution.PATIENCE", "1s")
-    with pytest.raises(pliant.ArgumentError, match="no Dask scheduler at 'tcp://127.0.0.1:9'"):
+    with pytest.raises(pliant.ArgumentError, match="there is no Dask scheduler at"):
         pliant.equilibrium_many("stiff_flop", [{}], executor="tcp://127.0.0.1:9")

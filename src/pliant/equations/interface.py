@@ -21,6 +21,8 @@ FUNCTIONS: dict[str, tuple[object, list[object]]] = {
     "pl_batch_carried": (None, [_P, _I, *[_P] * 7, _I, _P, _P]),
     "pl_batch_contact_sums": (None, [_P, _I, *[_P] * 5, _I, *[_P] * 4]),
     "pl_rows": (_I, [_P, _I, _I, _P, _P, _I, _P, _P, _P]),
+    "pl_fastest_rates": (_I, [_P, _I, _P, _D, _P, _P, _P]),
+    "pl_run_whole": (_I, [_P, _P, _P, _L, _P, _I, _P, _P, _P]),
     "pl_run_new": (_P, [_P, _I]),
     "pl_run_free": (None, [_P]),
     "pl_run_start": (_I, [_P]),

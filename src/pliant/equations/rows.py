@@ -26,6 +26,17 @@ class RowFunction:
         self._outputs = [function.numel_out(i) for i in range(function.n_out())]
         self._steps = np.array(self._outputs, dtype=np.int32)
 
+    @property
+    def addresses(self) -> tuple[int, int, int]:
+        """Of its kernel, of the numbers of its results, and of the sizes that it works with."""
+        address = extension_module().address
+        return self._kernel, address(self._steps), address(self._sizes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of each result."""
+        return tuple(self._outputs)
+
     def __call__(self, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Its results, count x size each; an argument is one vector for all rows, or a table with a row for each."""
         given = [np.ascontiguousarray(x, dtype=float) for x in arguments]

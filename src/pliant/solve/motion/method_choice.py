@@ -55,16 +55,24 @@ class Choice:
 
 
 def choose_method(
-    bound: Binding, begin: float, end: float, q: np.ndarray, v: np.ndarray, **tolerances: float
+    bound: Binding,
+    begin: float,
+    end: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    *,
+    rate: float | None = None,
+    **tolerances: float,
 ) -> Choice:
-    """The integrator for a run; `tolerances`: rtol and atol where they are given."""
+    """The integrator for a run; `tolerances`: rtol and atol where they are given; `rate`: the fastest one at the start [1/s], if it
+    is known."""
     system = bound.system
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
         return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
         return Choice(ExplicitRungeKutta(**tolerances), "automatic: no springs or dampers")
-    rate = bound.fastest_rate(begin, q, v)
+    rate = bound.fastest_rate(begin, q, v) if rate is None else rate
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
@@ -104,6 +112,11 @@ class SecondThoughts:
     def steps_to_look(self, run: TimeLoop) -> int:
         """Steps until the run is to be looked at: the same on every machine."""
         return sys.maxsize if self.over else max(1, self._next - run.steps)
+
+    @property
+    def most_unseen(self) -> int:
+        """Steps within which a run ends without being looked at."""
+        return sys.maxsize if self.over else self._next + TRIAL - 1
 
     def look(self, bound: Binding, run: TimeLoop) -> None:
         """To be called between steps."""

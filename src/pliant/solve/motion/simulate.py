@@ -359,13 +359,7 @@ class Job:
         return result
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
-        switches = self.eqs.model.switch_times(self.bound.parameters)
-        stops = np.array([self.end])
-        if len(switches) or self.bound.series or len(pauses) or self.exact:
-            jumps = np.concatenate([switches, *(series.breaks for series in self.bound.series)])
-            inside = jumps[(jumps > self.begin) & (jumps < self.end)]
-            stops = np.unique(np.concatenate([inside, pauses, self.times if self.exact else [], stops]))
-            stops = stops[stops > self.begin]
+        stops = stop_times(self.eqs, self.bound, self.begin, self.end, self.times if self.exact else NONE, pauses)
         method = self.method
         run.configure(
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
@@ -468,10 +462,31 @@ class Job:
         )  # fmt: skip
 
 
+NONE = np.zeros(0)
+
+
+def stop_times(
+    eqs: Equations, bound: Binding, begin: float, end: float, wanted: np.ndarray, pauses: np.ndarray = NONE
+) -> np.ndarray:
+    """Times that steps of a run have to end on [s]: those that are wanted, pauses, jumps of inputs and signals, and its end."""
+    switches = eqs.model.switch_times(bound.parameters)
+    if not (len(switches) or bound.series or len(pauses) or len(wanted)):
+        return np.array([end])
+    jumps = np.concatenate([switches, *(series.breaks for series in bound.series)])
+    inside = jumps[(jumps > begin) & (jumps < end)]
+    stops = np.unique(np.concatenate([inside, pauses, wanted, [end]]))
+    return np.asarray(stops[stops > begin])
+
+
 def _brief(count: int, cure: str) -> str:
     """What to say of impacts that steps have passed over."""
     what = "an impact was" if count == 1 else f"{count} impacts were"
     return f"{what} shorter than a step, so that rebounds are too low; take {cure}, or the automatic method"
+
+
+def end_message(t: float) -> str:
+    """What a run says that has come to its end."""
+    return f"simulated to t = {t:g} s"
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
@@ -479,7 +494,7 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
         message = f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
         return Status.FAILED if failed else Status.STOPPED, message
     if status == RuntimeStatus.OK:
-        return Status.COMPLETED, f"simulated to t = {run.t:g} s"
+        return Status.COMPLETED, end_message(run.t)
     at = f"at t = {run.t:.6g} s"
     notes = law_range_notes(job.eqs.model, job.bound, [job.bound.node_poses(np.array(run.q))])
     beyond = "".join(f" There, {note}." for note in notes)
