@@ -44,4 +44,12 @@ from .spec.reader import load_text as load_text
 from .spec.robot import RobotSpec as RobotSpec
 from .spec.writer import dump as dump
 from .spec.writer import save as save
+from .study.cases import Cases as Cases
+from .study.cases import cases as cases
+from .study.folder import load_sweep as load_sweep
+from .study.many import equilibrium_many as equilibrium_many
+from .study.many import linearize_many as linearize_many
+from .study.many import modes_many as modes_many
+from .study.many import simulate_many as simulate_many
+from .study.sweep import sweep as sweep
 from .view.sketch import sketch as sketch

@@ -31,6 +31,10 @@ COMMANDS = {
     "run": ("analyses", "Do the analyses that the model lists, in order."),
     "equations": ("analyses", "Print the equations of motion: of small robots written out, of others by element."),
     "path": ("path", "Follow poses at rest while a parameter changes; find where they buckle or snap."),
+    "sweep": (
+        "sweep",
+        "Do an analysis in many cases, on all cores, with every finished one on disk; or show the results.",
+    ),
     "compare": ("recordings", "Compare rod models with each other or with a recording: accuracy and cost."),
     "fit": ("recordings", "Find physical parameters so that the model follows a recording."),
     "export": ("export", "Export a robot as standalone C, or a motion as glTF."),

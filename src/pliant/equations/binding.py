@@ -217,6 +217,10 @@ class Binding:
         """The same with contacts that remember what those of another binding do."""
         return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
 
+    def with_parameters(self, parameters: np.ndarray, constants: np.ndarray) -> Binding:
+        """The same with other values of the parameters, and the constants that follow from them."""
+        return self._with({"parameters": parameters, "constants": constants})
+
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""
         return self._with({"constants": constants})
@@ -251,6 +255,10 @@ class Binding:
         """Accelerations [nv] and multipliers [m]."""
         found: tuple[np.ndarray, np.ndarray] = self.program.calls.forward(self, t, q, v)
         return found
+
+    def fastest_rate(self, t: float, q: Any, v: Any) -> float:
+        """Magnitude [1/s] of the fastest vibration or decay about a state, by power iterations; infinite where mass is missing."""
+        return float(self.program.calls.fastest_rate(self, t, q, v)[0])
 
     def forward_derivatives(self, t: float, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Accelerations and their exact derivatives by increments of q and by v (unconstrained systems)."""
@@ -410,12 +418,19 @@ class Binding:
         return out
 
     def batch(
-        self, time: Any, q: Any, v: Any, contacts: Contacts | None = None, *, with_energies: bool = True
+        self,
+        time: Any,
+        q: Any,
+        v: Any,
+        contacts: Contacts | None = None,
+        *,
+        with_energies: bool = True,
+        with_poses: bool = True,
     ) -> Batch:
         """Quantities along a motion: time [n], q [n x nq], v [n x nv]; contacts: those that were there, if known. Energies, which
-        take forces, may be left out."""
+        take forces, and poses and twists may be left out."""
         given = [np.ascontiguousarray(x, dtype=float) for x in (time, q, v)]
-        count, nodes, signals = len(given[0]), len(self.system.nodes), self.system.signal_count
+        count, nodes, signals = len(given[0]), len(self.system.nodes) * with_poses, self.system.signal_count
         shapes = (
             (5 * with_energies,),
             (len(self.held),),
@@ -427,9 +442,11 @@ class Binding:
         )
         found = [np.zeros((count, *shape)) for shape in shapes]
         w = self.program.workspace(self)
-        remembered = [None, None] if contacts is None else [contacts.begins.ctypes.data, contacts.rows.ctypes.data]
-        states, out = ([x.ctypes.data for x in arrays] for arrays in (given, found))
+        address = extension_module().address
+        remembered = [None, None] if contacts is None else [address(contacts.begins), address(contacts.rows)]
+        states, out = ([address(x) for x in arrays] for arrays in (given, found))
         out[0] *= with_energies
+        out[4] *= with_poses
         w.library.pl_batch(w.address, count, *states, *remembered, *out)
         found[4] = found[4].transpose(0, 1, 3, 2)  # column-major in the runtime
         return Batch(*found)

@@ -25,6 +25,12 @@ KEPT = 16
 """Results that are kept for callers who give the same values again."""
 
 
+NOT_FINITE = (
+    "with these parameter values some constants of the model are not finite numbers; check for zero lengths or masses used as "
+    "divisors, and for values too large to compute with"
+)
+
+
 class UnknownName(ArgumentError, KeyError):
     """A name that the robot does not have, with the nearest one it has."""
 
@@ -99,16 +105,18 @@ class Core:
 
     def _constants(self, parameters: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
         vector = self.model.parameter_vector(parameters)
-        values = self.model.system.constants.values(vector)
-        if not np.all(np.isfinite(values)):
-            raise EvaluationError(
-                "with these parameter values some constants of the model are not finite numbers; check for zero "
-                "lengths or masses used as divisors, and for values too large to compute with"
-            )
-        vector.flags.writeable = False
-        values = np.array(values, dtype=float)
-        values.flags.writeable = False
+        values = self.constants_of_cases(vector[None])[0]
+        if isinstance(values, EvaluationError):
+            raise values
+        for array in (vector, values):
+            array.flags.writeable = False
         return vector, values
+
+    def constants_of_cases(self, parameters: np.ndarray) -> list[np.ndarray | EvaluationError]:
+        """The constants in several cases (cases x parameters), or why there are none."""
+        table = self.model.system.constants.of_cases(parameters)
+        sound = np.isfinite(table).all(axis=1)
+        return [np.array(x) if good else EvaluationError(NOT_FINITE) for x, good in zip(table, sound, strict=True)]
 
     def checked_inputs(self, given: dict[str, Any], parameters: Mapping[str, float]) -> dict[str, float | TimeSeries]:
         """Inputs by name, refused where there is no such input or its value is of no use."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from types import NoneType
@@ -24,7 +24,7 @@ from pliant.equations.printing import equations_latex, equations_text
 from pliant.equations.starts import carried_along, on_motions, prescribed_coordinates
 from pliant.equations.state import (
     State,
-    initial_state,
+    initial_states,
     positions,
     read_given,
     read_state,
@@ -34,7 +34,7 @@ from pliant.equations.state import (
 )
 from pliant.language.arguments import RenamedAttribute, mapping, number, vector
 from pliant.language.display import shown
-from pliant.model.limits import check_values, declared_bounds
+from pliant.model.limits import check_values, declared_bounds, refused_cases
 from pliant.model.model import SI_HINT, Model
 from pliant.model.time_series import TimeSeries
 
@@ -82,7 +82,7 @@ class Equations:
     model's own; `at` gives the same equations with others. Compiled on first use.
     """
 
-    __slots__ = ("__weakref__", "_core", "_derive_seconds", "_evaluations", "_inputs", "_parameters")
+    __slots__ = ("__weakref__", "_core", "_derive_seconds", "_evaluations", "_initial", "_inputs", "_parameters")
 
     def __init__(self, model: Model, *, derive_seconds: float = 0.0) -> None:
         self._core = Core.of(model)
@@ -90,6 +90,7 @@ class Equations:
         self._inputs: dict[str, float | TimeSeries] = {}
         self._parameters: dict[str, float] = {}
         self._evaluations: tuple[Calls, Binding] | None = None
+        self._initial: State | None = None
 
     def __repr__(self) -> str:
         name = self.model.spec.name or "robot"
@@ -134,7 +135,10 @@ class Equations:
             if not inputs:
                 return self
             if self._are_held(inputs):
-                return self._with(self._inputs | inputs, self._parameters, self._core.bind_inputs(self.binding, inputs))
+                bound = self._core.bind_inputs(self.binding, inputs)
+                here = self._with(self._inputs | inputs, self._parameters, bound)
+                here._initial = self._initial
+                return here
         try:
             key = (
                 "at",
@@ -167,9 +171,52 @@ class Equations:
         """The same equations with all these values, which are known to be right."""
         other = Equations.__new__(Equations)
         other._core, other._derive_seconds = self._core, self._derive_seconds
-        other._inputs, other._parameters = inputs, parameters
+        other._inputs, other._parameters, other._initial = inputs, parameters, None
         other._evaluations = None if binding is None or self._evaluations is None else (self._evaluations[0], binding)
         return other
+
+    def at_each(self, cases: Sequence[tuple[Values, InputValues]]) -> list[Equations | Exception]:
+        """The same equations in several cases, each with parameters and inputs of its own, as `at` gives them; or the reason why
+        `at` would refuse them. What follows from the parameters is computed for all cases together, to the same bits."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        found: list[Any] = [None] * len(cases)
+        for k, (parameters, _) in enumerate(cases):
+            numbers = parameters and all(type(x) is float and isfinite(x) for x in parameters.values())
+            groups.setdefault(tuple(parameters) if numbers else (), []).append(k)
+        alone = groups.pop((), [])
+        for names, members in groups.items():
+            for k, here in zip(members, self._with_parameters(names, [cases[k][0] for k in members]), strict=True):
+                found[k] = here
+        for k in range(len(cases)):
+            parameters, inputs = cases[k]
+            here = self if k in alone else found[k]
+            if not isinstance(here, Exception):
+                found[k] = _or_refused(here, inputs, parameters if k in alone else None)
+        return found
+
+    def _with_parameters(self, names: tuple[str, ...], cases: Sequence[Values]) -> list[Equations | Exception]:
+        """The same equations with other values of some parameters, finite numbers in each case."""
+        model, core, binding = self.model, self._core, self.binding
+        _, at = model.parameter_defaults
+        if not at.keys() >= set(names) or model.structural & set(names):
+            return [_or_refused(self, None, parameters) for parameters in cases]
+        table = np.repeat(model.parameter_vector(self._parameters)[None], len(cases), axis=0)
+        changed = {name: np.array([parameters[name] for parameters in cases]) for name in names}
+        for name, column in changed.items():
+            table[:, at[name]] = column
+        found: list[Any] = list(refused_cases(model, self._parameters, changed))
+        sound = [k for k, reason in enumerate(found) if reason is None]
+        if not sound:
+            return found
+        constants, starts = core.constants_of_cases(table[sound]), initial_states(model, table[sound])
+        for k, numbers, start in zip(sound, constants, starts, strict=True):
+            if isinstance(numbers, Exception):
+                found[k] = numbers
+                continue
+            here = self._with(self._inputs, self._parameters | cases[k], binding.with_parameters(table[k], numbers))
+            here._initial = start
+            found[k] = here
+        return found
 
     def _are_held(self, inputs: dict[str, Any]) -> bool:
         """Whether these are inputs with finite numbers, which take the place of numbers: controllers change nothing else."""
@@ -291,10 +338,11 @@ class Equations:
 
     def _start(self, t: float) -> State:
         """The start that the model gives, at the parameters in force."""
-        key = ("start", *_sorted(self._parameters))
-        start = self._core.recent(
-            key, lambda: initial_state(self.model, self.model.parameter_vector(self._parameters), 0.0)
-        )
+        start = self._initial
+        if start is None:
+            key = ("start", *_sorted(self._parameters))
+            vector = self.model.parameter_vector
+            start = self._core.recent(key, lambda: initial_states(self.model, vector(self._parameters)[None])[0])
         return replace(start, q=start.q.copy(), v=start.v.copy(), t=t)
 
     def on_motions(self, state: State) -> State:
@@ -542,6 +590,14 @@ def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarr
 def with_remembered(binding: Binding, state: State) -> Binding:
     """The binding with contacts as a state has them, where it knows."""
     return binding if state.contacts is None else binding.with_contacts(state.contacts.rows)
+
+
+def _or_refused(eqs: Equations, inputs: InputValues | None, parameters: Values | None) -> Equations | Exception:
+    """The equations with these values, or why they are refused."""
+    try:
+        return eqs.at(inputs=inputs or None, parameters=parameters or None)
+    except Exception as reason:
+        return reason
 
 
 def _sorted(values: dict[str, Any]) -> list[tuple[str, Any]]:

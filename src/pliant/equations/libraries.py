@@ -265,6 +265,14 @@ class _VirtualMachine:
 _virtual_machine = cache(_VirtualMachine)
 
 
+def virtual_kernel(function: ca.Function) -> KernelStruct:
+    """A function of CasADi (SX) as a kernel that its virtual machine evaluates; any number of threads may."""
+    runtime_library()
+    with _registry_lock:
+        machine = _virtual_machine()
+        return KernelStruct(machine.address, machine.load([function])[0], None)
+
+
 def function_address(function: Any) -> int:
     """The address of a library's function."""
     address = ctypes.cast(function, ctypes.c_void_p).value

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.equations.contact_sums import SIZE, contact_questions, model_sums
 from pliant.equations.kernel import coordinate_force_kernels, frame_force_kernels
+from pliant.equations.rows import RowFunction
 from pliant.equations.symbolic import (
     Tree,
     build_tree,
@@ -53,6 +54,10 @@ def output_parts(model: Model, name: str) -> list[str]:
 
 def output_units(model: Model) -> dict[str, str]:
     """SI unit of each output; empty where its components differ in unit or nothing is known of it."""
+    return dict(model.once("output_units", lambda: _output_units(model)))
+
+
+def _output_units(model: Model) -> dict[str, str]:
     coordinates = {entry.name: entry.unit for entry in model.coordinates}
     return {name: spec.unit(model.spec, coordinates) for name, spec in model.spec.outputs.items()}
 
@@ -151,6 +156,11 @@ def output_function(model: Model) -> ca.Function:
     answers to `contact_questions`.
     """
     return model.once("output_function", lambda: _output_function(model))
+
+
+def output_rows(model: Model) -> RowFunction:
+    """`output_function` for many states in one call."""
+    return model.once("output_rows", lambda: RowFunction(output_function(model)))
 
 
 def output_jacobians(model: Model) -> ca.Function:

@@ -159,12 +159,16 @@ def named(model: Model, names: Collection[str]) -> tuple[np.ndarray, np.ndarray]
     return q, v
 
 
-def initial_state(model: Model, parameters: np.ndarray, t: float) -> State:
-    """The start that a model gives, at these values of its parameters."""
-    q, v = (np.asarray(x, dtype=float).ravel() for x in model.initial(parameters))
+def initial_states(model: Model, parameters: np.ndarray) -> list[State]:
+    """The starts that a model gives in several cases (cases x parameters), at time 0."""
+    found = [np.asarray(x, dtype=float).reshape(-1, len(parameters), order="F").T for x in model.initial(parameters.T)]
+    return [_initial(model, np.array(q), np.array(v)) for q, v in zip(*found, strict=True)]
+
+
+def _initial(model: Model, q: np.ndarray, v: np.ndarray) -> State:
     stated = {}
     if model.stated:
         stated = {name: float(x) for name, x in zip(model.q_names, q, strict=True) if name in model.stated}
         rates = ((rate_name(name), float(x)) for name, x in zip(model.v_names, v, strict=True))
         stated |= {name: x for name, x in rates if name in model.stated}
-    return State(q, v, t, given=Given(stated=stated))
+    return State(q, v, given=Given(stated=stated))

@@ -12,6 +12,7 @@ import numpy as np
 from pliant.equations.binding import Binding
 from pliant.equations.contacts import RECORD, Contacts, contacts_of, read_records
 from pliant.equations.layout import RunHead, RuntimeStatus
+from pliant.equations.libraries import extension_module
 from pliant.equations.workspace import Workspace, array_at, check
 from pliant.language.arrays import distinct
 
@@ -112,10 +113,11 @@ class TimeLoop:
         self.sample_q, self.sample_v, self.sample_a, self.sample_multipliers, self.sample_work = (
             np.zeros((count, size)) for size in (self._nq, self._nv, self._nv, self._m, 2)
         )
-        head.stop, head.n_stop, head.next_stop = self._stops.ctypes.data, len(self._stops), 0
-        head.sample_t, head.n_sample, head.next_sample = self._samples.ctypes.data, count, 0
+        address = extension_module().address
+        head.stop, head.n_stop, head.next_stop = address(self._stops), len(self._stops), 0
+        head.sample_t, head.n_sample, head.next_sample = address(self._samples), count, 0
         for name in ("sample_q", "sample_v", "sample_a", "sample_multipliers", "sample_work"):
-            setattr(head, name, getattr(self, name).ctypes.data)
+            setattr(head, name, address(getattr(self, name)))
 
     def add_stops(self, times: np.ndarray) -> None:
         """Make steps also end on these times, which are ahead [s]."""

@@ -17,10 +17,11 @@ from pliant.language.arguments import ArgumentError
 from pliant.model.time_series import TimeSeries
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.simulate import Job, simulate_prepared
+from pliant.solve.motion.simulate import Job, read_request, run_request
 from pliant.solve.result import Result
 from pliant.solve.state import EQUILIBRIUM, assemble
 from pliant.solve.statics.equilibrium import state_at
+from pliant.solve.status import unless_failed
 
 MEGABYTES = 200.0
 """Memory for states of a run; those that it does not hold are computed again on the way back."""
@@ -128,9 +129,11 @@ def recorded_motion(eqs: Equations, until: float, **options: Any) -> RecordedMot
         run.record(MEGABYTES)
         kept.append((job, run))
 
-    run = simulate_prepared(prepare, eqs, until, **options)
+    options = dict(options)
+    start, inputs, parameters = (options.pop(name, None) for name in ("start", "inputs", "parameters"))
+    request = read_request(until, **options)
+    run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
     job, loop = kept[-1]
-    start = options.get("start")
     return RecordedMotion(run, job.eqs, loop, job, eqs.model.spec.start if start is None else start)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pliant.language.dimension import Dimension
 from pliant.language.evaluate import UNKNOWN, OpenDimension, dimension_of, evaluate
@@ -54,24 +57,37 @@ class Environment:
 
     def __init__(self, spec: RobotSpec, values: Mapping[str, Any] | None = None) -> None:
         """`values` replaces the values of independent and input parameters, by numbers or CasADi symbols."""
-        given = dict(values or {})
         self.spec = spec
         self.names: tuple[str, ...] = tuple(spec.parameters)
         self.inputs: tuple[str, ...] = tuple(n for n, p in spec.parameters.items() if p.input)
-        ordered, cyclic = in_order(spec.parameters)
-        nodes = {name: to_node(spec.parameters[name].value) for name in ordered}
+        ordered, self._cyclic = in_order(spec.parameters)
+        self._nodes = {name: to_node(spec.parameters[name].value) for name in ordered}
+        used = {name: symbols(node) & self._nodes.keys() for name, node in self._nodes.items()}
         self.independent: tuple[str, ...] = tuple(
-            name for name in self.names if name in nodes and not symbols(nodes[name]) & nodes.keys()
-            if name not in self.inputs
-        )  # fmt: skip
-        self._refuse(given, cyclic)
-        self.values: dict[str, Any] = {}
-        for name in ordered:
-            self.values[name] = given[name] if name in given else evaluate(nodes[name], self.values)
+            name for name in self.names if name in used and not used[name] and name not in self.inputs
+        )
+        self._dimensions: dict[str, Dimension | OpenDimension] | None = None
+        self._own: dict[str, Any] = {}  # values that depend on nothing, once they are known
+        self._apart = frozenset(name for name, found in used.items() if not found)
+        self._put(dict(values or {}))
 
-    def _refuse(self, given: Mapping[str, Any], cyclic: list[str]) -> None:
+    def _put(self, given: Mapping[str, Any]) -> None:
+        """Evaluate all parameters, with the given ones in place of their own values."""
+        self._refuse(given)
+        self.values: dict[str, Any] = {}
+        for name, node in self._nodes.items():
+            if name in given:
+                self.values[name] = given[name]
+            elif name in self._own:
+                self.values[name] = self._own[name]
+            else:
+                self.values[name] = evaluate(node, self.values)
+                if name in self._apart:
+                    self._own[name] = self.values[name]
+
+    def _refuse(self, given: Mapping[str, Any]) -> None:
         allowed = {*self.independent, *self.inputs}
-        faults = [Fault(f"parameter '{name}' is defined in terms of itself", path=name) for name in cyclic]
+        faults = [Fault(f"parameter '{name}' is defined in terms of itself", path=name) for name in self._cyclic]
         for name in given:
             if name not in self.names:
                 faults.append(Fault(f"unknown parameter '{name}'", f"known: {', '.join(self.names)}"))
@@ -83,7 +99,9 @@ class Environment:
 
     def with_values(self, values: Mapping[str, Any]) -> Environment:
         """The same with other values (numbers or CasADi symbols) of independent and input parameters."""
-        return Environment(self.spec, values)
+        other = copy(self)  # which shares the order of the parameters
+        other._put(values)
+        return other
 
     def value(self, scalar: Scalar) -> Any:
         """The value of a field that does not vary in time [SI units]: a float, or a symbolic expression."""
@@ -106,7 +124,9 @@ class Environment:
 
     def dimension(self, name: str) -> Dimension | None:
         """The dimension of a parameter; None if its value is a bare number."""
-        found = parameter_dimensions(self.spec.parameters)[0][name]
+        if self._dimensions is None:
+            self._dimensions = parameter_dimensions(self.spec.parameters)[0]
+        found = self._dimensions[name]
         return found if isinstance(found, Dimension) else None
 
 
@@ -129,5 +149,7 @@ def parameter_dimensions(
 
 
 def is_finite(value: Any) -> bool:
-    """True for a finite number."""
+    """True for a finite number, and for an array of them."""
+    if isinstance(value, np.ndarray):
+        return bool(np.isfinite(value).all())
     return isinstance(value, (int, float)) and math.isfinite(value)

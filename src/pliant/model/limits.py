@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
 from pliant.language.arguments import ArgumentError
 from pliant.language.environment import Environment, is_finite
+from pliant.language.faults import SpecError
 from pliant.language.syntax import ExpressionError
+from pliant.language.together import Refusals, refusals
 from pliant.model.model import Model
 from pliant.model.value_problems import ValueChecks
 
@@ -28,15 +31,7 @@ def check_values(model: Model, parameters: Mapping[str, float], changed: Collect
     """Refuse values of parameters (SI units) that the text would be refused for: beyond their limits, which may depend on others,
     or such that a part cannot be made with them. Looks at what depends on those that are `changed` only."""
     environment = model.environment_with(parameters)
-    try:
-        _check_limits(model, environment, changed)
-        checks: ValueChecks = model.once("value_checks", lambda: ValueChecks(model.compiled, model.environment))
-        found = [
-            f"{'.'.join(map(str, (collection, name, *path)))}: {message}{f' ({hint})' if hint else ''}"
-            for collection, name, path, message, hint in checks.problems(changed, environment.signal)
-        ]
-    except (ExpressionError, ZeroDivisionError, OverflowError) as error:
-        raise ArgumentError(f"with these parameters a value of the model cannot be computed: {error}") from None
+    found = _problems(model, environment, changed)
     if not found and model.required is not None:
         amounts = np.asarray(model.required([float(environment.values[x]) for x in model.parameter_names])).ravel()
         found = [
@@ -47,19 +42,62 @@ def check_values(model: Model, parameters: Mapping[str, float], changed: Collect
         raise ArgumentError(f"the model refuses {given}: {'; '.join(dict.fromkeys(found))}")
 
 
+def refused_cases(model: Model, parameters: Mapping[str, float], changed: Mapping[str, np.ndarray]) -> Refusals:
+    """What `check_values` raises for each of several cases, which differ in the `changed` parameters (a number for each case)."""
+    allowed = np.ones(len(next(iter(changed.values()))), dtype=bool)
+    if model.required is not None:
+        own = model.parameter_vector(parameters)
+        table = np.column_stack(
+            [changed.get(name, np.full(len(allowed), x)) for name, x in zip(model.parameter_names, own, strict=True)]
+        )
+        allowed = np.all(np.asarray(model.required(table.T)).reshape(len(model.requirements), -1) >= 0, axis=0)
+
+    def check(values: Mapping[str, Any]) -> None:
+        environment = model.environment.with_values(
+            {**parameters, **{k: x for k, x in values.items() if k != _ALLOWED}}
+        )
+        if not values[_ALLOWED] or _problems(model, environment, tuple(changed)):
+            raise ArgumentError("at least one of them is refused")
+
+    def refuse(values: Mapping[str, float]) -> Exception | None:
+        try:
+            check_values(model, {**parameters, **{k: x for k, x in values.items() if k != _ALLOWED}}, tuple(changed))
+        except (ArgumentError, SpecError, ExpressionError) as reason:
+            return reason
+        return None
+
+    return refusals({**changed, _ALLOWED: allowed.astype(float)}, check, refuse)
+
+
+_ALLOWED = ""
+"""Stands for what `Build.require` asks for among the values of cases."""
+
+
+def _problems(model: Model, environment: Environment, changed: Collection[str]) -> list[str]:
+    """What is wrong with what depends on changed parameters, in sentences; values beyond their limits raise ArgumentError."""
+    try:
+        _check_limits(model, environment, changed)
+        checks: ValueChecks = model.once("value_checks", lambda: ValueChecks(model.compiled, model.environment))
+        return [
+            f"{'.'.join(map(str, (collection, name, *path)))}: {message}{f' ({hint})' if hint else ''}"
+            for collection, name, path, message, hint in checks.problems(changed, environment.signal)
+        ]
+    except (ExpressionError, ZeroDivisionError, OverflowError) as error:
+        raise ArgumentError(f"with these parameters a value of the model cannot be computed: {error}") from None
+
+
 def _check_limits(model: Model, environment: Environment, changed: Collection[str]) -> None:
     """Refuse values beyond their declared limits; also limits and values of others that depend on the changed ones."""
     for name, used in model.once("names_behind_parameters", lambda: _names_behind(model)).items():
         if used.isdisjoint(changed):
             continue
-        value = float(environment.values[name])
+        value, spec = environment.values[name], model.spec.parameters[name]
         if not is_finite(value):
             raise ArgumentError(f"the value of '{name}' is not a finite number with these parameters")
-        low, high = declared_bounds(model, name, environment)
         slack = ROUND_OFF * abs(value)
-        if value < low - slack:
+        if spec.minimum is not None and value < (low := environment.value(spec.minimum)) - slack:
             raise ArgumentError(f"'{name}' is {value:g}, below its minimum of {low:g}", "in SI units")
-        if value > high + slack:
+        if spec.maximum is not None and value > (high := environment.value(spec.maximum)) + slack:
             raise ArgumentError(f"'{name}' is {value:g}, above its maximum of {high:g}", "in SI units")
 
 

@@ -184,8 +184,20 @@ class Model:
 
     def parameter_vector(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Values of the independent parameters, with changes by name."""
-        numbers = self.environment_with(values or {}).values
-        return np.array([float(numbers[name]) for name in self.parameter_names])
+        own, at = self.parameter_defaults
+        given, out = mapping("parameters", values or {}), own.copy()
+        if not given.keys() <= at.keys():
+            self.environment_with(given)  # refuses what is neither a parameter of its own nor an input
+        for name, value in given.items():
+            if name in at:
+                out[at[name]] = number(f"the parameter '{name}'", value, hint=SI_HINT)
+        return out
+
+    @cached_property
+    def parameter_defaults(self) -> tuple[np.ndarray, dict[str, int]]:
+        """Values of the independent parameters as the model gives them, and where each stands."""
+        own = np.array([float(self.environment.values[name]) for name in self.parameter_names])
+        return own, {name: i for i, name in enumerate(self.parameter_names)}
 
     def switch_times(self, parameters: np.ndarray) -> np.ndarray:
         """Times at which inputs or signals may jump [s], at these values of the parameters."""

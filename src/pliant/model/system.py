@@ -185,9 +185,14 @@ class Constants:
 
     def values(self, parameters: np.ndarray) -> np.ndarray:
         """All constants at the given parameter values."""
-        out = self.numbers.copy()
+        return np.asarray(self.of_cases(parameters[None])[0])
+
+    def of_cases(self, parameters: np.ndarray) -> np.ndarray:
+        """All constants in several cases, cases x numbers, from values of the parameters, cases x parameters."""
+        out = np.repeat(self.numbers[None], len(parameters), axis=0)
         if self.symbolic is not None:
-            out[self.symbolic_at] = np.asarray(self.symbolic(parameters)).ravel()[self.symbolic_which]
+            found = np.asarray(self.symbolic(parameters.T)).reshape(-1, len(parameters), order="F")
+            out[:, self.symbolic_at] = found.T[:, self.symbolic_which]
         return out
 
     def expression(self, parameters: Any) -> Any:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import Length
 from pliant.section.base import Evaluate, SectionShape
@@ -32,7 +34,7 @@ class Annulus(SectionShape):
 
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
         """Between the circles."""
-        away = math.hypot(x, y)
+        away = np.hypot(x, y)
         return away + radius < value(self.outer_radius) and away - radius > value(self.inner_radius)
 
     def full_area(self, value: Evaluate) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+import numpy as np
 from pydantic import Field
 
 from pliant.language.base import Part, Problem
@@ -166,7 +167,7 @@ class HoledSection(GeometricSection):
         if any(r <= 0 for _, _, r in self.circles(value)):
             return
         for (x, y, r), (u, w, s) in combinations(self.circles(value), 2):
-            if math.hypot(x - u, y - w) < r + s:
+            if np.hypot(x - u, y - w) < r + s:
                 text = f"the holes at ({x:g}, {y:g}) m and ({u:g}, {w:g}) m overlap"
                 yield ("holes",), text, "move them apart, or make them smaller"
                 return

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from pliant.language.base import Problem, positive
 from pliant.language.scalar import Length
 from pliant.section.base import Evaluate, SectionShape
@@ -27,7 +29,7 @@ class Circle(SectionShape):
 
     def contains(self, value: Evaluate, x: float, y: float, radius: float) -> bool:
         """Inside the circle."""
-        return math.hypot(x, y) + radius < value(self.radius)
+        return np.hypot(x, y) + radius < value(self.radius)
 
     def full_area(self, value: Evaluate) -> Any:
         """pi r^2 [m^2]."""

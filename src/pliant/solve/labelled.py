@@ -20,11 +20,11 @@ Variable: TypeAlias = tuple[tuple[str, ...], np.ndarray | Callable[[], np.ndarra
 
 
 class Parts(NamedTuple):
-    """Variables by name; labels of the axes that have any: names, times [s] or arc lengths [m]; what gives the attributes of the
-    whole, as text and numbers."""
+    """Variables by name; what gives the labels of the axes that have any: names, times [s] or arc lengths [m]; and what gives the
+    attributes of the whole, as text and numbers."""
 
     variables: Mapping[str, Variable]
-    labels: Mapping[str, Variable]
+    labels: Callable[[], Mapping[str, Variable]]
     attributes: Callable[[], Mapping[str, Any]]
 
 
@@ -44,7 +44,7 @@ class Labelled:
         cls, variables: Mapping[str, Variable], labels: Mapping[str, Variable], attributes: Mapping[str, Any]
     ) -> Labelled:
         """Those that are all there."""
-        parts = Parts(variables, labels, lambda: attributes)
+        parts = Parts(variables, lambda: labels, lambda: attributes)
         return cls({}, lambda: parts)
 
     @classmethod
@@ -70,10 +70,10 @@ class Labelled:
         """Arrays by name."""
         return self._parts.variables
 
-    @property
+    @cached_property
     def labels(self) -> Mapping[str, Variable]:
         """Labels of the axes that have any, with the attributes of each."""
-        return self._parts.labels
+        return self._parts.labels()
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 from pliant.rod.rod import Rod
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
-from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length
+from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length, values_of_cases
 
 LEAST_ROOM = 0.1
 """Share of a limit that is left where a law is called near its end; also the stretch from which on a rod is called flat."""
@@ -23,23 +23,44 @@ BEYOND = "it cannot be there, as its law has no meaning beyond"
 
 def law_range_notes(model: Model, bound: Binding, poses: Sequence[Poses]) -> Iterator[str]:
     """A sentence for each rod whose law or chambers come near their end in any of the poses of all nodes."""
+    watched = _watched(model)
+    if not watched or not poses:
+        return
     value = parameter_values(model, bound)
-    for name, rod in model.spec.rods.items():
-        stations = model.rod_stations.get(name, ())
-        if len(stations) < 2:
-            continue
-        law = FIBRE_LAWS.get(rod.law)
-        braids = [chamber for chamber in rod.chambers.values() if chamber.braid_angle is not None]
-        if law is None and not braids and rod.law != "mean_stretch":
-            continue
-        length = value(rod.length)
-        strains = np.array([strains_times_length(bound, stations, pose) / length for pose in poses])
-        if not strains.size:
-            continue
-        if law is not None or rod.law == "mean_stretch":
-            yield from _law_notes(model, name, rod, law, strains[..., 2], value)
-        for chamber in braids:
-            yield from _braid_notes(name, chamber, strains, value)
+    stacked = np.stack([x[0] for x in poses]), np.stack([x[1] for x in poses])
+    for name in watched:
+        strains = strains_times_length(bound.constants, model.rod_stations[name], stacked) / value(
+            model.spec.rods[name].length
+        )
+        yield from _notes(model, name, strains, value)
+
+
+def _watched(model: Model) -> tuple[str, ...]:
+    """Rods whose law or chambers have an end."""
+    return model.once("rods_with_law_ranges", lambda: tuple(name for name in model.spec.rods if _has_end(model, name)))
+
+
+def _has_end(model: Model, name: str) -> bool:
+    rod = model.spec.rods[name]
+    if len(model.rod_stations.get(name, ())) < 2:
+        return False
+    return rod.law in FIBRE_LAWS or rod.law == "mean_stretch" or bool(_braids(rod))
+
+
+def _braids(rod: Rod) -> list[Any]:
+    return [chamber for chamber in rod.chambers.values() if chamber.braid_angle is not None]
+
+
+def _notes(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], float]) -> Iterator[str]:
+    """Sentences on one rod; strains: in some poses, between its places (poses x n x 6)."""
+    if not strains.size:
+        return
+    rod = model.spec.rods[name]
+    law = FIBRE_LAWS.get(rod.law)
+    if law is not None or rod.law == "mean_stretch":
+        yield from _law_notes(model, name, rod, law, strains[..., 2], value)
+    for chamber in _braids(rod):
+        yield from _braid_notes(name, chamber, strains, value)
 
 
 def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
@@ -49,6 +70,28 @@ def refuse_outside_laws(model: Model, bound: Binding, q: np.ndarray) -> None:
     for note in law_range_notes(model, bound, [bound.node_poses(q)]):
         if BEYOND in note:
             raise EvaluationError(note)
+
+
+def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> list[EvaluationError | None]:
+    """What `refuse_outside_laws` says of each of several bindings of a model with positions q; of all in one go."""
+    found: list[EvaluationError | None] = [None] * len(cases)
+    watched = _watched(model)
+    if not watched or not cases:
+        return found
+    placed = [bound.node_poses(q) for bound, q in cases]
+    poses = np.stack([x[0] for x in placed]), np.stack([x[1] for x in placed])
+    constants = np.stack([bound.constants for bound, _ in cases])
+    values = values_of_cases(model, np.stack([bound.parameters for bound, _ in cases]))
+    for name in watched:
+        strains = strains_times_length(constants, model.rod_stations[name], poses)
+        for k, (_, q) in enumerate(cases):
+            if found[k] is not None or not np.all(np.isfinite(q)):
+                continue
+            value = values(k)
+            notes = _notes(model, name, strains[k] / value(model.spec.rods[name].length), value)
+            beyond = [note for note in notes if BEYOND in note]
+            found[k] = EvaluationError(beyond[0]) if beyond else None
+    return found
 
 
 def _law_notes(

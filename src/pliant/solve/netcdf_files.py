@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pliant.language.files import write_whole
 
@@ -26,7 +28,8 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
     """Write a dataset as netCDF. The file appears complete or not at all; an older one is replaced only then."""
     target = Path(path)
     # made in memory first: the HDF5 library does not survive a disk that fills up under it
-    content = _renamed(dataset, "/", SLASH).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
+    with _by_this_thread():
+        content = _renamed(dataset, "/", SLASH).assign_attrs(format=kind).to_netcdf(engine="h5netcdf")
     try:
         write_whole(target, content)
     except OSError as reason:
@@ -34,6 +37,12 @@ def save_dataset(dataset: xarray.Dataset, path: str | os.PathLike[str], kind: st
             f"cannot write {target}: {reason.strerror or reason}. An earlier file of that name is unchanged; choose "
             "another place or free some space."
         ) from None
+
+
+def _by_this_thread() -> AbstractContextManager[Any]:
+    """Keep xarray from asking a Dask cluster for locks, which it does where a client of one exists; nothing here is Dask's."""
+    dask = sys.modules.get("dask")
+    return nullcontext() if dask is None else dask.config.set(scheduler="synchronous")  # type: ignore[no-any-return]
 
 
 def load_dataset(path: str | os.PathLike[str], expected: str) -> xarray.Dataset:

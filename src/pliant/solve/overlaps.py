@@ -19,6 +19,8 @@ SHOWN = 5
 
 def overlap_notes(bound: Binding, t: float, q: np.ndarray) -> list[str]:
     """A remark on things that overlap in a configuration, the deepest first."""
+    if not bound.system.contacts.laws:
+        return []
     contacts = contacts_at(bound, t, q, np.zeros(bound.nv))
     deepest: dict[tuple[str, str], float] = {}
     for pair, gap in zip(contacts.pairs, contacts.gap, strict=True):

@@ -23,19 +23,42 @@ def parameter_values(model: Model, bound: Binding) -> Callable[[object], float]:
     return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
 
 
-def strains_times_length(bound: Binding, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:
-    """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6)."""
+def values_of_cases(model: Model, parameters: np.ndarray) -> Callable[[int], Callable[[object], float]]:
+    """Values of the model's fields in several cases: of parameters (cases x parameters) a function of the number of a case, which
+    gives what `parameter_values` does. A field is evaluated once, for all cases."""
+    by_name = dict(zip(model.parameter_names, parameters.T, strict=True))
+    environment, found = model.environment.with_values(by_name), {}
+
+    def of_case(k: int) -> Callable[[object], float]:
+        def value(scalar: object) -> float:
+            if scalar not in found:
+                found[scalar] = np.broadcast_to(environment.value(scalar), len(parameters))  # type: ignore[arg-type]
+            return float(found[scalar][k])
+
+        return value
+
+    return of_case
+
+
+def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:
+    """Mean strains between neighbouring places of a rod, times its length: three of displacement, three of turn (n - 1 x 6).
+
+    Of several configurations at once: poses of all nodes (... x nodes x 3 x 3 and 3), and constants in force, of all (N) or of
+    each (... x N).
+    """
     at = [station.node for station in stations]
-    rotations, positions = poses[0][at], poses[1][at]
-    placed = np.array([bound.constants[x.constants : x.constants + 12] for x in stations])
-    R = rotations @ placed[:, :9].reshape(-1, 3, 3).transpose(0, 2, 1)
-    p = positions + np.einsum("nij,nj->ni", rotations, placed[:, 9:])
+    rotations, positions = poses[0][..., at, :, :], poses[1][..., at, :]
+    placed = np.stack([constants[..., x.constants : x.constants + 12] for x in stations], axis=-2)
+    R = rotations @ placed[..., :9].reshape(*placed.shape[:-1], 3, 3).swapaxes(-1, -2)
+    p = positions + (rotations @ placed[..., 9:, None])[..., 0]
     share = np.diff([station.x for station in stations])
     apart = share > 1e-9
-    turn = scipy.spatial.transform.Rotation.from_matrix(np.einsum("nji,njk->nik", R[:-1], R[1:])).as_rotvec()
+    between = R[..., :-1, :, :].swapaxes(-1, -2) @ R[..., 1:, :, :]
+    turns = scipy.spatial.transform.Rotation.from_matrix(between.reshape(-1, 3, 3)).as_rotvec()
     # seen from half-way, where a constant curvature leaves a chord along the tangent
-    middle = R[:-1] @ scipy.spatial.transform.Rotation.from_rotvec(turn / 2).as_matrix()
-    chord = np.einsum("nji,nj->ni", middle, np.diff(p, axis=0))
-    half = np.linalg.norm(turn, axis=1) / 2
-    chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[:, None]
-    return np.asarray(np.hstack([chord, turn])[apart] / share[apart, None])
+    half_way = scipy.spatial.transform.Rotation.from_rotvec(turns / 2).as_matrix().reshape(between.shape)
+    middle, turn = R[..., :-1, :, :] @ half_way, turns.reshape(between.shape[:-1])
+    chord = (middle.swapaxes(-1, -2) @ np.diff(p, axis=-2)[..., None])[..., 0]
+    half = np.linalg.norm(turn, axis=-1) / 2
+    chord = chord / np.sinc(np.minimum(half, 3.0) / np.pi)[..., None]
+    return np.asarray(np.concatenate([chord, turn], axis=-1)[..., apart, :] / share[apart, None])

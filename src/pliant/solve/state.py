@@ -131,6 +131,8 @@ def assemble(
 
 def _refuse_extremes(eqs: Equations, what: str, values: np.ndarray) -> None:
     """Numbers that no evaluation could work with, as squares of them overflow."""
+    if not len(values) or np.abs(values).max() <= LARGEST:
+        return
     beyond = np.flatnonzero(~(np.abs(values) <= LARGEST))
     if len(beyond):
         at = int(beyond[0])

@@ -131,10 +131,10 @@ def _large_strains(model: Model, bound: Binding, states: _States) -> Iterator[st
         half_x, half_y = _half_sizes(model, rod.section, value)
         moduli = [model.spec.materials[x].youngs_modulus for x in rod.material]
         stiff = bool(moduli) and all(E is not None and value(E) >= STIFF for E in moduli)
-        length, rest = value(rod.length), strains_times_length(bound, stations, bound.node_poses(start))
+        length, rest = value(rod.length), strains_times_length(bound.constants, stations, bound.node_poses(start))
         worst, how = 0.0, ""
         for poses in states.poses:
-            change = (strains_times_length(bound, stations, poses) - rest) / length
+            change = (strains_times_length(bound.constants, stations, poses) - rest) / length
             along = float(change[np.argmax(np.abs(change[:, 2])), 2])
             bent = float(np.max(np.hypot(half_y * change[:, 3], half_x * change[:, 4])))
             for size, word in ((abs(along), "stretched" if along > 0 else "compressed"), (bent, "bent")):

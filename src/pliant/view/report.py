@@ -22,6 +22,7 @@ from pliant.solve.statics.equilibrium import Equilibrium
 from pliant.solve.statics.path import Path
 from pliant.solve.versions import versions
 from pliant.spec.writer import dump
+from pliant.study.measures import Table
 from pliant.view import plot
 from pliant.view.clips import mode_clips, path_clip, pose_clip, run_clip
 from pliant.view.figures import constraint_error, figure_html, sketch_html
@@ -48,6 +49,17 @@ class Compared:
     def warnings(self) -> tuple[str, ...]:
         """Remarks on all models."""
         return tuple(note for row in self.rows for note in row.notes)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Cases of a sweep: their table, the measure that ranks them, and the best ones, each with its equations and what was found
+    (a motion or a pose at rest)."""
+
+    table: Table
+    by: str | None
+    largest: bool
+    best: tuple[tuple[int, Equations, Result | Equilibrium], ...]
 
 
 def write_report(eqs: Equations, path: str | os.PathLike[str], findings: Sequence[Any]) -> None:
@@ -86,6 +98,7 @@ def _sections(eqs: Equations, findings: Sequence[Any]) -> Iterator[tuple[str, st
         Path: ("Path of equilibria", _path),
         Compared: ("Comparison", _comparison),
         Fit: ("Fit", _fit),
+        Swept: ("Sweep", _sweep),
     }
     for number, finding in enumerate(findings):
         title, write = writers[type(finding)]
@@ -235,6 +248,32 @@ def _fit(eqs: Equations, found: Fit, name: str) -> str:
         errors.append(("held-out samples", _number(found.before_test_mm), _number(found.after_test_mm)))
     head = (f"mean error [{found.unit}]", "before", "after")
     return table(("parameter", "value (SI)", "standard deviation"), rows) + table(head, errors)
+
+
+def _sweep(eqs: Equations, found: Swept, name: str) -> str:
+    table_, (by, values) = found.table, found.table.measure(found.by)
+    words, counts = np.unique(table_.status, return_counts=True)
+    parts = [
+        f"<p>{len(table_.status)} cases: {', '.join(f'{n} {text(w)}' for w, n in zip(words, counts, strict=True))}.</p>"
+    ]
+    drawn = figure_html(partial(plot.effects, table_, by), f"{by} over each varied value, and its means")
+    drawn += figure_html(partial(plot.parallel, table_, by, largest=found.largest), f"all cases and their {by}")
+    parts.append(f'<div class="pictures">{drawn}</div>')
+    ranked = table_.ranked(by, largest=found.largest)[:MOST_ROWS]
+    rows = [(k, *(_cell(x[k]) for x in table_.varied.values()), _cell(values[k])) for k in ranked]
+    parts.append(f"<h3>{'Largest' if found.largest else 'Smallest'} {text(by)}</h3>")
+    parts.append(table(("case", *table_.varied, by), rows))
+    clips = [
+        run_clip(here, one, name=f"case {k}") if isinstance(one, Result) else pose_clip(here, one, name=f"case {k}")
+        for k, here, one in found.best
+    ]
+    parts.append(player(name, "the best cases", clips) if clips else "")
+    reasons = [(k, table_.message[k]) for k in np.flatnonzero(table_.status == "failed")[:MOST_ROWS]]
+    return "".join([*parts, "<h3>Cases that failed</h3>" + table(("case", "reason"), reasons) if reasons else ""])
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _reproduction(eqs: Equations) -> str:

@@ -1,4 +1,5 @@
 /* Quantities along a saved motion, many times in one call. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "contact.h"
@@ -14,7 +15,7 @@ static void forget(pl_work *w) {
 }
 
 /* For each of `count` states, with contacts as they are in it: energies (5, as pl_energies; null if they are not wanted), inputs,
- * signals and their rates, and pose and twist of every node. */
+ * signals and their rates, and pose and twist of every node (null if they are not wanted). */
 void pl_batch(pl_work *w, int count, const double *t, const double *q, const double *v, const int *begin,
               const double *records, double *energies, double *inputs, double *signals, double *signal_rates,
               double *R, double *p, double *V) {
@@ -25,11 +26,14 @@ void pl_batch(pl_work *w, int count, const double *t, const double *q, const dou
     if (energies) {
       remember(w, i, begin, records);
       pl_energies(w, t[i], q_i, v_i, energies + 5 * i);
-    } else
-      pl_signals(w, t[i]), pl_kinematics(w, q_i, v_i);
+    } else {
+      pl_signals(w, t[i]);
+      if (R) pl_kinematics(w, q_i, v_i);
+    }
     memcpy(inputs + (size_t)T->n_input * i, w->input, T->n_input * sizeof(double));
     memcpy(signals + (size_t)T->n_signal * i, w->signal, T->n_signal * sizeof(double));
     memcpy(signal_rates + (size_t)T->n_signal * i, w->signal_rate, T->n_signal * sizeof(double));
+    if (!R) continue;
     memcpy(R + 9 * nodes * i, w->R, 9 * nodes * sizeof(double));
     memcpy(p + 3 * nodes * i, w->p, 3 * nodes * sizeof(double));
     memcpy(V + 6 * nodes * i, w->V, 6 * nodes * sizeof(double));
@@ -62,4 +66,22 @@ void pl_batch_carried(pl_work *w, int count, const double *t, const double *q, c
                wanted, nodes, out + (size_t)6 * wanted * i);
   }
   forget(w);
+}
+
+/* A kernel's results in `count` rows. Its i-th argument of row k stands at arg[i] + arg_step[i] * k, and likewise its results;
+ * sizes: of the arrays arg, res, iw and w that it works with. */
+int pl_rows(const pl_kernel *kernel, int count, int n_arg, const double *const *arg, const int *arg_step, int n_res,
+            double *const *res, const int *res_step, const int *sizes) {
+  const double **from = calloc((size_t)sizes[0] + 1, sizeof *from);
+  double **to = calloc((size_t)sizes[1] + 1, sizeof *to);
+  long long *iw = calloc((size_t)sizes[2] + 1, sizeof *iw);
+  double *w = calloc((size_t)sizes[3] + 1, sizeof *w);
+  int status = from && to && iw && w ? PL_OK : PL_OUT_OF_MEMORY;
+  for (int k = 0; k < count && !status; ++k) {
+    for (int i = 0; i < n_arg; ++i) from[i] = arg[i] + (size_t)arg_step[i] * k;
+    for (int i = 0; i < n_res; ++i) to[i] = res[i] + (size_t)res_step[i] * k;
+    kernel->call(from, to, iw, w, kernel->number);
+  }
+  free(from), free(to), free(iw), free(w);
+  return status;
 }

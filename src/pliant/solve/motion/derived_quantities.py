@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from pliant.equations.binding import Batch, Binding
 from pliant.equations.contact_sums import model_sums
 from pliant.equations.contacts import Contacts
 from pliant.equations.equations import Equations
-from pliant.equations.outputs import carrying_nodes, output_function, output_names
+from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows
 from pliant.geometry import quaternion
 
 NUMBERS_PER_FRAME = 60
@@ -96,7 +94,11 @@ class DerivedQuantities:
         """Outputs by name, n or n x size."""
         if not self._eqs.model.spec.outputs:
             return {}
-        return self._over_parts(lambda bound, motion, batch: _outputs(self._eqs, bound, motion, batch))
+        return self._over_parts(
+            lambda bound, motion, batch: _outputs(self._eqs, bound, motion, batch),
+            with_energies=bool(energy_outputs(self._eqs.model)),
+            with_poses=False,
+        )
 
     @cached_property
     def _values(self) -> dict[str, np.ndarray]:
@@ -110,16 +112,16 @@ class DerivedQuantities:
                 "signals": batch.signals,
             }
 
-        return self._over_parts(values)
+        return self._over_parts(values, with_poses=False)
 
     def _over_parts(
-        self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]], *, with_energies: bool = True
+        self, quantities: Callable[[Binding, SavedStates, Batch], dict[str, np.ndarray]], **wanted: bool
     ) -> dict[str, np.ndarray]:
         """Tables of all states, from those of a few states at a time, which bounds the memory for intermediate results."""
         count, at = len(self._motion.time), 0
         whole: dict[str, np.ndarray] = {}
         for bound, motion in self._parts():
-            batch = bound.batch(motion.time, motion.q, motion.v, motion.contacts, with_energies=with_energies)
+            batch = bound.batch(motion.time, motion.q, motion.v, motion.contacts, **wanted)
             part = quantities(bound, motion, batch)
             size = len(motion.time)
             if size == count:
@@ -174,35 +176,15 @@ class _Frames:
         return np.asarray(self.twists[..., 3:])
 
 
-def evaluate_rows(function: ca.Function, count: int, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Results of a function of vectors, count x size each; an argument is one vector, or a table with a row for each.
-
-    The function reads the rows where they lie: tables of all arguments side by side would take longer to make than to use.
-    """
-    results = [np.zeros((count, function.numel_out(i))) for i in range(function.n_out())]
-    buffer: Any
-    buffer, evaluate = function.buffer()
-    given: list[Any] = [np.ascontiguousarray(x, dtype=float) for x in arguments]
-    for i, x in enumerate(given):
-        if x.ndim == 1:
-            buffer.set_arg(i, memoryview(x))
-    for k in range(count):
-        for i, x in enumerate(given):
-            if x.ndim == 2:
-                buffer.set_arg(i, memoryview(x[k]))
-        for i, result in enumerate(results):
-            buffer.set_res(i, memoryview(result[k]))
-        evaluate()
-    return results
-
-
 def _outputs(eqs: Equations, bound: Binding, motion: SavedStates, batch: Batch) -> dict[str, np.ndarray]:
     states = (motion.q, motion.v, motion.a, motion.multipliers)
     carried: np.ndarray = np.zeros(0)
     if nodes := carrying_nodes(eqs.model):
         carried = bound.carried(motion.time, *states, nodes, motion.contacts).reshape(len(motion.time), -1)
-    energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])
+    energies: np.ndarray = np.zeros(3)
+    if energy_outputs(eqs.model):
+        energies = np.column_stack([batch.energies[:, :2], motion.work[:, :1]])
     sums = model_sums(eqs.model, bound, motion.time, motion.q, motion.v, motion.contacts)
     arguments = (*states, bound.constants, batch.signals, batch.signal_rates, carried, energies, sums)
-    values = evaluate_rows(output_function(eqs.model), len(motion.time), arguments)
+    values = output_rows(eqs.model)(len(motion.time), arguments)
     return {name: x[:, 0] if x.shape[1] == 1 else x for name, x in zip(output_names(eqs.model), values, strict=True)}

@@ -8,21 +8,17 @@ linearized ones. Which of these it is shows in the first steps of a run.
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy
 
 from pliant.contact.law import LawNumbers
-from pliant.equations.binding import Binding, Linearized
+from pliant.equations.binding import Binding
 from pliant.equations.layout import RuntimeStatus
 from pliant.equations.time_loop import TimeLoop
 from pliant.solve.motion.integrator import ExplicitRungeKutta, GeneralizedAlpha, Method, Rosenbrock, make_run
 from pliant.solve.motion.integrator.base import Adaptive
-from pliant.solve.saddle import saddle_matrix
 
 STABLE_STEP = 3.3
 """|eigenvalue| times step at which Dormand and Prince's method becomes unstable."""
@@ -48,9 +44,6 @@ CROWD_TOLERANCE = 0.05
 """Relative tolerance of a crowd, of single bodies in single steps: chance decides which body comes to lie where."""
 DEAD = 10.0
 """Dissipation [s/m] from which on things hardly rebound: what is left of an impact is slower than a tenth of a metre per second."""
-POWER_ITERATIONS = 25
-DENSE = 100
-"""Rates and constraints in all up to which full matrices are quicker than sparse ones."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +62,17 @@ class Choice:
 
 
 def choose_method(
-    bound: Binding, begin: float, end: float, q: np.ndarray, v: np.ndarray, **tolerances: float
+    bound: Binding,
+    begin: float,
+    end: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    *,
+    rate: float | None = None,
+    **tolerances: float,
 ) -> Choice:
-    """The integrator for a run; `tolerances`: rtol and atol where they are given."""
-    explicit, implicit = ExplicitRungeKutta(**tolerances), Rosenbrock(**tolerances)
+    """The integrator for a run; `tolerances`: rtol and atol where they are given; `rate`: the fastest one at the start [1/s], if it
+    is known."""
     system = bound.system
     if system.contacts.laws and not tolerances and _is_crowd(bound):
         crowd = {"rtol": CROWD_TOLERANCE}
@@ -82,12 +82,13 @@ def choose_method(
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
         return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
-        return Choice(explicit, "automatic: no springs or dampers")
-    rate = fastest_rate(bound, begin, q, v)
+        return Choice(ExplicitRungeKutta(**tolerances), "automatic: no springs or dampers")
+    rate = bound.fastest_rate(begin, q, v) if rate is None else rate
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
-        return Choice(explicit, "automatic: not stiff", True, stable, tolerances)
+        return Choice(ExplicitRungeKutta(**tolerances), "automatic: not stiff", True, stable, tolerances)
+    implicit = Rosenbrock(**tolerances)
     if steps < FEW_STEPS:
         return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"
@@ -132,6 +133,11 @@ class SecondThoughts:
         """Steps until the run is to be looked at: the same on every machine."""
         return sys.maxsize if self.over else max(1, self._next - run.steps)
 
+    @property
+    def most_unseen(self) -> int:
+        """Steps within which a run ends without being looked at."""
+        return sys.maxsize if self.over else self._next + TRIAL - 1
+
     def look(self, bound: Binding, run: TimeLoop) -> None:
         """To be called between steps."""
         if self.over or run.steps < self._next:
@@ -141,7 +147,7 @@ class SecondThoughts:
             return
         mean = (run.t - self._mark) / TRIAL
         left = (self.end - run.t) / mean if mean > 0 else np.inf
-        rate = fastest_rate(bound, run.t, run.q, run.v)
+        rate = bound.fastest_rate(run.t, run.q, run.v)
         self._mark, self._next = None, 4 * self._next - TRIAL
         if self._implicit:
             self._after_implicit_steps(bound, run, mean, left, rate)
@@ -181,45 +187,6 @@ def _mean_step(bound: Binding, method: Method, run: TimeLoop, end: float) -> flo
         marks.append((trial.steps, trial.t))
     (first, begin), (last, now) = marks
     return (now - begin) / (last - first) if last > first else np.inf
-
-
-def fastest_rate(bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> float:
-    """Magnitude [1/s] of the fastest vibration or decay about a state, by power iterations; infinite where mass is missing."""
-    a, multipliers = bound.forward(t, q, v)
-    linear = bound.linearized(t, q, v, a, multipliers)
-    try:
-        per_force = _accelerations_of_forces(linear, bound.row_active)
-    except (RuntimeError, np.linalg.LinAlgError):
-        return np.inf
-
-    def largest(matrix: scipy.sparse.csc_matrix) -> float:
-        change = per_force(matrix)
-        x = np.random.default_rng(0).normal(size=bound.nv)
-        size = 0.0
-        for _ in range(POWER_ITERATIONS):
-            x = change(x)
-            size = math.sqrt(x @ x)
-            if not (size > 0 and math.isfinite(size)):
-                return size
-            x = x / size
-        return size
-
-    return max(math.sqrt(largest(linear.stiffness)), largest(linear.damping))
-
-
-Change = Callable[[np.ndarray], np.ndarray]
-
-
-def _accelerations_of_forces(linear: Linearized, rows: np.ndarray) -> Callable[[scipy.sparse.csc_matrix], Change]:
-    """Of a matrix (nv x nv) that gives forces: how the accelerations that they cause depend on the same vector."""
-    n = linear.mass.shape[0]
-    if n + len(rows) <= DENSE:
-        whole = saddle_matrix(linear.mass.toarray(), linear.jacobian.toarray(), rows)
-        inverse = np.linalg.inv(whole)[:n, :n]
-        return lambda matrix: (inverse @ matrix.toarray()).__matmul__
-    factors = scipy.sparse.linalg.splu(saddle_matrix(linear.mass, linear.jacobian, rows))
-    none = np.zeros(len(rows))
-    return lambda matrix: lambda x: factors.solve(np.concatenate([matrix @ x, none]))[:n]
 
 
 def _rounded(steps: float) -> str:

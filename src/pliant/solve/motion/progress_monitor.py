@@ -30,11 +30,14 @@ class RunProgress(Protocol):
 
 
 class ProgressMonitor:
-    """Monitors a run to its end [s]; a run that would need more than `most_steps` is to be given up."""
+    """Monitors a run to its end [s]; a run that would need more than `most_steps` is to be given up. first: steps that are known
+    to take no time to speak of."""
 
-    def __init__(self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False) -> None:
+    def __init__(
+        self, run: RunProgress, end: float, most_steps: float, *, one_by_one: bool = False, first: int = 1
+    ) -> None:
         self.run, self.end, self.most_steps, self.one_by_one = run, end, most_steps, one_by_one
-        self.chunk = 1
+        self.chunk = 1 if one_by_one else max(1, first)
         self._begun = time.perf_counter()
         self._mark = (0, float(run.t))
 

@@ -56,7 +56,7 @@ def build_result(
         if jumps:
             about = {"long_name": "energy added by setting the state", "units": "J"}
             variables[ADDED] = (("time",), lambda: _added(motion, jumps), about)
-        return Parts(variables, _labels(eqs, motion, profiles) | names, attributes)
+        return Parts(variables, lambda: _labels(eqs, motion, profiles) | names, attributes)
 
     saved = {"time": motion.time, "q": motion.q, "v": motion.v, "a": motion.a, "multiplier": motion.multipliers}
     return Result(status, message, Labelled(saved, parts), timing, method)

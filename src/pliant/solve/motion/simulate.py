@@ -14,6 +14,7 @@ from pliant.equations.binding import Binding
 from pliant.equations.equations import Equations, InputValues, Values, with_remembered
 from pliant.equations.input_values import inputs_over_time
 from pliant.equations.layout import RuntimeStatus
+from pliant.equations.state import State
 from pliant.equations.time_loop import TimeLoop
 from pliant.equations.workspace import EvaluationError
 from pliant.language.arguments import (
@@ -45,13 +46,15 @@ from pliant.solve.motion.state_setting import set_state
 from pliant.solve.options import SimulateOptions
 from pliant.solve.overlaps import overlap_notes
 from pliant.solve.result import INTERRUPTED, Result, Timing
-from pliant.solve.state import Start, assemble
+from pliant.solve.state import INITIAL, AssembledState, Start, assemble
 from pliant.solve.statics.equilibrium import state_at
 from pliant.solve.status import Status, unless_failed
 
 GOING = (RuntimeStatus.OK, RuntimeStatus.MAX_STEPS)
 """Of a run that has not failed: at its end, or between two looks at it."""
 
+QUICK_STEPS = 400
+"""Steps of a robot with one rate that take a few milliseconds at most: so many are taken before the first look at the clock."""
 MOST_NOTES = 5
 """Notes about states that could not be set as asked for; the first ones tell what there is to know."""
 
@@ -109,25 +112,119 @@ def simulate(
     out: a netCDF file that is written during the run and is readable whenever the run ends.
     on_failure: "return" returns a failed run, with its status and message, instead of raising.
     """
-    return simulate_prepared(
-        None, eqs, until, begin=begin, start=start, method=method, step=step, rtol=rtol, atol=atol, save_every=save_every,
-        save_at=save_at, save_between=save_between, inputs=inputs, parameters=parameters, formulation=formulation,
-        independent=independent, events=events, mid_step=mid_step, controllers=controllers, progress=progress, out=out,
-        on_failure=on_failure,
+    choice("on_failure", on_failure, ("raise", "return"))
+    request = read_request(
+        until, begin=begin, method=method, step=step, rtol=rtol, atol=atol, save_every=save_every, save_at=save_at,
+        save_between=save_between, formulation=formulation, independent=independent, events=events, mid_step=mid_step,
+        controllers=controllers, progress=progress, out=out,
     )  # fmt: skip
+    return unless_failed(run_request(request, eqs, start, inputs, parameters), on_failure)
 
 
 Prepare: TypeAlias = Callable[["Job", TimeLoop], None]
 """What is called with a run once its start and samples are set; again, where it begins anew with another method."""
 
 
-def simulate_prepared(
-    prepare: Prepare | None,
+def run_request(
+    request: Request,
     eqs: Equations,
-    until: float = 1.0,
+    start: Start = None,
+    inputs: InputValues | None = None,
+    parameters: Values | None = None,
+    *,
+    prepare: Prepare | None = None,
+) -> Result:
+    """A run of a robot with these values, as `simulate` makes it; its status says whether it has failed."""
+    need_equations(eqs)
+    timed = inputs_over_time(eqs, inputs, parameters, request.begin, request.end)
+    here = eqs.at(inputs=timed, parameters=parameters)
+    as_placed = start is None and here.model.spec.start == INITIAL
+    state = state_at(here, here.model.spec.start if start is None else start, request.begin, where="start")
+    return request.run(here, state, request.acting(eqs, parameters), as_placed=as_placed, prepare=prepare)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is asked for, apart from the robot, its values and its start: the options of `simulate`, read and checked.
+
+    times: when states are saved [s]; exact: whether steps end there; method: the one that the caller chose, if any.
+    """
+
+    begin: float
+    end: float
+    times: np.ndarray
+    exact: bool
+    method: Method | None
+    tolerances: Mapping[str, float]
+    formulation: str
+    independent: tuple[str, ...] | None
+    events: Sequence[Event]
+    mid_step: Callable[[Now], None] | None
+    controllers: Controller | Sequence[Controller] | bool | None
+    progress: Progress | None
+    out: str | Path | None
+
+    def acting(self, eqs: Equations, parameters: Values | None) -> list[Controller]:
+        """The controllers of a run: those given, or those that the model describes, designed for these parameters."""
+        given = self.controllers
+        if given is None or given is True:
+            return model_controllers(eqs, parameters)
+        if given is False:
+            return []
+        return list(given) if isinstance(given, Sequence) else [given]
+
+    def run(
+        self, eqs: Equations, state: State, acting: list[Controller], *, as_placed: bool, prepare: Prepare | None = None
+    ) -> Result:
+        """A run of these equations from a state; its status says whether it has failed. as_placed: the state is the one that the
+        model describes, in which things should not overlap."""
+        motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+        bound = with_remembered(eqs.binding.with_series(motions.series), state)
+        made = assemble(eqs, bound, self.begin, state.q, state.v, state.given)
+        if self.formulation == "reduced":
+            if acting:
+                raise ArgumentError(_NOT_REDUCED)
+            return self._reduced(eqs, made)
+        placed = overlap_notes(made.bound, self.begin, made.q) if as_placed else ()
+        notes = (*made.messages, *placed, *motions.notes(made.bound, self.begin))
+        if self.method is None:
+            chosen = choose_method(made.bound, self.begin, self.end, made.q, made.v, **self.tolerances)
+        else:
+            chosen = Choice(self.method, "chosen by the caller")
+
+        def attempt(choice: Choice) -> Result:
+            motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
+            loop = SampledLoop(acting, self.begin, self.end)
+            job = Job(
+                eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact, self.progress, self.out, list(notes),
+                prepare=prepare,
+            )  # fmt: skip
+            return job.run(made.q, made.v, EventMonitor(job, list(self.events), self.mid_step), loop)
+
+        try:
+            result = attempt(chosen)
+        except BeginAgain as better:
+            result = attempt(better.choice)
+        if result.status == Status.FAILED and chosen.open and not self.events and self.mid_step is None:
+            iterated = attempt(after_failure(chosen))
+            result = result if iterated.status == Status.FAILED else iterated
+        return result
+
+    def _reduced(self, eqs: Equations, made: AssembledState) -> Result:
+        reduced = ExplicitRungeKutta(**self.tolerances)
+        result = simulate_reduced(eqs, made, self.begin, self.end, self.times, self.independent, reduced, self.progress)
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+
+_NOT_REDUCED = "the reduced formulation runs without controllers, events and mid-step functions"
+
+
+def read_request(
+    until: float,
     *,
     begin: float = 0.0,
-    start: Start = None,
     method: Method | str | None = None,
     step: float | None = None,
     rtol: float | None = None,
@@ -135,82 +232,40 @@ def simulate_prepared(
     save_every: float | None = None,
     save_at: Sequence[float] | np.ndarray | None = None,
     save_between: bool = False,
-    inputs: InputValues | None = None,
-    parameters: Values | None = None,
-    formulation: Literal["multipliers", "reduced"] = "multipliers",
+    formulation: str = "multipliers",
     independent: Sequence[str] | None = None,
     events: Sequence[Event] = (),
     mid_step: Callable[[Now], None] | None = None,
     controllers: Controller | Sequence[Controller] | bool | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
-    on_failure: Literal["raise", "return"] = "raise",
-) -> Result:
-    """`simulate`, with access to the run before its first step."""
-    need_equations(eqs)
+) -> Request:
+    """The options of `simulate`, checked."""
     begin, end = _span(begin, until)
-    independent = name_tuple(independent)
+    names = name_tuple(independent)
     for event in events:
         if not isinstance(event, Event):
             raise ArgumentError(f"an event cannot be {describe(event)}", "write Event(function of now, or an output)")
     choice("formulation", formulation, ("multipliers", "reduced"))
-    choice("on_failure", on_failure, ("raise", "return"))
     given = chosen_method(method, step=step, rtol=rtol, atol=atol)
     tolerances = {name: x for name, x in (("rtol", rtol), ("atol", atol)) if x is not None}
     times = save_times(begin, end, save_every, save_at)
-    timed = inputs_over_time(eqs, inputs, parameters, begin, end)
-    given_eqs, eqs = eqs, eqs.at(inputs=timed, parameters=parameters)
-    state = state_at(eqs, eqs.model.spec.start if start is None else start, begin, where="start")
-    motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-    bound = with_remembered(eqs.binding.with_series(motions.series), state)
-    made = assemble(eqs, bound, begin, state.q, state.v, state.given)
-    if controllers is None or controllers is True:
-        controllers = model_controllers(given_eqs, parameters)
-    elif controllers is False:
-        controllers = ()
-    acting = list(controllers) if isinstance(controllers, Sequence) else [controllers]
     if formulation == "reduced":
-        if acting or events or mid_step is not None:
-            raise ArgumentError("the reduced formulation runs without controllers, events and mid-step functions")
+        if events or mid_step is not None:
+            raise ArgumentError(_NOT_REDUCED)
         if given is not None:
             raise ArgumentError(
                 "the reduced formulation has its own method",
                 "leave out the method and its step; rtol and atol are used",
             )
-        reduced = ExplicitRungeKutta(**tolerances)
-        result = simulate_reduced(eqs, made, begin, end, times, independent, reduced, progress)
-        if out is not None:
-            result.save(out)
-        return unless_failed(result, on_failure)
-    if independent is not None:
+    elif names is not None:
         raise ArgumentError(
             "independent coordinates belong to the formulation 'reduced'", "choose it, or leave them out"
         )
-    as_placed = start is None and eqs.model.spec.start == "initial"
-    placed = overlap_notes(made.bound, begin, made.q) if as_placed else ()
-    notes = (*made.messages, *placed, *motions.notes(made.bound, begin))
-    if given is None:
-        chosen = choose_method(made.bound, begin, end, made.q, made.v, **tolerances)
-    else:
-        chosen = Choice(given, "chosen by the caller")
     exact = save_at is not None and not save_between
-
-    def attempt(choice: Choice) -> Result:
-        motions = KinematicInputs(eqs, eqs.binding, begin, state.q, state.v, end)
-        loop = SampledLoop(acting, begin, end)
-        job = Job(
-            eqs, made.bound, motions, choice, begin, end, times, exact, progress, out, list(notes), prepare=prepare
-        )
-        return job.run(made.q, made.v, EventMonitor(job, list(events), mid_step), loop)
-
-    try:
-        result = attempt(chosen)
-    except BeginAgain as better:
-        result = attempt(better.choice)
-    if result.status == Status.FAILED and chosen.open and not events and mid_step is None:
-        iterated = attempt(after_failure(chosen))
-        result = result if iterated.status == Status.FAILED else iterated
-    return unless_failed(result, on_failure)
+    return Request(
+        begin, end, times, exact, given, tolerances, formulation, names, events, mid_step, controllers, progress, out
+    )  # fmt: skip
 
 
 def _span(begin: Any, until: Any) -> tuple[float, float]:
@@ -279,7 +334,8 @@ class Job:
         saver = _Saver(self, run)
         thoughts = SecondThoughts(self.choice, self.end)
         thoughts.over |= watcher.active  # what callers have done cannot be taken back
-        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active)
+        quick = QUICK_STEPS // max(1, self.bound.nv)
+        monitor = ProgressMonitor(run, self.end, self.method.most_steps, one_by_one=watcher.active, first=quick)
         try:
             while status in GOING and not (
                 status == RuntimeStatus.OK and run.t >= self.end * (1 - 1e-15) - 1e-300 and run.steps
@@ -327,12 +383,7 @@ class Job:
         return result
 
     def _configure(self, run: TimeLoop, q: np.ndarray, v: np.ndarray, pauses: np.ndarray) -> None:
-        jumps = np.concatenate(
-            [self.eqs.model.switch_times(self.bound.parameters), *(series.breaks for series in self.bound.series)]
-        )
-        inside = jumps[(jumps > self.begin) & (jumps < self.end)]
-        stops = distinct(np.concatenate([inside, pauses, self.times if self.exact else [], [self.end]]))
-        stops = stops[stops > self.begin]
+        stops = stop_times(self.eqs, self.bound, self.begin, self.end, self.times if self.exact else NONE, pauses)
         method = self.method
         run.configure(
             t=self.begin, q=q, v=v, stops=stops, samples=self.times, step=method.step, fixed=method.fixed,
@@ -435,10 +486,31 @@ class Job:
         )  # fmt: skip
 
 
+NONE = np.zeros(0)
+
+
+def stop_times(
+    eqs: Equations, bound: Binding, begin: float, end: float, wanted: np.ndarray, pauses: np.ndarray = NONE
+) -> np.ndarray:
+    """Times that steps of a run have to end on [s]: those that are wanted, pauses, jumps of inputs and signals, and its end."""
+    switches = eqs.model.switch_times(bound.parameters)
+    if not (len(switches) or bound.series or len(pauses) or len(wanted)):
+        return np.array([end])
+    jumps = np.concatenate([switches, *(series.breaks for series in bound.series)])
+    inside = jumps[(jumps > begin) & (jumps < end)]
+    stops = distinct(np.concatenate([inside, pauses, wanted, [end]]))
+    return np.asarray(stops[stops > begin])
+
+
 def _brief(count: int, cure: str) -> str:
     """What to say of impacts that steps have passed over."""
     what = "an impact was" if count == 1 else f"{count} impacts were"
     return f"{what} shorter than a step, so that rebounds are too low; take {cure}, or the automatic method"
+
+
+def end_message(t: float) -> str:
+    """What a run says that has come to its end."""
+    return f"simulated to t = {t:g} s"
 
 
 def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) -> tuple[Status, str]:
@@ -446,7 +518,7 @@ def _verdict(job: Job, run: TimeLoop, status: int, stopped: str, failed: str) ->
         message = f"{failed or stopped} at t = {run.t:.6g} s; what was computed is kept"
         return Status.FAILED if failed else Status.STOPPED, message
     if status == RuntimeStatus.OK:
-        return Status.COMPLETED, f"simulated to t = {run.t:g} s"
+        return Status.COMPLETED, end_message(run.t)
     at = f"at t = {run.t:.6g} s"
     notes = law_range_notes(job.eqs.model, job.bound, [job.bound.node_poses(np.array(run.q))])
     beyond = "".join(f" There, {note}." for note in notes)

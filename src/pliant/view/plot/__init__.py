@@ -11,6 +11,19 @@ from pliant.view.plot.motion import energy, spectrum, trajectory
 from pliant.view.plot.poses import shape
 from pliant.view.plot.profile import profile
 from pliant.view.plot.style import save
+from pliant.view.plot.sweep import effects, parallel
 from pliant.view.plot.vibration import modes
 
-__all__ = ["compare", "energy", "modes", "path", "profile", "save", "shape", "spectrum", "trajectory"]
+__all__ = [
+    "compare",
+    "effects",
+    "energy",
+    "modes",
+    "parallel",
+    "path",
+    "profile",
+    "save",
+    "shape",
+    "spectrum",
+    "trajectory",
+]

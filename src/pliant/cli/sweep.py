@@ -1,0 +1,281 @@
+"""The command that does many analyses, and shows what they have found."""
+
+from __future__ import annotations
+
+import json as plain_json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from pydantic import ValidationError
+from rich.markup import escape
+from rich.table import Table as Sheet
+
+from pliant.cli.answers import answering, check_picture, drawing
+from pliant.cli.common import Choices, CommandError, Interrupted, Json, console, print_json, say
+from pliant.cli.reporting import Report, check_report, save_report
+from pliant.cli.subject import load_model, read_settings
+from pliant.equations.equations import Equations
+from pliant.language.schema_errors import read_errors
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, Options, SimulateOptions
+from pliant.solve.statics.equilibrium import equilibrium
+from pliant.spec.derive import derive
+from pliant.spec.reader import load_text
+from pliant.study.analyses import KEPT
+from pliant.study.cases import Cases
+from pliant.study.folder import MANIFEST, SweepFolder
+from pliant.study.measures import Table, measured
+from pliant.study.structures import ModelFile, structures
+from pliant.study.sweep import ANALYSES, SweepEnd, run_sweep
+from pliant.view import plot as draw
+from pliant.view.report import Swept
+
+SCHEMAS: dict[str, type[Options]] = {
+    "simulate": SimulateOptions,
+    "equilibrium": EquilibriumOptions,
+    "modes": ModesOptions,
+    "linearize": LinearizeOptions,
+}
+STATES = ("q[", "v[", "multiplier[")
+"""Measures that a table shows only where they are asked for."""
+ROWS, COLUMNS, BEST = 20, 7, 3
+"""Cases and measures that a table shows, and cases that a report plays."""
+
+Subject = Annotated[
+    str, typer.Argument(metavar="MODEL|FOLDER", help="A model (MODEL@VARIANT), or the folder of a sweep to be shown.")
+]
+
+
+def sweep(
+    model: Subject,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="NAME=VALUES", help='What varies: "k=1:3:20 kPa", "arm=pcs:4,cosserat:10".'),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option("--sample", metavar="KIND:N", help="Samples: random, sobol, halton, latin; else combinations.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the samples; else 0.")] = None,
+    analysis: Annotated[
+        str | None, typer.Option("--analysis", help="simulate (else this), equilibrium, modes or linearize.")
+    ] = None,
+    until: Annotated[float | None, typer.Option("--until", help="End of simulations [s]; else 1.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Another option of the analysis: save_every=0.1.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="NAMES", help="What is kept of motions, by comma; else q,v,outputs.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FOLDER", help="Folder of the results; one that was begun is gone on with.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads, or tasks at a time; else all cores.")] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler.")
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="Print the cases, the best first.")] = False,
+    plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Plot of the effects: .pdf, .svg or .png.")] = None,
+    report: Report = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Measure that ranks the cases; else the first output.")
+    ] = None,
+    largest: Annotated[bool, typer.Option("--largest", help="The largest is the best, not the smallest.")] = False,
+    *,
+    choices: Choices,
+    json: Json = False,
+) -> int:  # fmt: skip
+    """Do an analysis in many cases, on all cores, with every finished one on disk; or show the results of a sweep."""
+    check_picture(plot)
+    check_report(report)
+    end: SweepEnd | None = None
+    if (Path(model) / MANIFEST).exists():
+        refused = {"--vary": vary, "--sample": sample, "--seed": seed, "--analysis": analysis, "--until": until}
+        refused |= {"--option": option, "--keep": keep, "--out": out, "--workers": workers, "--dask": dask}
+        for flag in (flag for flag, given in refused.items() if given is not None):
+            raise CommandError(
+                f"{model} is a sweep that was begun; {flag} is for a new one", "give the model and --out"
+            )
+        folder = answering(lambda: SweepFolder.open(model))
+    else:
+        if Path(model).is_dir():
+            raise CommandError(f"the folder {model} holds no sweep", "give a model, or a folder that --out has made")
+        if not vary or out is None:
+            raise CommandError("a sweep needs what varies and a folder", 'give --vary "k=1:3:20 kPa" and --out runs/')
+        kind = analysis or "simulate"
+        if kind not in ANALYSES:
+            raise CommandError(f"unknown analysis '{kind}'", f"known: {', '.join(ANALYSES)}")
+        if until is not None and kind != "simulate":
+            raise CommandError("--until is for simulations", "leave it out")
+        end = _run(
+            _model_file(model, choices),
+            _varied(vary),
+            out,
+            sample,
+            seed,
+            kind,
+            _options(kind, until, option),
+            keep,
+            workers,
+            dask,
+        )
+        folder = answering(lambda: SweepFolder.open(out))
+    found = measured(folder.dataset())
+    if plot is not None:
+        drawing(lambda: draw.save(draw.effects(found, by), plot), plot)
+        say(f"saved to {plot}")
+    if report is not None:
+        _save_report(report, folder, found, by, largest)
+    if json:
+        print_json(_answer(folder, found, end, by, largest))
+    elif table or (plot is None and report is None):
+        _print(folder, found, by, largest)
+    if end is not None and end.interrupted:
+        say(f"stopped by Ctrl-C; the same command goes on with the other {end.cases - end.before - end.done} cases")
+        raise Interrupted
+    return 0
+
+
+def _model_file(model: str, choices: Choices) -> ModelFile:
+    load_model(model, choices)  # says what is wrong with it as all commands do
+    rods = {name.strip(): kind.strip() for name, _, kind in (x.partition("=") for x in choices.rod or ())}
+    return ModelFile(model, choices.variant, read_settings(choices.set), tuple(choices.folder or ()), rods)
+
+
+def _varied(vary: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for given in vary:
+        name, equals, values = given.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            raise CommandError(f"cannot read --vary {given!r}", 'write --vary "k=1:3:20 kPa"')
+        if name.strip() in found:
+            raise CommandError(f"--vary says twice how '{name.strip()}' varies", "keep one of them")
+        found[name.strip()] = values.strip()
+    return found
+
+
+def _options(analysis: str, until: float | None, given: Sequence[str] | None) -> dict[str, Any]:
+    """Options of an analysis from NAME=VALUE, checked as those of a model file are."""
+    found: dict[str, Any] = {} if until is None else {"until": until}
+    for setting in given or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise CommandError(f"cannot read --option {setting!r}", "write --option save_every=0.1")
+        try:
+            found[name.strip()] = plain_json.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    required = {"until": 1.0} if analysis == "simulate" else {}
+    try:
+        SCHEMAS[analysis].model_validate({**required, **found})
+    except ValidationError as error:
+        path, message, hint = next(iter(read_errors(error)))
+        raise CommandError(f"--option {'.'.join(map(str, path))}: {message}", hint) from None
+    return found
+
+
+def _run(
+    model: ModelFile, vary: Mapping[str, str], out: str, sample: str | None, seed: int | None, analysis: str,
+    options: dict[str, Any], keep: str | None, workers: int | None, dask: str | None,
+) -> SweepEnd:  # fmt: skip
+    if seed is not None and sample is None:
+        raise CommandError("--seed is that of samples", "add --sample sobol:1000")
+    if keep is not None and analysis != "simulate":
+        raise CommandError("--keep is for motions", "leave it out")
+    kept = KEPT if keep is None else tuple(word.strip() for word in keep.split(",") if word.strip())
+
+    def work() -> SweepEnd:
+        return run_sweep(
+            model, vary, out, sample=sample, seed=seed or 0, analysis=analysis, keep=kept, workers=workers, executor=dask,
+            progress=True, options=options,
+        )  # fmt: skip
+
+    found: SweepEnd = answering(work)
+    if found.before:
+        say(f"{found.before} of {found.cases} cases were done before")
+    return found
+
+
+def _answer(folder: SweepFolder, found: Table, end: SweepEnd | None, by: str | None, largest: bool) -> dict[str, Any]:
+    words, counts = np.unique(found.status, return_counts=True)
+    answer: dict[str, Any] = {
+        "model": folder.manifest["model"],
+        "status": "complete" if "not run" not in words else "incomplete",
+        "folder": str(folder.path),
+        "analysis": folder.manifest["analysis"],
+        "cases": len(found.status),
+        "statuses": dict(zip(words.tolist(), counts.tolist(), strict=True)),
+    }
+    if end is not None:
+        answer |= {"done_before": end.before, "done_now": end.done}
+    failed = np.flatnonzero(found.status == "failed")
+    answer["failures"] = [{"case": int(k), "message": str(found.message[k])} for k in failed[:ROWS]]
+    if found.measures:
+        name, values = found.measure(by)
+        best = [{"case": k, **{n: _item(x[k]) for n, x in found.varied.items()}, name: float(values[k])}
+                for k in found.ranked(by, largest=largest)[:ROWS]]  # fmt: skip
+        answer |= {"by": name, "best": best}
+    return answer
+
+
+def _item(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
+    words, counts = np.unique(found.status, return_counts=True)
+    out = console()
+    out.print(
+        f"{len(found.status)} cases of {folder.manifest['model']}: "
+        + ", ".join(f"{n} {word}" for word, n in zip(words, counts, strict=True)),
+        markup=False,
+    )
+    if found.measures:
+        name = answering(lambda: found.measure(by))[0]
+        ranked = found.ranked(name, largest=largest)
+        others = [x for x in found.measures if x != name and not x.startswith(STATES)]
+        shown = [name, *others][: max(1, COLUMNS - len(found.varied))]
+        heads = [f"{x} [{found.units[x]}]" if found.units.get(x) else x for x in (*found.varied, *shown)]
+        sheet = Sheet("case", *map(escape, heads), box=None)
+        for k in ranked[:ROWS]:
+            cells = [found.varied[x][k] for x in found.varied] + [found.measures[x][k] for x in shown]
+            sheet.add_row(str(k), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in cells))
+        out.print(sheet)
+        if len(ranked) > ROWS:
+            say(
+                f"the {ROWS} cases of the {'largest' if largest else 'smallest'} {name}; --json and results.nc have more"
+            )
+    for k in np.flatnonzero(found.status == "failed")[:5]:
+        say(f"case {k} failed: {found.message[k]}")
+
+
+def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
+    name = answering(lambda: found.measure(by))[0]
+    ranked, which = found.ranked(name, largest=largest), folder.manifest["which"]
+    alike = [k for k in ranked if which[k] == which[ranked[0]]]  # one page shows one structure
+    best = tuple((k, *_again(folder, k)) for k in alike[:BEST])
+    played = tuple(x for x in best if x[2] is not None)
+    eqs = played[0][1] if played else derive(load_text(folder.manifest["structures"][0]["text"]))
+    save_report(file, eqs, [Swept(found, name, largest, played)])
+
+
+def _again(folder: SweepFolder, case: int) -> tuple[Equations, Any]:
+    """The equations of a case, and its motion or pose once more: what is kept of it is too little for a picture."""
+    told, row = folder.manifest, dict(folder.rows[case])
+    spec = load_text(told["structures"][told["which"][case]]["text"])
+    eqs = derive(spec)
+    names = {*eqs.model.environment.names, *eqs.coordinates, *eqs.rates, "start"}
+    row = {name: x for name, x in row.items() if name in names and name not in eqs.model.structural}
+    sorted_ = structures(eqs, Cases((row,))).values[0]
+    options = dict(told["options"])
+    if told["analysis"] not in ("simulate", "equilibrium"):
+        return eqs, None
+    if sorted_.start is not None:
+        options["start"] = sorted_.start
+    inputs = {**(options.pop("inputs", None) or {}), **sorted_.inputs}
+    analyse: Any = simulate if told["analysis"] == "simulate" else equilibrium
+    return eqs, answering(
+        lambda: analyse(eqs, parameters=sorted_.parameters, inputs=inputs, on_failure="return", **options)
+    )

@@ -1,0 +1,173 @@
+"""Runs that nothing interrupts: each is one call of the runtime, from its start to what is kept of it.
+
+Most runs of a study need no Python on their way: no events or controllers act, and they end before the choice of their method would
+be looked at again. What a call does is what `Job` does with the same run, to the bit; a run that turns out to need more is left to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from pliant.equations.binding import Binding
+from pliant.equations.contact_sums import contact_questions
+from pliant.equations.equations import Equations
+from pliant.equations.interface import runtime
+from pliant.equations.layout import RunHead
+from pliant.equations.libraries import extension_module
+from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows
+from pliant.equations.state import State
+from pliant.equations.time_loop import PROJECTION_TOLERANCE
+from pliant.solve.motion.method_choice import Choice, SecondThoughts, choose_method
+from pliant.solve.motion.simulate import NONE, Request, stop_times
+from pliant.solve.state import assemble
+
+MOST_STEPS = 20_000
+"""Steps that are taken without a look at the run, for which Ctrl-C has to wait."""
+MOST_NUMBERS = 200_000
+"""Rates times steps of such a run."""
+SAMPLES = {"q": "coordinate", "v": "rate", "a": "rate", "multiplier": "constraint"}
+"""What is sampled on the way, and the axis of each."""
+TRIED, ENDED = 8, 0.75
+"""After so many runs, this share of them has to have ended in one call for more to be tried."""
+
+Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+
+class WholeRuns:
+    """Such runs of one robot, for one request. kept: variables of results that are kept. For one thread."""
+
+    def __init__(self, request: Request, eqs: Equations, kept: Sequence[str]) -> None:
+        self.request, self.model, self.kept = request, eqs.model, tuple(kept)
+        self.tried = self.ended = 0
+        self.possible = self._is_possible(eqs)
+        if self.possible:
+            self._prepare(eqs)
+
+    def _is_possible(self, eqs: Equations) -> bool:
+        """Whether runs may be such: nothing acts on their way, and what is kept follows from the samples alone."""
+        request, model, outputs = self.request, self.model, output_names(self.model)
+        acts = request.events or request.mid_step or request.progress or request.out or request.acting(eqs, None)
+        if acts or request.formulation != "multipliers" or model.followed or model.system.contacts.laws:
+            return False
+        if any(name.startswith("output.") for name in self.kept) and (
+            carrying_nodes(model) or energy_outputs(model) or contact_questions(model)
+        ):
+            return False
+        return all(name in SAMPLES or name.removeprefix("output.") in outputs for name in self.kept)
+
+    def _prepare(self, eqs: Equations) -> None:
+        program = eqs.binding.program
+        self._library, self._tables = runtime(), ctypes.addressof(program.struct)
+        self._program, self._address = program, extension_module().address
+        self._sizes = {"q": program.nq, "v": program.nv, "a": program.nv, "multiplier": program.m}
+        self._times = np.ascontiguousarray(self.request.times, dtype=float)
+        count = len(self._times)
+        self._spare = {name: np.zeros((count, size)) for name, size in self._sizes.items()}
+        self._work = np.zeros((count, 2))
+        self._outputs = any(name.startswith("output.") for name in self.kept)
+        if self._outputs:
+            self._rows = output_rows(self.model)
+            self._spare_outputs = [np.zeros((count, size)) for size in self._rows.sizes]
+        self._head = head = RunHead()
+        head.projection_tolerance = PROJECTION_TOLERANCE
+        head.sample_t, head.n_sample = self._address(self._times), count
+        head.sample_work = self._address(self._work)
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether to try such a run: it is possible, and most of those so far have ended in one call."""
+        return self.possible and (self.tried < TRIED or self.ended >= ENDED * self.tried)
+
+    def rates(self, cases: Sequence[tuple[Binding, State]]) -> np.ndarray:
+        """The fastest rate of each case at its start [1/s], NaN where it is not known; none where the method does not depend on it."""
+        system = self.model.system
+        springs = system.coordinate_forces or system.frame_forces or system.routes
+        out = np.full(len(cases), np.nan)
+        if self.request.method is None and springs and cases and not self._program.m:
+            bindings = (ctypes.c_void_p * len(cases))(*(bound.address for bound, _ in cases))
+            q, v = (
+                (ctypes.c_void_p * len(cases))(*(self._address(x) for x in arrays))
+                for arrays in ([state.q for _, state in cases], [state.v for _, state in cases])
+            )
+            self._library.pl_fastest_rates(
+                self._tables, len(cases), bindings, self.request.begin, q, v, self._address(out)
+            )
+        return out
+
+    def run(self, eqs: Equations, state: State, rate: float) -> tuple[float, Arrays] | None:
+        """A run: the time that it has reached, and what is kept of it; None where it is to be done step by step."""
+        request = self.request
+        made = assemble(eqs, eqs.binding, request.begin, state.q, state.v, state.given)
+        if request.method is not None:
+            choice = Choice(request.method, "")
+        else:
+            known = float(rate) if rate == rate else None
+            choice = choose_method(
+                made.bound, request.begin, request.end, made.q, made.v, rate=known, **request.tolerances
+            )
+        self.tried += 1
+        self._program.refresh()
+        head, method = self._head, choice.method
+        head.method, head.t, head.fixed, head.h = method.code, request.begin, int(method.fixed), method.step or 0.0
+        head.rtol, head.atol = method.relative_tolerance, method.absolute_tolerance
+        head.h_max = method.largest_step(request.end - request.begin)
+        for name, value in method.coefficients.items():
+            setattr(head, name, value)
+        stops = stop_times(eqs, made.bound, request.begin, request.end, request.times if request.exact else NONE)
+        q, v = np.ascontiguousarray(made.q, dtype=float), np.ascontiguousarray(made.v, dtype=float)
+        head.stop, head.n_stop, head.q, head.v = self._address(stops), len(stops), self._address(q), self._address(v)
+        head.next_stop = head.next_sample = head.steps = head.rejected = 0
+        samples, outputs = self._place()
+        most = min(
+            SecondThoughts(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v)))
+        )
+        status = self._library.pl_run_whole(self._tables, made.bound.address, ctypes.addressof(head), most, *outputs)
+        if status or head.next_sample < len(self._times):
+            return None
+        self.ended += 1
+        return float(head.t), self._kept(samples)
+
+    def _place(self) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
+        """Room for samples and outputs, new where they are kept; and how the runtime is told of outputs."""
+        samples = {x: np.empty_like(own) if x in self.kept else own for x, own in self._spare.items()}
+        for name, array in samples.items():
+            setattr(
+                self._head, "sample_multipliers" if name == "multiplier" else f"sample_{name}", self._address(array)
+            )
+        if not self._outputs:
+            return samples, (None, 0, None, None, None)
+        names = output_names(self.model)
+        found = [
+            np.empty_like(own) if f"output.{name}" in self.kept else own
+            for name, own in zip(names, self._spare_outputs, strict=True)
+        ]
+        samples |= {f"output.{name}": x for name, x in zip(names, found, strict=True)}
+        kernel, steps, sizes = self._rows.addresses
+        places = (ctypes.c_void_p * len(found))(*map(self._address, found))
+        return samples, (kernel, len(found), places, steps, sizes)
+
+    def _kept(self, samples: dict[str, np.ndarray]) -> Arrays:
+        return {name: self._as_in_results(name, samples[name]) for name in self.kept}
+
+    def _as_in_results(self, name: str, values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+        if name in SAMPLES:
+            return ("time", SAMPLES[name]), values
+        if values.shape[1] == 1:
+            return ("time",), values[:, 0]
+        return ("time", self._axes[name]), values
+
+    @property
+    def _axes(self) -> dict[str, str]:
+        """The axis of each output that is a vector, as results call it."""
+        found: dict[str, str] = self.model.once("output_axis_names", self._axis_names)
+        return found
+
+    def _axis_names(self) -> dict[str, str]:
+        along = {
+            name for name, spec in self.model.spec.outputs.items()
+            if spec.arc_lengths(self.model.prepared[name], self.model.system.constants.numbers) is not None
+        }  # fmt: skip
+        return {f"output.{x}": f"output.{x}.{'arc_length' if x in along else 'part'}" for x in output_names(self.model)}

@@ -1,0 +1,1 @@
+"""Studies: many runs of one robot, with values that differ from case to case."""

@@ -1,0 +1,356 @@
+"""What is done in every case of a study, and what is kept of it: numbers by name, with the names of their axes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pliant.equations.equations import Equations
+from pliant.equations.input_values import inputs_over_time
+from pliant.equations.outputs import output_names, output_units
+from pliant.equations.state import State
+from pliant.language.arguments import ArgumentError, is_number
+from pliant.language.words import suggestion
+from pliant.solve.blas_threads import one_blas_thread
+from pliant.solve.law_ranges import outside_laws
+from pliant.solve.linear.modal import Modes, modes
+from pliant.solve.linear.state_space import StateSpace, linearize
+from pliant.solve.motion.result_builder import FRAME_PARTS
+from pliant.solve.motion.simulate import Request, end_message, read_request
+from pliant.solve.motion.whole_runs import WholeRuns
+from pliant.solve.result import ENERGIES, Result
+from pliant.solve.state import INITIAL
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium, state_at
+from pliant.solve.status import Status
+from pliant.study.structures import Values
+
+Arrays: TypeAlias = dict[str, tuple[tuple[str, ...], np.ndarray]]
+"""Numbers by name: names of their axes, and values."""
+
+FAILED, COMPLETED = str(Status.FAILED), str(Status.COMPLETED)
+STATES = ("q", "v")
+OUTPUTS = "outputs"
+"""Stands for all outputs of the model."""
+KEPT = (*STATES, OUTPUTS)
+"""What is kept of motions where nothing is said."""
+CAN_KEEP = (
+    *STATES,
+    "a",
+    "multiplier",
+    "u",
+    "constraint_error",
+    *ENERGIES,
+    *(f"frame_{x}" for x in FRAME_PARTS),
+    OUTPUTS,
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case: how it ended, in a word and in words, and what is kept of it (nothing where it failed).
+
+    labels: of axes whose labels are known by the case alone.
+    """
+
+    status: str
+    message: str
+    arrays: Arrays
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Finished: TypeAlias = Callable[[int, Outcome], None]
+"""Called with the place of a case in its block when it is done."""
+
+
+class Analysis(ABC):
+    """An analysis with its options, the same for all cases. Pickled, so that it can travel to other processes."""
+
+    name: str
+
+    @abstractmethod
+    def check(self, eqs: Equations) -> None:
+        """Refuse what would fail in every case."""
+
+    @abstractmethod
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Labels of the axes of what is kept, where they have any."""
+
+    @abstractmethod
+    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
+        """Do it in all these cases, in order, until there is a reason to stop."""
+
+
+def failed(reason: Exception) -> Outcome:
+    """The outcome of a case that an exception has ended."""
+    known = isinstance(reason, ValueError | RuntimeError | KeyError)
+    return Outcome(FAILED, str(reason) if known else f"{type(reason).__name__}: {reason}", {})
+
+
+def _named(eqs: Equations) -> dict[str, Any]:
+    return {"coordinate": eqs.coordinates, "rate": eqs.rates, "constraint": eqs.constraint_names, "input": eqs.inputs}
+
+
+@dataclass(frozen=True)
+class Simulate(Analysis):
+    """Motions; options: those of `simulate`. keep: what is kept of each."""
+
+    options: Mapping[str, Any]
+    keep: tuple[str, ...] = KEPT
+    name = "simulate"
+
+    def _request(self) -> Request:
+        return read_request(**{name: x for name, x in self.options.items() if name not in ("start", "inputs")})
+
+    def check(self, eqs: Equations) -> None:
+        """Refuse options that make no sense, and names of what cannot be kept."""
+        self._request()
+        known = (*CAN_KEEP, *(f"output.{name}" for name in output_names(eqs.model)))
+        for name in self.keep:
+            if name not in known:
+                raise ArgumentError(
+                    f"cannot keep '{name}' of a motion", suggestion(name, known, f"known: {', '.join(known)}")
+                )
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Times, and names along the other axes."""
+        names = {"frame": eqs.frame_names, "axis": "xyz", "quaternion_part": "wxyz"}
+        return {"time": self._request().times, **_named(eqs), **names}
+
+    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
+        """Start all cases together, as far as that can be done, and run one after the other."""
+        request, kept = self._request(), self._kept(eqs)
+        given = [self._values(eqs, case, request) for case in cases]
+        own = self.options.get("start")
+        own = eqs.model.spec.start if own is None else own
+        as_placed = self.options.get("start") is None and own == INITIAL
+        here = eqs.at_each([(x.parameters, x.inputs) if isinstance(x, Values) else ({}, {}) for x in given])
+        starts = [own if case.start is None else case.start for case in cases]
+        with one_blas_thread():
+            states = _states(here, starts, request.begin)
+            quick = WholeRuns(request, eqs, kept)
+            rates = _rates(quick, here, states)
+            for k, (case, bound, state) in enumerate(zip(given, here, states, strict=True)):
+                if stop():
+                    return
+                wrong = next((x for x in (case, bound, state) if isinstance(x, Exception)), None)
+                if wrong is not None:
+                    finished(k, failed(wrong))
+                    continue
+                try:
+                    whole = quick.run(bound, state, rates[k]) if quick.worthwhile else None
+                    if whole is not None:
+                        outcome = Outcome(COMPLETED, end_message(whole[0]), whole[1])
+                    else:
+                        acting = request.acting(eqs, case.parameters)
+                        run = request.run(bound, state, acting, as_placed=as_placed and cases[k].start is None)
+                        outcome = Outcome(str(run.status), run.message, _of_motion(run, request.times, kept))
+                except Exception as reason:  # one case is not to end the others
+                    outcome = failed(reason)
+                here[k] = states[k] = None  # type: ignore[call-overload]
+                finished(k, outcome)
+
+    def _values(self, eqs: Equations, case: Values, request: Request) -> Values | Exception:
+        """A case with inputs over time as numbers and series, those of all cases among them."""
+        inputs = {**(self.options.get("inputs") or {}), **case.inputs}
+        if all(type(x) is float for x in inputs.values()):
+            return Values(case.parameters, inputs, case.start)
+        try:
+            timed = inputs_over_time(eqs, inputs, case.parameters, request.begin, request.end)
+        except ValueError as reason:
+            return reason
+        return Values(case.parameters, timed or {}, case.start)
+
+    def _kept(self, eqs: Equations) -> tuple[str, ...]:
+        every = [f"output.{name}" for name in output_names(eqs.model)]
+        return tuple(dict.fromkeys(x for name in self.keep for x in (every if name == OUTPUTS else [name])))
+
+
+def _states(here: Sequence[Any], starts: Sequence[Any], begin: float) -> list[Any]:
+    """The states that cases start from, or why there is none."""
+    found: list[Any] = [None] * len(here)
+    plain = [
+        k
+        for k, eqs in enumerate(here)
+        if isinstance(eqs, Equations) and isinstance(starts[k], str) and starts[k] == INITIAL
+    ]
+    for k in plain:
+        found[k] = _or_reason(lambda k=k: here[k].initial_state(t=begin))
+    plain = [k for k in plain if not isinstance(found[k], Exception)]
+    if plain:
+        beyond = outside_laws(here[plain[0]].model, [(here[k].binding, found[k].q) for k in plain])
+        for k, reason in zip(plain, beyond, strict=True):
+            found[k] = found[k] if reason is None else reason
+    for k, eqs in enumerate(here):
+        if found[k] is None and isinstance(eqs, Equations):
+            found[k] = _or_reason(lambda k=k, eqs=eqs: state_at(eqs, starts[k], begin, where="start"))
+    return found
+
+
+def _rates(quick: WholeRuns, here: Sequence[Any], states: Sequence[Any]) -> np.ndarray:
+    """The fastest rate of each case at its start [1/s], where it is of use; NaN elsewhere."""
+    found = np.full(len(here), np.nan)
+    sound = [k for k, state in enumerate(states) if isinstance(state, State)] if quick.possible else []
+    if sound:
+        found[sound] = quick.rates([(here[k].binding, states[k]) for k in sound])
+    return found
+
+
+def _or_reason(function: Callable[[], Any]) -> Any:
+    try:
+        return function()
+    except Exception as reason:
+        return reason
+
+
+def _of_motion(run: Result, times: np.ndarray, kept: Sequence[str]) -> Arrays:
+    """What is kept of a motion, at the saved times that it reached."""
+    if run.status == Status.FAILED:
+        return {}
+    count = len(run.time)
+    if count > len(times) or (count and run.time[-1] != times[count - 1]):
+        count -= 1  # the state in which it ended, at a time of its own
+    found: Arrays = {}
+    for name in kept:
+        if name not in STATES and name not in run.recorded.variables:
+            continue  # an output that this structure has not
+        values = run.recorded[name]
+        axes = (
+            ("time", "coordinate")
+            if name == "q"
+            else ("time", "rate")
+            if name == "v"
+            else run.recorded.variables[name][0]
+        )
+        found[name] = axes, values[:count]
+    return found
+
+
+@dataclass(frozen=True)
+class _OneByOne(Analysis):
+    """An analysis that is called for each case by itself, with the options of the function that does it."""
+
+    options: Mapping[str, Any]
+
+    def check(self, eqs: Equations) -> None:
+        """Nothing that could be told before."""
+
+    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
+        """Call it in one case after the other."""
+        shared = dict(self.options)
+        inputs = shared.pop("inputs", None) or {}
+        here = eqs.at_each([(case.parameters, {**inputs, **case.inputs}) for case in cases])
+        with one_blas_thread():
+            for k, (case, bound) in enumerate(zip(cases, here, strict=True)):
+                if stop():
+                    return
+                if isinstance(bound, Exception):
+                    finished(k, failed(bound))
+                    continue
+                options = shared if case.start is None else {**shared, self.start: case.start}
+                try:
+                    outcome = self.found(bound, options)
+                except Exception as reason:  # one case is not to end the others
+                    outcome = failed(reason)
+                finished(k, outcome)
+
+    start = "start"
+    """How the analysis calls the state that it begins at."""
+
+    @abstractmethod
+    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
+        """The outcome of one case."""
+
+
+@dataclass(frozen=True)
+class FindEquilibrium(_OneByOne):
+    """Poses at rest."""
+
+    name = "equilibrium"
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Names of coordinates and constraints."""
+        return _named(eqs)
+
+    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
+        """Positions, multipliers, residual, stability and outputs."""
+        rest: Equilibrium = equilibrium(eqs, on_failure="return", **options)
+        if rest.status == Status.FAILED:
+            return Outcome(FAILED, rest.message, {})
+        arrays: Arrays = {
+            "q": (("coordinate",), rest.q),
+            "multiplier": (("constraint",), np.asarray(rest.multipliers)),
+            "residual": ((), np.asarray(rest.residual, dtype=float)),
+            "stable": ((), _truth(rest.stable)),
+        }
+        for name, value in rest.outputs.items():
+            axes = () if is_number(value) else (f"output.{name}.part",)
+            arrays[f"output.{name}"] = axes, np.asarray(value, dtype=float)
+        return Outcome(str(rest.status), rest.message, arrays)
+
+
+@dataclass(frozen=True)
+class FindModes(_OneByOne):
+    """Modes of small motions."""
+
+    name, start = "modes", "at"
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """Names of rates; modes have numbers."""
+        return {"rate": eqs.rates}
+
+    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
+        """Frequencies, damping ratios, eigenvalues, and shapes."""
+        at: Modes = modes(eqs, **options)
+        arrays: Arrays = {
+            "frequency": (("mode",), at.frequencies),
+            "damping_ratio": (("mode",), at.damping_ratios),
+            "eigenvalue_real": (("mode",), at.eigenvalues.real),
+            "eigenvalue_imaginary": (("mode",), at.eigenvalues.imag),
+            "shape_real": (("rate", "mode"), at.shapes.real),
+            "shape_imaginary": (("rate", "mode"), np.asarray(at.shapes.imag)),
+            "stable": ((), _truth(at.stable)),
+        }
+        return Outcome(str(Status.COMPLETED), "; ".join(at.warnings), arrays)
+
+
+@dataclass(frozen=True)
+class Linearize(_OneByOne):
+    """Linear systems."""
+
+    name, start = "linearize", "at"
+
+    def axes(self, eqs: Equations) -> dict[str, Any]:
+        """None: states are chosen in each case."""
+        return {}
+
+    def found(self, eqs: Equations, options: dict[str, Any]) -> Outcome:
+        """A, B, C and D."""
+        at: StateSpace = linearize(eqs, **options)
+        axes = {"A": ("state", "state_column"), "B": ("state", "linear_input")}
+        axes |= {"C": ("linear_output", "state_column"), "D": ("linear_output", "linear_input")}
+        arrays: Arrays = {name: (on, getattr(at, name)) for name, on in axes.items()}
+        labels = {"state": at.states, "state_column": at.states, "linear_input": at.inputs, "linear_output": at.outputs}
+        return Outcome(str(Status.COMPLETED), "; ".join(at.warnings), arrays, labels)
+
+
+def _truth(value: bool | None) -> np.ndarray:
+    """1 and 0 for true and false, NaN where it is not known."""
+    return np.asarray(np.nan if value is None else float(value))
+
+
+def units(eqs: Equations) -> dict[str, str]:
+    """SI units of what is kept, by name."""
+    known = {
+        "kinetic": "J",
+        "potential": "J",
+        "dissipated": "J",
+        "supplied": "J",
+        "frequency": "Hz",
+        "damping_ratio": "1",
+    }
+    known |= {"eigenvalue_real": "1/s", "eigenvalue_imaginary": "1/s", "frame_position": "m", "frame_velocity": "m/s"}
+    return known | {f"output.{name}": unit for name, unit in output_units(eqs.model).items()}

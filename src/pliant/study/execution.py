@@ -1,0 +1,217 @@
+"""Blocks of cases on threads of this process, or on any executor: other processes, a cluster.
+
+A block travels as data: an analysis, values, and the equations pickled, which is their robot; a process restores them once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pliant.equations.equations import Equations
+from pliant.language.arguments import ArgumentError, whole
+from pliant.language.words import describe
+from pliant.study.analyses import Analysis, Outcome
+from pliant.study.structures import Structures, Values
+
+LARGEST_BLOCK = 256
+"""Cases that are started together: what follows from their parameters is computed for all of them."""
+TASK_SECONDS = 1.0
+"""How long a task of another process should take: long beside its way there and back, short beside what is lost with a worker."""
+LARGEST_TASK = 1024
+PATIENCE = "10s"
+"""How long a Dask scheduler may take to answer."""
+AHEAD = 2
+"""Tasks that wait for each worker of an executor."""
+
+Done = Callable[[int, Outcome], None]
+"""Called with the number of a case when it is done, by one thread at a time."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """The cases of a study that are to be done, by number, with all that it takes to do them."""
+
+    structures: Structures
+    analysis: Analysis
+    cases: Sequence[int]
+
+    def blocks(self, size: Callable[[], int]) -> Iterator[list[int]]:
+        """Cases of one structure each, as many as `size` says when the next block is asked for."""
+        which = self.structures.which
+        order = sorted(self.cases, key=lambda case: which[case])
+        begin = 0
+        while begin < len(order):
+            end = begin + 1
+            most = begin + max(1, size())
+            while end < min(most, len(order)) and which[order[end]] == which[order[begin]]:
+                end += 1
+            yield order[begin:end]
+            begin = end
+
+
+def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
+    """Do all cases on threads of this process, by default one for each core. Ctrl-C ends it after the present runs."""
+    count = cores() if workers is None else whole("workers", workers, least=1)
+    lock, stopped = threading.Lock(), threading.Event()
+    size = max(1, min(LARGEST_BLOCK, len(work.cases) // (4 * count)))
+    blocks = work.blocks(lambda: size)
+
+    def next_block() -> list[int] | None:
+        with lock:
+            return next(blocks, None)
+
+    def serve() -> None:
+        while (block := next_block()) is not None and not stopped.is_set():
+            first = work.structures.which[block[0]]
+
+            def finished(k: int, outcome: Outcome, block: list[int] = block) -> None:
+                with lock:
+                    done(block[k], outcome)
+
+            try:
+                values = [work.structures.values[case] for case in block]
+                work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set)
+            except BaseException:
+                stopped.set()
+                raise
+
+    if count == 1:
+        serve()
+        return
+    with ThreadPoolExecutor(count, thread_name_prefix="pliant") as pool:
+        try:
+            futures = [pool.submit(serve) for _ in range(count)]
+            for future in futures:
+                future.result()
+        finally:
+            stopped.set()
+
+
+def run_on_executor(work: Work, executor: Executor, workers: int | None, done: Done) -> None:
+    """Do all cases on an executor, in tasks of about a second. workers: how many tasks it does at a time, if that is known."""
+    at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
+    pace = _Pace(len(work.cases), at_once)
+    robots = [packed(eqs) for eqs in work.structures.equations]
+    blocks = work.blocks(pace.size)
+    flying: dict[Future[Any], list[int]] = {}
+
+    def send() -> None:
+        while len(flying) < AHEAD * at_once and (block := next(blocks, None)) is not None:
+            values = [work.structures.values[case] for case in block]
+            key, data = robots[work.structures.which[block[0]]]
+            flying[executor.submit(run_block, key, data, work.analysis, values)] = block
+
+    try:
+        send()
+        while flying:
+            landed, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in landed:
+                block = flying.pop(future)
+                seconds, outcomes = future.result()
+                pace.note(len(block), seconds)
+                for case, outcome in zip(block, outcomes, strict=True):
+                    done(case, outcome)
+            send()
+    finally:
+        for future in flying:
+            future.cancel()
+
+
+class _Pace:
+    """How many cases a task is to have: one at first, then so many that it takes about a second."""
+
+    def __init__(self, cases: int, workers: int) -> None:
+        self.share = max(1, cases // (4 * workers))
+        self.seconds = 0.0
+
+    def note(self, cases: int, seconds: float) -> None:
+        """A task of so many cases has taken so long."""
+        latest = seconds / cases
+        self.seconds = latest if not self.seconds else 0.5 * (self.seconds + latest)
+
+    def size(self) -> int:
+        """Cases of the next task."""
+        if not self.seconds:
+            return 1
+        return max(1, min(LARGEST_TASK, self.share, int(TASK_SECONDS / self.seconds)))
+
+
+def _workers_of(executor: Any) -> int:
+    """How many tasks an executor does at once, where it says so."""
+    for name in ("_max_workers", "max_workers"):
+        found = getattr(executor, name, None)
+        if isinstance(found, int) and found > 0:
+            return found
+    client = getattr(executor, "_client", None)
+    if client is not None:  # Dask's
+        return max(1, sum(client.nthreads().values()))
+    return cores()
+
+
+def packed(eqs: Equations) -> tuple[str, bytes]:
+    """Equations as data, and a key that equal ones share."""
+    data = pickle.dumps(eqs)
+    return hashlib.sha256(data).hexdigest(), data
+
+
+@lru_cache(maxsize=16)
+def _unpacked(key: str, data: bytes) -> Equations:
+    found: Equations = pickle.loads(data)
+    return found
+
+
+def run_block(key: str, data: bytes, analysis: Analysis, values: Sequence[Values]) -> tuple[float, list[Outcome]]:
+    """Do some cases here, wherever that is: how long it took [s], and their outcomes."""
+    begin, found = time.perf_counter(), {}
+    analysis.run(_unpacked(key, data), values, found.__setitem__, lambda: False)
+    return time.perf_counter() - begin, [found[k] for k in range(len(values))]
+
+
+def is_executor(given: Any) -> bool:
+    """Whether tasks can be submitted to it."""
+    return callable(getattr(given, "submit", None))
+
+
+@contextmanager
+def opened_executor(given: Any) -> Iterator[Executor]:
+    """An executor from what a caller gives: one that is one, a Dask client, or the address of a Dask scheduler, whose client is
+    closed again."""
+    if isinstance(given, str):
+        try:
+            client = _dask().Client(given, timeout=PATIENCE, set_as_default=False)
+        except OSError as reason:
+            raise ArgumentError(
+                f"there is no Dask scheduler at '{given}': {reason}", "start one: dask scheduler"
+            ) from None
+        with client:
+            yield client.get_executor(pure=False)
+    elif hasattr(given, "get_executor"):
+        yield given.get_executor(pure=False)
+    elif is_executor(given):
+        yield given
+    else:
+        hint = "give a concurrent.futures executor, a Dask client, or the address of a Dask scheduler"
+        raise ArgumentError(f"an executor cannot be {describe(given)}", hint)
+
+
+def _dask() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise ArgumentError("Dask is not installed", "pip install 'pliant[dask]'") from None
+    return distributed

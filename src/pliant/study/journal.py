@@ -1,0 +1,108 @@
+"""Outcomes on disk, one record after the other: a record is there as soon as its case is done, whole or not at all.
+
+A record is a head (mark, sizes of its two parts, checksum), what became of the case as JSON, and its numbers as they lie in memory
+(little-endian, eight bytes each). What a killed process has left of a record is cut off when the file is opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.solve.netcdf_files import ResultFileError
+from pliant.study.analyses import Outcome
+
+_HEAD = struct.Struct("<4sIQI")
+_MARK = b"plt1"
+SYNC_SECONDS = 2.0
+"""How often what was written is forced onto the disk: a machine that loses its power loses no more than this."""
+
+
+class Journal:
+    """The file, opened to be written; `done` says which cases it holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.done: set[int] = set()
+        end = 0
+        if path.exists():
+            for case, _, here in records(path):
+                self.done.add(case)
+                end = here
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            os.ftruncate(self._file, end)
+            os.lseek(self._file, end, os.SEEK_SET)
+        except OSError as reason:
+            raise ResultFileError(f"cannot write {path}: {reason.strerror or reason}") from None
+        self._end, self._synced = end, time.monotonic()
+
+    def append(self, case: int, outcome: Outcome) -> None:
+        """Write down the outcome of a case. Raises ResultFileError, with the file as it was before, where there is no room."""
+        record = _record(case, outcome)
+        try:
+            rest = memoryview(record)
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as reason:
+            os.ftruncate(self._file, self._end)
+            os.lseek(self._file, self._end, os.SEEK_SET)
+            raise ResultFileError(
+                f"cannot write {self.path}: {reason.strerror or reason}. {len(self.done)} finished cases are there; free some "
+                "space and give the same command again, which does the others"
+            ) from None
+        self._end += len(record)
+        self.done.add(case)
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            os.fsync(self._file)
+            self._synced = time.monotonic()
+
+    def close(self) -> None:
+        """Force everything onto the disk."""
+        os.fsync(self._file)
+        os.close(self._file)
+
+
+def _record(case: int, outcome: Outcome) -> bytes:
+    arrays = {name: (axes, np.asarray(x, dtype="<f8")) for name, (axes, x) in outcome.arrays.items()}
+    about = {
+        "case": case,
+        "status": outcome.status,
+        "message": outcome.message,
+        "arrays": {name: [axes, x.shape] for name, (axes, x) in arrays.items()},
+        "labels": outcome.labels,
+    }
+    text = json.dumps(about, ensure_ascii=False).encode()
+    numbers = b"".join(x.tobytes() for _, x in arrays.values())
+    return _HEAD.pack(_MARK, len(text), len(numbers), zlib.crc32(numbers, zlib.crc32(text))) + text + numbers
+
+
+def records(path: Path) -> Iterator[tuple[int, Outcome, int]]:
+    """Numbers of cases, their outcomes, and where each record ends. What is not whole at the end of the file is left out."""
+    with open(path, "rb") as file:
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            mark, text_size, number_size, checksum = _HEAD.unpack(head)
+            if mark != _MARK:
+                return
+            text, numbers = file.read(text_size), file.read(number_size)
+            if len(numbers) < number_size or zlib.crc32(numbers, zlib.crc32(text)) != checksum:
+                return
+            about = json.loads(text)
+            yield about["case"], _outcome(about, numbers), file.tell()
+
+
+def _outcome(about: dict[str, Any], numbers: bytes) -> Outcome:
+    arrays, at = {}, 0
+    for name, (axes, shape) in about["arrays"].items():
+        size = int(np.prod(shape, dtype=int))
+        arrays[name] = tuple(axes), np.frombuffer(numbers, "<f8", size, at).reshape(shape)
+        at += 8 * size
+    return Outcome(about["status"], about["message"], arrays, {axis: tuple(x) for axis, x in about["labels"].items()})

@@ -1,0 +1,280 @@
+"""Many analyses of one robot: the same in all cases, on all cores, with the results side by side."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.arguments import known_keywords
+from pliant.solve.options import EquilibriumOptions, LinearizeOptions, ModesOptions, SimulateOptions
+from pliant.solve.result import INTERRUPTED
+from pliant.solve.versions import versions
+from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
+from pliant.study.cases import Cases, read_cases
+from pliant.study.execution import Work, opened_executor, run_on_executor, run_on_threads
+from pliant.study.gathered import NOT_RUN, Gathered
+from pliant.study.structures import Robot, Structures, structures, value_units
+
+if TYPE_CHECKING:
+    import xarray
+
+CasesGiven = Cases | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+Progress = Callable[["Pulse"], None]
+
+
+class Pulse:
+    """How far a study is: cases done, failed among them, and in all; how long it has taken and will take [s]."""
+
+    def __init__(self, total: int, before: int = 0) -> None:
+        self.total, self.done, self.failed = total, before, 0
+        self._before, self._begin = before, time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start [s]."""
+        return time.perf_counter() - self._begin
+
+    @property
+    def seconds_left(self) -> float:
+        """Time until the end at the present pace [s]; NaN before the first case is done."""
+        here = self.done - self._before
+        return self.seconds * (self.total - self.done) / here if here else float("nan")
+
+    def __str__(self) -> str:
+        left = self.seconds_left
+        rest = f", {_clock(left)} left" if left == left and self.done < self.total else ""
+        bad = f" ({self.failed} failed)" if self.failed else ""
+        return f"{self.done} of {self.total} cases{bad} in {_clock(self.seconds)}{rest}"
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+class ProgressLine:
+    """Writes how far a study is on one line of the terminal, some times a second."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def __call__(self, pulse: Pulse) -> None:
+        now = time.perf_counter()
+        if now - self._last < 0.2 and pulse.done < pulse.total:
+            return
+        self._last = now
+        end = "\n" if pulse.done == pulse.total else ""
+        print(
+            f"\r{pulse}\033[K" if sys.stderr.isatty() else f"{pulse}\n" if end else "",
+            end=end,
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class Study:
+    """An analysis in many cases of a robot, ready to be run."""
+
+    def __init__(self, robot: Robot, cases: CasesGiven, analysis: Analysis) -> None:
+        self.cases = read_cases(cases)
+        self.structures: Structures = structures(robot, self.cases)
+        self.analysis = analysis
+        for eqs in self.structures.equations:
+            analysis.check(eqs)
+        self.labels = [analysis.axes(eqs) for eqs in self.structures.equations]
+
+    def run(
+        self,
+        done: Callable[[int, Outcome], None],
+        *,
+        todo: Sequence[int] | None = None,
+        workers: int | None = None,
+        executor: Any = None,
+        progress: Progress | bool | None = None,
+    ) -> bool:
+        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C has ended it early."""
+        cases = range(len(self.cases)) if todo is None else todo
+        pulse = Pulse(len(self.cases), len(self.cases) - len(cases))
+        show = ProgressLine() if progress is True else progress or None
+
+        def finished(case: int, outcome: Outcome) -> None:
+            done(case, outcome)
+            pulse.done += 1
+            pulse.failed += outcome.status == "failed"
+            if show is not None:
+                show(pulse)
+
+        for eqs in self.structures.equations:
+            _ = eqs.binding  # compiled by one thread, before all of them need it
+        work = Work(self.structures, self.analysis, cases)
+        try:
+            if executor is None:
+                run_on_threads(work, workers, finished)
+            else:
+                with opened_executor(executor) as there:
+                    run_on_executor(work, there, workers, finished)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    def gathered(self) -> Gathered:
+        """Room for the outcomes of all cases."""
+        return Gathered(len(self.cases))
+
+    def put(self, into: Gathered, case: int, outcome: Outcome) -> None:
+        """Take in the outcome of a case."""
+        into.put(case, outcome, self.labels[self.structures.which[case]])
+
+    def dataset(self, found: Gathered) -> xarray.Dataset:
+        """The outcomes as one dataset, with what varies as coordinates of the cases."""
+        first = self.structures.equations[0]
+        varied = {name: [row.get(name) for row in self.cases] for name in self.cases.names}
+        known = {**units(first), **value_units(first, self.cases.names)}
+        attributes = {
+            "model": first.model.spec.name or "robot",
+            "model_text": first.model.spec.to_yaml(),
+            "analysis": self.analysis.name,
+            "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        }
+        return found.dataset(varied, known, attributes)
+
+
+def _run(
+    robot: Robot,
+    cases: CasesGiven,
+    analysis: Analysis,
+    workers: int | None,
+    executor: Any,
+    progress: Progress | bool | None,
+) -> xarray.Dataset:
+    study = Study(robot, cases, analysis)
+    found = study.gathered()
+    if study.run(
+        lambda case, outcome: study.put(found, case, outcome), workers=workers, executor=executor, progress=progress
+    ):
+        found.message[found.status == NOT_RUN] = INTERRUPTED
+    return study.dataset(found)
+
+
+@known_keywords(SimulateOptions.renamed)
+def simulate_many(
+    robot: Robot,
+    cases: CasesGiven,
+    until: float = 1.0,
+    *,
+    keep: Sequence[str] = KEPT,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Progress | bool | None = None,
+    begin: float = 0.0,
+    start: Any = None,
+    method: Any = None,
+    step: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    save_every: float | None = None,
+    save_at: Any = None,
+    save_between: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+    formulation: str = "multipliers",
+    independent: Sequence[str] | None = None,
+    controllers: bool | None = None,
+) -> xarray.Dataset:
+    """Simulate a robot in many cases, on all cores; each run is the same, to the bit, as one by `simulate` with its values.
+
+    robot: equations, a RobotSpec, a model file or the name of a bundled robot.
+    cases: a list of mappings from names to values; or one mapping from names to lists of values or texts, of which all combinations
+        are meant; or what `pliant.cases` gives. A name is that of a parameter, an input, or a coordinate or rate at the start (SI
+        units, or a text with a unit); of a rod, with another model of it ("cosserat:10"); `start` (as for `simulate`) or `variant`.
+        Equations are derived once for each set of rod models and variants.
+    keep: variables that are kept of each run, as they are called in the dataset of a result: "q", "v", "a", "multiplier", "u",
+        "kinetic", "frame_position", "output.NAME", and "outputs" for all of these. Memory is that of what is kept.
+    workers: threads; all cores by default.
+    executor: where to run instead: a `concurrent.futures` executor, a Dask `Client`, or the address of a Dask scheduler.
+    progress: True for a line on the terminal with the time left, or a function that is called after each case.
+    The other options are those of `simulate`, for all cases.
+
+    Returns an xarray Dataset over the dimension `case`, with what varies as its coordinates. A case that fails has the `status`
+    "failed", the reason as its `message`, and NaN for its values; the others go on.
+    """
+    options = {
+        "until": until, "begin": begin, "start": start, "method": method, "step": step, "rtol": rtol, "atol": atol,
+        "save_every": save_every, "save_at": save_at, "save_between": save_between, "inputs": inputs,
+        "formulation": formulation, "independent": independent, "controllers": controllers,
+    }  # fmt: skip
+    if isinstance(keep, str):
+        keep = (keep,)
+    return _run(robot, cases, Simulate(options, tuple(keep)), workers, executor, progress)
+
+
+@known_keywords(EquilibriumOptions.renamed)
+def equilibrium_many(
+    robot: Robot,
+    cases: CasesGiven,
+    *,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Progress | bool | None = None,
+    start: Any = "initial",
+    inputs: Mapping[str, Any] | None = None,
+    time: float = 0.0,
+    tolerance: float = 1e-10,
+    stability: str = "stable",
+) -> xarray.Dataset:
+    """Poses at rest in many cases: positions `q`, constraint forces, `stable` (1, 0, or NaN where it is not known) and outputs.
+
+    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `equilibrium`.
+    """
+    options = {"start": start, "inputs": inputs, "time": time, "tolerance": tolerance, "stability": stability}
+    return _run(robot, cases, FindEquilibrium(options), workers, executor, progress)
+
+
+@known_keywords(ModesOptions.renamed)
+def modes_many(
+    robot: Robot,
+    cases: CasesGiven,
+    *,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Progress | bool | None = None,
+    count: int | None = None,
+    at: Any = "equilibrium",
+    undamped: bool = False,
+    inputs: Mapping[str, Any] | None = None,
+    time: float | None = None,
+) -> xarray.Dataset:
+    """Modes in many cases: frequencies [Hz], damping ratios, eigenvalues [1/s] and shapes over the dimension `mode`.
+
+    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `modes`.
+    """
+    options = {"count": count, "at": at, "undamped": undamped, "inputs": inputs, "time": time}
+    return _run(robot, cases, FindModes(options), workers, executor, progress)
+
+
+@known_keywords(LinearizeOptions.renamed)
+def linearize_many(
+    robot: Robot,
+    cases: CasesGiven,
+    *,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Progress | bool | None = None,
+    at: Any = "equilibrium",
+    inputs: Mapping[str, Any] | None = None,
+    time: float | None = None,
+    independent: Sequence[str] | None = None,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> xarray.Dataset:
+    """Linear systems A, B, C, D in many cases.
+
+    Cases, workers, executor and what is returned: as for `simulate_many`. The other options are those of `linearize`.
+    """
+    options = {
+        "at": at, "inputs": inputs, "time": time, "independent": independent, "input_names": input_names,
+        "output_names": output_names,
+    }  # fmt: skip
+    return _run(robot, cases, Linearize(options), workers, executor, progress)

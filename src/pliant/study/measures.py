@@ -1,0 +1,78 @@
+"""Numbers that tell the cases of a study apart: one for each case and quantity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.language.arguments import ArgumentError
+from pliant.language.words import suggestion
+
+if TYPE_CHECKING:
+    import xarray
+
+MOST_PARTS = 24
+"""Parts of a quantity that are listed one by one."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Varied values and measures of all cases, each with a number or a word for every case; units by name (SI)."""
+
+    varied: dict[str, np.ndarray]
+    measures: dict[str, np.ndarray]
+    units: dict[str, str]
+    status: np.ndarray
+    message: np.ndarray
+
+    def measure(self, name: str | None) -> tuple[str, np.ndarray]:
+        """The measure of that name, or the first one."""
+        if not self.measures:
+            raise ArgumentError("no numbers are kept of these cases", "keep some: --keep outputs")
+        if name is None:
+            return next(iter(self.measures.items()))
+        if name not in self.measures:
+            hint = suggestion(name, self.measures, f"there are {', '.join(list(self.measures)[:12])}")
+            raise ArgumentError(f"the sweep has no measure '{name}'", hint)
+        return name, self.measures[name]
+
+    def ranked(self, name: str | None, *, largest: bool = False) -> list[int]:
+        """Cases that have the measure, best first: the smallest, or the largest."""
+        values = self.measure(name)[1]
+        order = np.argsort(-values if largest else values, kind="stable")
+        return [int(k) for k in order if np.isfinite(values[k])]
+
+
+def measured(found: xarray.Dataset) -> Table:
+    """The table of a study's dataset. Of what changes in time the value at the end counts; outputs come first."""
+    varied = {str(n): x.values for n, x in found.coords.items() if x.dims == ("case",) and n != "case"}
+    units = {str(n): str(x.attrs.get("units", "")) for n, x in found.variables.items()}
+    measures: dict[str, np.ndarray] = {}
+    names = sorted((str(n) for n in found.data_vars), key=lambda name: not name.startswith("output."))
+    for name in names:
+        values = found[name]
+        if values.dtype.kind != "f" or values.ndim > 3:
+            continue
+        if "time" in values.dims:
+            values = values.isel(time=-1)
+        if values.ndim > 2 or (values.ndim == 2 and values.shape[1] > MOST_PARTS):
+            continue
+        short = name.removeprefix("output.")
+        for part, column in _columns(values):
+            measures[f"{short}{part}"] = column
+            units[f"{short}{part}"] = units[name]
+    return Table(varied, measures, units, found["status"].values, found["message"].values)
+
+
+def _columns(values: xarray.DataArray) -> list[tuple[str, np.ndarray]]:
+    if values.ndim == 1:
+        return [("", values.values)]
+    axis = values.dims[1]
+    if axis in values.coords:
+        labels = [f"[{x}]" for x in values[axis].values]
+    else:
+        usual = {3: "xyz", 4: "wxyz"}.get(values.shape[1])
+        labels = [f".{usual[k]}" if usual else f"[{k + 1}]" for k in range(values.shape[1])]
+    return list(zip(labels, values.values.T, strict=True))

@@ -1,0 +1,226 @@
+"""From the names in a case to equations and values: which of them change the robot's structure, and which its values alone.
+
+Equations are derived once for each structure; parameters, inputs and starts are values of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pliant.equations.core import UnknownName
+from pliant.equations.equations import Equations
+from pliant.equations.state import rate_name
+from pliant.language.arguments import ArgumentError, is_number, number
+from pliant.language.dimension import Dimension
+from pliant.language.evaluate import UNKNOWN, evaluate
+from pliant.language.expected import wrong_dimension
+from pliant.language.syntax import ExpressionError, Number, parse
+from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.words import describe
+from pliant.model.model import SI_HINT
+from pliant.spec.derive import derive
+from pliant.spec.reader import load
+from pliant.spec.robot import RobotSpec
+from pliant.spec.rod_switch import with_rod_model
+from pliant.study.cases import Cases
+
+VARIANT, START = "variant", "start"
+"""Names in a case that are no name of the robot's."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model that can be loaded in other variants and with other settings: its file or name, and what is chosen of it."""
+
+    path: str | Path
+    variant: str | None = None
+    set: Mapping[str, float | str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    rods: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self, variant: str | None = None, set: Mapping[str, Any] | None = None) -> RobotSpec:
+        """The robot in another variant, or with more settings."""
+        if variant is not None and self.variant is not None:
+            raise ArgumentError("the variant is chosen, and varies", "give one of the two")
+        spec = load(self.path, variant=variant or self.variant, set={**self.set, **(set or {})}, folders=self.folders)
+        for rod, kind in self.rods.items():
+            spec = with_rod_model(spec, rod, kind)
+        return spec
+
+
+Robot = Equations | RobotSpec | ModelFile | str | Path
+"""What a study is about: equations, a robot, a model file or the name of a bundled robot."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values of one case, for equations that are derived: SI units. start: coordinates and rates by name, or a whole start."""
+
+    parameters: dict[str, float] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    start: Any = None
+
+
+@dataclass(frozen=True)
+class Structures:
+    """The equations of all structures of a study; of each case the number of its structure, and its values."""
+
+    equations: tuple[Equations, ...]
+    which: tuple[int, ...]
+    values: tuple[Values, ...]
+
+
+def structures(robot: Robot, given: Cases) -> Structures:
+    """Derive the equations of all structures that the cases have, and sort their values."""
+    source = _Source(robot)
+    made: dict[tuple[tuple[str, Any], ...], int] = {}
+    equations: list[Equations] = []
+    readers: list[_Reader] = []
+    which, values = [], []
+    for row in given:
+        changed = tuple(sorted((name, row[name]) for name in row if name in source.structural))
+        if changed not in made:
+            made[changed] = len(equations)
+            equations.append(source.derived(dict(changed)))
+            readers.append(_Reader(equations[-1], given.units))
+        at = made[changed]
+        which.append(at)
+        values.append(readers[at].values({name: x for name, x in row.items() if name not in source.structural}))
+    if not equations:
+        equations.append(source.derived({}))
+    return Structures(tuple(equations), tuple(which), tuple(values))
+
+
+class _Source:
+    """Where equations come from. structural: names that change the structure."""
+
+    def __init__(self, robot: Robot) -> None:
+        if not isinstance(robot, Equations | RobotSpec | ModelFile | str | Path):
+            hint = "give equations, a RobotSpec, a model file or the name of a bundled robot"
+            raise ArgumentError(f"a robot cannot be {describe(robot)}", hint)
+        self.robot = robot = ModelFile(robot) if isinstance(robot, str | Path) else robot
+        self.own = robot if isinstance(robot, Equations) else derive(_loaded(robot))
+        self.structural = {VARIANT, *self.own.model.spec.rods, *self.own.model.structural}
+        clash = sorted(set(self.own.model.spec.rods) & set(self.own.model.environment.names))
+        self.structural -= set(clash)  # a parameter of the same name is what is meant
+
+    def derived(self, changed: Mapping[str, Any]) -> Equations:
+        """The equations with another structure."""
+        if not changed:
+            return self.own
+        spec = self._spec(changed)
+        for rod in self.own.model.spec.rods:
+            if rod in changed:
+                if not isinstance(changed[rod], str):
+                    raise ArgumentError(f"'{rod}' is a rod; it cannot be {describe(changed[rod])}", "write 'pcs:4'")
+                spec = with_rod_model(spec, rod, changed[rod])
+        return derive(spec)
+
+    def _spec(self, changed: Mapping[str, Any]) -> RobotSpec:
+        counts = {name: changed[name] for name in self.own.model.structural if name in changed}
+        if isinstance(self.robot, ModelFile):
+            return self.robot.load(changed.get(VARIANT), counts)
+        hint = "give the model's file or name instead of its equations"
+        if VARIANT in changed:
+            raise ArgumentError("a robot that is loaded has no other variants", hint)
+        if counts and isinstance(self.robot, Equations):
+            raise ArgumentError(f"'{min(counts)}' decides how many parts the robot has", hint)
+        spec = self.own.model.spec if isinstance(self.robot, Equations) else self.robot
+        if not counts:
+            return spec
+        own = spec.parameters
+        return spec.replace(
+            parameters={**own, **{name: own[name].model_copy(update={"value": x}) for name, x in counts.items()}}
+        )
+
+
+def _loaded(robot: RobotSpec | ModelFile) -> RobotSpec:
+    return robot.load() if isinstance(robot, ModelFile) else robot
+
+
+class _Reader:
+    """Sorts the names in a case by what they are in a robot, and checks what can be checked once for all cases."""
+
+    def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
+        self.model = eqs.model
+        self.rates = {rate_name(name) for name in eqs.rates} | (set(eqs.rates) - set(eqs.coordinates))
+        self.kinds: dict[str, Callable[[str, Any], Any]] = {}
+        self.places: dict[str, str] = {}
+        self.units = units
+
+    def values(self, row: Mapping[str, Any]) -> Values:
+        """The values of one case."""
+        found: dict[str, dict[str, Any]] = {"parameters": {}, "inputs": {}, "coordinates": {}}
+        start: Any = None
+        for name, value in row.items():
+            if name == START:
+                start = value
+                continue
+            if name not in self.places:
+                self.places[name] = self._place(name)
+                if name in self.units:
+                    self._check_unit(name, self.units[name])
+            place = self.places[name]
+            found[place][name] = value if place == "inputs" and not is_number(value) else self._number(name, value)
+        if found["coordinates"]:
+            if isinstance(start, str) or (start is not None and not isinstance(start, Mapping)):
+                raise ArgumentError("a case gives a start and coordinates of it", "give one of them")
+            start = {**(start or {}), **found["coordinates"]}
+        return Values(found["parameters"], found["inputs"], start)
+
+    def _place(self, name: str) -> str:
+        model = self.model
+        if name in model.input_names:
+            return "inputs"
+        if name in model.environment.names:
+            model.parameter_vector({name: 0.0})  # refuses one that is computed from others
+            return "parameters"
+        if name in model.q_names or name in self.rates:
+            return "coordinates"
+        known = (*model.environment.names, *model.spec.rods, *model.q_names, VARIANT, START)
+        raise UnknownName("parameter, input, rod or coordinate", name, known)
+
+    def _dimension(self, name: str) -> Dimension | None:
+        if name in self.model.environment.names:
+            return self.model.environment.dimension(name)
+        units = {x: c.unit for c in self.model.coordinates for x in c.q_names}
+        unit = units.get(name)
+        if unit is None:
+            units = {rate_name(x): f"{c.unit}/s" for c in self.model.coordinates for x in c.v_names}
+            unit = units.get(name, "rad/s")
+        try:
+            return parse_unit(unit).dimension
+        except UnitError:
+            return None
+
+    def _check_unit(self, name: str, unit: Unit) -> None:
+        wanted = self._dimension(name)
+        if wanted is not None and wanted != unit.dimension:
+            got, asked = unit.dimension.unit or "1", "1" if wanted.is_number else wanted.unit
+            raise ArgumentError(f"the values of '{name}' are in {got}, but it is in {asked}", "use a unit that fits")
+
+    def _number(self, name: str, value: Any) -> float:
+        """A value in SI units; a text may have a unit."""
+        if not isinstance(value, str):
+            return number(f"'{name}'", value, hint=SI_HINT)
+        try:
+            node = parse(value)
+            problem = wrong_dimension(node, self._dimension(name) or UNKNOWN, {})
+            if problem:
+                raise ArgumentError(f"'{name}': {problem[0]}", problem[1])
+            return node.value if isinstance(node, Number) else float(evaluate(node, {}))
+        except ExpressionError as error:
+            raise ArgumentError(f"'{name}': {error}", error.hint) from None
+
+
+def value_units(eqs: Equations, names: Sequence[str]) -> dict[str, str]:
+    """SI units of names in cases, where they have one."""
+    reader, found = _Reader(eqs, {}), {}
+    for name in names:
+        if name in eqs.model.environment.names or name in eqs.coordinates or name in reader.rates:
+            dimension = reader._dimension(name)
+            found[name] = "" if dimension is None else "1" if dimension.is_number else dimension.unit
+    return found

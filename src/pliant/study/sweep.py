@@ -1,0 +1,138 @@
+"""Sweeps: studies whose outcomes are written into a folder as they come, and that go on where they were ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pliant.language.arguments import choice
+from pliant.solve.netcdf_files import save_dataset
+from pliant.study.analyses import KEPT, Analysis, FindEquilibrium, FindModes, Linearize, Outcome, Simulate, units
+from pliant.study.cases import cases
+from pliant.study.folder import FORMAT, RESULTS, OpenSweep, SweepFolder
+from pliant.study.many import Progress, Study
+from pliant.study.structures import Robot, value_units
+
+if TYPE_CHECKING:
+    import xarray
+
+ANALYSES = ("simulate", "equilibrium", "modes", "linearize")
+
+
+@dataclass(frozen=True)
+class SweepEnd:
+    """How a sweep has ended: cases in all, done before, done now, failed among all; whether Ctrl-C ended it; and its folder."""
+
+    folder: Path
+    cases: int
+    before: int
+    done: int
+    failed: int
+    interrupted: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cases are done."""
+        return self.before + self.done == self.cases
+
+
+def sweep(
+    robot: Robot,
+    vary: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    *,
+    sample: str | None = None,
+    seed: int = 0,
+    analysis: str = "simulate",
+    keep: Sequence[str] = KEPT,
+    workers: int | None = None,
+    executor: Any = None,
+    progress: Progress | bool | None = None,
+    **options: Any,
+) -> xarray.Dataset:
+    """Many analyses of a robot with every finished one on disk at once; the same call again, after whatever has ended it, does
+    those that are missing.
+
+    robot, keep, workers, executor, progress: as for `simulate_many`. vary, sample, seed: as for `cases`.
+    folder: where the results go; one that holds another sweep, or that another process is working in, is refused.
+    analysis: "simulate", "equilibrium", "modes" or "linearize", with its options as further arguments.
+
+    Returns the dataset of all cases, as `pliant.load_sweep(folder)` does at any time; it is also written as `results.nc`.
+    """
+    run_sweep(
+        robot, vary, folder, sample=sample, seed=seed, analysis=analysis, keep=keep, workers=workers, executor=executor,
+        progress=progress, options=options,
+    )  # fmt: skip
+    return SweepFolder.open(folder).dataset()
+
+
+def run_sweep(
+    robot: Robot,
+    vary: Mapping[str, Any],
+    folder: str | os.PathLike[str],
+    *,
+    sample: str | None,
+    seed: int,
+    analysis: str,
+    keep: Sequence[str],
+    workers: int | None,
+    executor: Any,
+    progress: Progress | bool | None,
+    options: Mapping[str, Any],
+) -> SweepEnd:
+    """Do the cases of a sweep that are not done yet; see `sweep`."""
+    kept = (keep,) if isinstance(keep, str) else tuple(keep)
+    study = Study(robot, cases(vary, sample, seed=seed), made_analysis(analysis, options, kept))
+    first = study.structures.equations[0]
+    known = {**units(first), **value_units(first, study.cases.names)}
+    asked = {
+        "vary": {name: _written(given) for name, given in vary.items()},
+        "sample": sample,
+        "seed": seed,
+        "options": {name: _written(x) for name, x in options.items() if x is not None},
+        "keep": list(kept) if analysis == "simulate" else None,
+    }
+    there = OpenSweep(folder, study, asked, known)
+    try:
+        before = len(there.journal.done)
+        todo = [case for case in range(len(study.cases)) if case not in there.journal.done]
+
+        def done(case: int, outcome: Outcome) -> None:
+            there.journal.append(case, outcome)
+
+        stopped = bool(todo) and study.run(done, todo=todo, workers=workers, executor=executor, progress=progress)
+        now = len(there.journal.done) - before
+    finally:
+        there.close()
+    found = SweepFolder.open(folder).dataset()
+    save_dataset(found, Path(folder) / RESULTS, FORMAT)
+    failed = int((found["status"].values == "failed").sum())
+    return SweepEnd(Path(folder), len(study.cases), before, now, failed, stopped)
+
+
+def made_analysis(name: str, options: Mapping[str, Any], keep: tuple[str, ...]) -> Analysis:
+    """The analysis of that name with its options."""
+    choice("analysis", name, ANALYSES)
+    given = dict(options)
+    if name == "simulate":
+        given.setdefault("until", 1.0)
+        return Simulate(given, keep)
+    kinds: dict[str, type[Any]] = {"equilibrium": FindEquilibrium, "modes": FindModes, "linearize": Linearize}
+    made: Analysis = kinds[name](given)
+    return made
+
+
+def _written(value: Any) -> Any:
+    """A value as the manifest has it."""
+    if isinstance(value, Mapping):
+        return {str(name): _written(x) for name, x in value.items()}
+    if isinstance(value, str | bool | int | float) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Sequence):
+        return [_written(x) for x in value]
+    return repr(value)

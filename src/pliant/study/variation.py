@@ -1,0 +1,221 @@
+"""What varies in a study, from Python values or from text such as `1:3:20 kPa`, `pcs:4, cosserat:10` or `normal(2, 0.1) kPa`."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy
+
+from pliant.language.arguments import ArgumentError
+from pliant.language.units import Unit, UnitError, parse_unit
+from pliant.language.words import describe, suggestion
+
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_RANGE = re.compile(rf"(log\s+)?({_NUMBER})\s*:\s*({_NUMBER})(?:\s*:\s*({_NUMBER}))?\s*([^\d\s:,].*)?")
+_DISTRIBUTION = re.compile(rf"([a-z]+)\s*\(\s*({_NUMBER}(?:\s*,\s*{_NUMBER})*)\s*\)\s*([^\d\s:,].*)?")
+_QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s:,].*)?")
+
+MOST_VALUES = 1_000_000
+"""Values of one range."""
+
+
+@dataclass(frozen=True)
+class Variation(ABC):
+    """Values that one quantity takes. unit: the one that they were given in; None for SI units."""
+
+    unit: Unit | None
+
+    @abstractmethod
+    def values(self) -> list[Any] | None:
+        """All of them (SI units), for combinations; None where there is no end of them."""
+
+    @abstractmethod
+    def at(self, shares: np.ndarray) -> list[Any]:
+        """Those at these shares of the whole, numbers from 0 to 1: evenly spread shares give the distribution that is meant."""
+
+
+@dataclass(frozen=True)
+class Listed(Variation):
+    """Values one by one."""
+
+    given: tuple[Any, ...]
+
+    def values(self) -> list[Any]:
+        """All of them."""
+        return list(self.given)
+
+    def at(self, shares: np.ndarray) -> list[Any]:
+        """Each of them equally often."""
+        places = np.minimum((shares * len(self.given)).astype(int), len(self.given) - 1)
+        return [self.given[k] for k in places]
+
+
+@dataclass(frozen=True)
+class Between(Variation):
+    """All numbers between two, evenly spread, or evenly in their logarithm."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def values(self) -> None:
+        """There is no end of them."""
+
+    def at(self, shares: np.ndarray) -> list[float]:
+        """Evenly spread."""
+        return _between(self.low, self.high, shares, logarithmic=self.logarithmic)
+
+
+@dataclass(frozen=True)
+class Distributed(Variation):
+    """Numbers of a distribution; quantile: the value that a share of them is below."""
+
+    quantile: Callable[[np.ndarray], np.ndarray]
+
+    def values(self) -> None:
+        """There is no end of them."""
+
+    def at(self, shares: np.ndarray) -> list[float]:
+        """By the inverse of the distribution function."""
+        inside = np.clip(shares, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+        return [float(x) for x in self.quantile(inside)]
+
+
+def _between(low: float, high: float, shares: np.ndarray, *, logarithmic: bool) -> list[float]:
+    if logarithmic:
+        return [float(x) for x in low * (high / low) ** shares]
+    return [float(x) for x in low + (high - low) * shares]
+
+
+def read_variation(name: str, given: Any) -> Variation:
+    """What a caller says that varies: a text, a list of values, or one value."""
+    if isinstance(given, Variation):
+        return given
+    if isinstance(given, str):
+        return _read_text(name, given)
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if isinstance(given, Sequence):
+        if not given:
+            raise ArgumentError(f"there are no values of '{name}'", "give at least one")
+        return _listed(name, [x.strip() if isinstance(x, str) else x for x in given])
+    return _listed(name, [given])
+
+
+def _read_text(name: str, text: str) -> Variation:
+    if match := _RANGE.fullmatch(text.strip()):
+        return _range(name, text, *match.groups())
+    if match := _DISTRIBUTION.fullmatch(text.strip()):
+        return _distribution(name, text, *match.groups())
+    parts = [part.strip() for part in re.split(r",(?![^(]*\))", text)]
+    if not all(parts):
+        raise ArgumentError(f"cannot read the values '{text}' of '{name}'", _EXAMPLE)
+    return _listed(name, parts)
+
+
+_EXAMPLE = "write a range such as 1:3:20 kPa, a list such as 1, 2, 5 kPa, or a distribution such as normal(2, 0.1) kPa"
+
+
+def _unit(name: str, text: str | None) -> Unit | None:
+    if text is None:
+        return None
+    try:
+        return parse_unit(text.strip())
+    except UnitError as error:
+        raise ArgumentError(f"the values of '{name}': {error}", error.hint or _EXAMPLE) from None
+
+
+def _range(
+    name: str, text: str, logarithmic: str | None, first: str, last: str, count: str | None, unit_text: str | None
+) -> Variation:
+    """`FROM:TO` or `FROM:TO:COUNT` with a unit."""
+    unit = _unit(name, unit_text)
+    factor = 1.0 if unit is None else unit.factor
+    low, high = float(first) * factor, float(last) * factor
+    if not low < high:
+        raise ArgumentError(f"the range '{text}' of '{name}' is empty", "write the lower value first: FROM:TO:COUNT")
+    if logarithmic and low <= 0:
+        raise ArgumentError(f"the range '{text}' of '{name}' has no logarithms", "begin it above zero")
+    if count is None:
+        return Between(unit, low, high, bool(logarithmic))
+    number = float(count)
+    if number != int(number) or not 1 <= number <= MOST_VALUES:
+        raise ArgumentError(f"the range '{text}' of '{name}' has {count} values", "write how many: FROM:TO:COUNT")
+    shares = np.linspace(0.0, 1.0, int(number)) if number > 1 else np.array([0.0])
+    return Listed(unit, tuple(_between(low, high, shares, logarithmic=bool(logarithmic))))
+
+
+def _distribution(name: str, text: str, kind: str, numbers: str, unit_text: str | None) -> Variation:
+    unit = _unit(name, unit_text)
+    factor = 1.0 if unit is None else unit.factor
+    given = [float(x) for x in numbers.split(",")]
+    known = {"normal": 2, "uniform": 2, "lognormal": 2, "triangular": 3}
+    if kind not in known:
+        hint = suggestion(kind, known, f"known: {', '.join(known)}")
+        raise ArgumentError(f"unknown distribution '{kind}' of '{name}'", hint)
+    if len(given) != known[kind]:
+        raise ArgumentError(f"'{text}' of '{name}': {kind} takes {known[kind]} numbers, not {len(given)}", _USE[kind])
+    if kind == "uniform" and given[0] < given[1]:
+        return Between(unit, given[0] * factor, given[1] * factor)
+    quantile = _quantile(kind, given)
+    if quantile is None:
+        raise ArgumentError(f"'{text}' of '{name}' is no distribution", _USE[kind])
+    return Distributed(unit, lambda shares: factor * quantile(shares))
+
+
+_USE = {
+    "normal": "write normal(mean, standard deviation), the second above zero",
+    "uniform": "write uniform(low, high), the first below the second",
+    "lognormal": "write lognormal(median, standard deviation of the logarithm), both above zero",
+    "triangular": "write triangular(low, most likely, high), in this order",
+}
+
+
+def _quantile(kind: str, given: list[float]) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The inverse of a distribution function; None where the numbers make no sense."""
+    if kind == "normal" and given[1] > 0:
+        return lambda shares: given[0] + given[1] * scipy.special.ndtri(shares)
+    if kind == "lognormal" and min(given) > 0:
+        return lambda shares: given[0] * np.exp(given[1] * scipy.special.ndtri(shares))
+    if kind == "triangular" and given[0] <= given[1] <= given[2] and given[0] < given[2]:
+        return lambda shares: _triangular(shares, *given)
+    return None
+
+
+def _triangular(shares: np.ndarray, low: float, peak: float, high: float) -> np.ndarray:
+    rising = (peak - low) / (high - low)
+    with np.errstate(invalid="ignore"):
+        left = low + np.sqrt(shares * (high - low) * (peak - low))
+        right = high - np.sqrt((1 - shares) * (high - low) * (high - peak))
+    return np.where(shares < rising, left, right)
+
+
+def _listed(name: str, given: Sequence[Any]) -> Variation:
+    """Values one by one: numbers, perhaps with units (`1, 2, 5 kPa`: that of the last holds for bare numbers before), or others."""
+    if all(isinstance(x, Real) and not isinstance(x, bool) for x in given):
+        return Listed(None, tuple(_finite(name, x) for x in given))
+    matches = [_QUANTITY.fullmatch(x) if isinstance(x, str) else None for x in given]
+    if not all(matches):
+        return Listed(None, tuple(given))
+    units = [_unit(name, match.group(2)) for match in matches if match]
+    last = units[-1]
+    if last is None and any(units):
+        raise ArgumentError(f"the last of the values {describe(', '.join(given))} of '{name}' has no unit", "add it")
+    if any(unit is not None and last is not None and unit.dimension != last.dimension for unit in units):
+        raise ArgumentError(f"the values {describe(', '.join(given))} of '{name}' differ in dimension", "use one unit")
+    factors = [1.0 if last is None else (unit or last).factor for unit in units]
+    numbers = [float(match.group(1)) * factor for match, factor in zip(matches, factors, strict=True) if match]
+    return Listed(last, tuple(_finite(name, x) for x in numbers))
+
+
+def _finite(name: str, value: Any) -> float:
+    if not math.isfinite(value):
+        raise ArgumentError(f"a value of '{name}' is not finite", "give finite numbers")
+    return float(value)
