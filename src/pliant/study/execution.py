@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError, whole
 from pliant.language.words import describe
@@ -64,7 +66,11 @@ class Work:
             begin = end
 
 
-def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
+Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
+"""Gives room for values of a case, by its number, their name, axes and shape; asked by one thread at a time."""
+
+
+def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | None = None) -> None:
     """Do all cases on threads of this process, by default one for each core. Ctrl-C ends it after the present runs."""
     count = cores() if workers is None else whole("workers", workers, least=1)
     lock, stopped = threading.Lock(), threading.Event()
@@ -83,9 +89,14 @@ def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
                 with lock:
                     done(block[k], outcome)
 
+            def lent(k: int, *what: Any, block: list[int] = block) -> np.ndarray:
+                with lock:
+                    return room(block[k], *what)  # type: ignore[misc]
+
             try:
                 values = [work.structures.values[case] for case in block]
-                work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set)
+                more = () if room is None else (lent,)
+                work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set, *more)
             except BaseException:
                 stopped.set()
                 raise

@@ -31,11 +31,21 @@ class Gathered:
         self.arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
         self.labels: dict[str, list[Any]] = {}
         self._filled: dict[str, np.ndarray] = {}
+        self._usual: tuple[Any, ...] | None = None
         self._places: dict[tuple[str, int], tuple[Sequence[Any], Any]] = {}
 
     def put(self, case: int, outcome: Outcome, labels: Labels) -> None:
         """Take in the outcome of a case; labels: of the axes of its structure."""
         self.status[case], self.message[case] = outcome.status, outcome.message
+        shapes = tuple((name, axes, x.shape) for name, (axes, x) in outcome.arrays.items())
+        if self._usual == (id(labels), shapes, outcome.labels):  # as the case before: all its rows are filled
+            for name, (_, values) in outcome.arrays.items():
+                array = self.arrays[name][1]
+                if values.base is not array:  # else they were written there
+                    array[case] = values
+                self._filled[name][case] = True
+            return
+        whole = True
         for name, (axes, values) in outcome.arrays.items():
             places = [
                 self._place(axis, size, outcome.labels.get(axis, labels.get(axis)))
@@ -43,12 +53,30 @@ class Gathered:
             ]
             into = self._room(name, axes, places)
             self._filled[name][case] = True
+            if values.base is into:
+                continue
             if into.shape[1:] != values.shape:
                 into[case] = np.nan
+                whole = False
             if all(isinstance(place, slice) for place in places):
                 into[(case, *places)] = values
             else:
                 into[case][np.ix_(*(np.arange(x.stop) if isinstance(x, slice) else x for x in places))] = values
+                whole = False
+        if outcome.arrays:
+            self._usual = (id(labels), shapes, outcome.labels) if whole else None
+
+    def room(self, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...], labels: Labels) -> np.ndarray:
+        """Where the values of a case will lie, to be written by whoever computes them; to be handed to `put` afterwards."""
+        known = self.arrays.get(name)
+        if known is None or known[1].shape[1:] != shape:
+            places = [self._place(axis, size, labels.get(axis)) for axis, size in zip(axes, shape, strict=True)]
+            into = self._room(name, axes, places)
+            if into.shape[1:] != shape or not all(isinstance(place, slice) for place in places):
+                return np.empty(shape)
+            known = self.arrays[name]
+        lent: np.ndarray = known[1][case]
+        return lent
 
     def _place(self, axis: str, size: int, given: Sequence[Any] | None) -> slice | np.ndarray:
         """Where the entries along an axis go."""

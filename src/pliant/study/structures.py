@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,8 @@ class _Reader:
 
     def _number(self, name: str, value: Any) -> float:
         """A value in SI units; a text may have a unit."""
+        if type(value) is float and isfinite(value):
+            return value
         if not isinstance(value, str):
             return number(f"'{name}'", value, hint=SI_HINT)
         try:
