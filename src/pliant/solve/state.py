@@ -131,19 +131,17 @@ def assemble(
 def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
     """Refuse positions and rates that no evaluation could work with, as squares of them overflow."""
     for what, values in (("position", q), ("rate", v)):
-        if len(values) and not np.abs(values).max() <= LARGEST:
+        if not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN
             _refuse(eqs, what, values)
 
 
 def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
-    beyond = np.flatnonzero(~(np.abs(values) <= LARGEST))
-    if len(beyond):
-        at = int(beyond[0])
-        name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
-        raise ArgumentError(
-            f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
-            "values are in SI units: metres, radians and seconds",
-        )
+    at = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+    name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
+    raise ArgumentError(
+        f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
+        "values are in SI units: metres, radians and seconds",
+    )
 
 
 def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:

@@ -67,7 +67,7 @@ class Work:
 
 
 Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
-"""Gives room for values of a case, by its number, their name, axes and shape; asked by one thread at a time."""
+"""Gives room for values of a case, by its number, their name, axes and shape; asked by any thread."""
 
 
 def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | None = None) -> None:
@@ -90,8 +90,7 @@ def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | Non
                     done(block[k], outcome)
 
             def lent(k: int, *what: Any, block: list[int] = block) -> np.ndarray:
-                with lock:
-                    return room(block[k], *what)  # type: ignore[misc]
+                return room(block[k], *what)  # type: ignore[misc]
 
             try:
                 values = [work.structures.values[case] for case in block]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,17 @@ class Gathered:
         self.arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
         self.labels: dict[str, list[Any]] = {}
         self._filled: dict[str, np.ndarray] = {}
+        self._fitting: set[tuple[str, int]] = set()  # names whose values in a structure fill a row
+        self._lock = threading.RLock()
         self._usual: tuple[Any, ...] | None = None
         self._places: dict[tuple[str, int], tuple[Sequence[Any], Any]] = {}
 
     def put(self, case: int, outcome: Outcome, labels: Labels) -> None:
         """Take in the outcome of a case; labels: of the axes of its structure."""
+        with self._lock:
+            self._put(case, outcome, labels)
+
+    def _put(self, case: int, outcome: Outcome, labels: Labels) -> None:
         self.status[case], self.message[case] = outcome.status, outcome.message
         shapes = tuple((name, axes, x.shape) for name, (axes, x) in outcome.arrays.items())
         if self._usual == (id(labels), shapes, outcome.labels):  # as the case before: all its rows are filled
@@ -69,14 +76,16 @@ class Gathered:
     def room(self, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...], labels: Labels) -> np.ndarray:
         """Where the values of a case will lie, to be written by whoever computes them; to be handed to `put` afterwards."""
         known = self.arrays.get(name)
-        if known is None or known[1].shape[1:] != shape:
+        if known is not None and known[1].shape[1:] == shape and (name, id(labels)) in self._fitting:
+            lent: np.ndarray = known[1][case]
+            return lent
+        with self._lock:
             places = [self._place(axis, size, labels.get(axis)) for axis, size in zip(axes, shape, strict=True)]
             into = self._room(name, axes, places)
             if into.shape[1:] != shape or not all(isinstance(place, slice) for place in places):
                 return np.empty(shape)
-            known = self.arrays[name]
-        lent: np.ndarray = known[1][case]
-        return lent
+            self._fitting.add((name, id(labels)))
+            return np.asarray(into[case])
 
     def _place(self, axis: str, size: int, given: Sequence[Any] | None) -> slice | np.ndarray:
         """Where the entries along an axis go."""

@@ -125,8 +125,8 @@ class Study:
             return True
         return False
 
-    def _room(self, into: Gathered, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> Any:
-        return into.room(case, name, axes, shape, self.labels[self.structures.which[case]])
+    def _room(self, into: Gathered, case: int, *what: Any) -> Any:
+        return into.room(case, *what, self.labels[self.structures.which[case]])
 
     def gathered(self) -> Gathered:
         """Room for the outcomes of all cases."""
