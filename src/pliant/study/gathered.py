@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.solve.labelled import Labelled
 from pliant.study.analyses import Outcome
 
 if TYPE_CHECKING:
@@ -129,14 +130,13 @@ class Gathered:
         self, cases: Mapping[str, Sequence[Any]], units: Mapping[str, str], attributes: Mapping[str, str]
     ) -> xarray.Dataset:
         """Everything as a dataset over the cases. cases: what varies, by name a value for each case; units: by name."""
-        import xarray
 
         def about(name: str) -> dict[str, str]:
             return {"units": units[name]} if units.get(name) else {}
 
         variables: dict[str, Any] = {
-            "status": (("case",), self.status.astype(np.str_)),
-            "message": (("case",), self.message.astype(np.str_)),
+            "status": (("case",), self.status.astype(np.str_), {}),
+            "message": (("case",), self.message.astype(np.str_), {}),
         }
         for name in self.arrays:
             axes, array = self.arrays[name]
@@ -144,14 +144,14 @@ class Gathered:
             variables[name] = (("case", *axes), self._whole(axes, array), about(name))
         used = {axis for axes, _ in self.arrays.values() for axis in axes}
         labels: dict[str, Any] = {
-            axis: ((axis,), np.array(own, dtype=np.str_)) for axis, own in self.labels.items() if axis in used
+            axis: ((axis,), np.array(own, dtype=np.str_), {}) for axis, own in self.labels.items() if axis in used
         }
         if "time" in labels:
             labels["time"] = (("time",), np.array(self.labels["time"]), {"units": "s"})
-        labels["case"] = (("case",), np.arange(self.count))
+        labels["case"] = (("case",), np.arange(self.count), {})
         for name, values in cases.items():
             labels[_free(name, {*labels, *variables, *used})] = (("case",), _column(values), about(name))
-        return xarray.Dataset(variables, labels, dict(attributes))
+        return Labelled.of_arrays(variables, labels, attributes).dataset
 
     def _whole(self, axes: tuple[str, ...], array: np.ndarray) -> np.ndarray:
         """An array with a place for every label of its axes."""
