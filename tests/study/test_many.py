@@ -215,3 +215,51 @@ def test_tasks_take_about_a_second():
     assert pace.size() == 100
     pace.note(100, 1e-6)
     assert 100 < pace.size() <= LARGEST_TASK
+
+
+class Later:
+    """A job as submitit has them: asked whether it is done, and no future of Python's own."""
+
+    def __init__(self, work):
+        self.work, self.asked = work, 0
+
+    def done(self):
+        self.asked += 1
+        return self.asked > 1
+
+    def result(self):
+        return self.work()
+
+    def cancel(self):
+        pass
+
+
+class Unreliable:
+    """Loses every third task, once or always."""
+
+    def __init__(self, *, always):
+        self.always, self.sent, self.lost = always, 0, 0
+
+    def submit(self, function, *arguments):
+        self.sent += 1
+        number = self.sent
+
+        def work():
+            if number % 3 == 0 or (self.always and number > 3):
+                self.lost += 1
+                raise OSError("the worker is gone")
+            return function(*arguments)
+
+        return Later(work)
+
+
+def test_lost_tasks_are_given_again(arm):
+    executor = Unreliable(always=False)
+    found = pliant.simulate_many(arm, CASES[:9], 0.05, executor=executor, workers=1)
+    assert executor.lost > 0
+    assert found.identical(pliant.simulate_many(arm, CASES[:9], 0.05))
+
+
+def test_an_executor_that_loses_everything_is_said(arm):
+    with pytest.raises(RuntimeError, match="the executor has lost a task: OSError: the worker is gone"):
+        pliant.simulate_many(arm, CASES[:9], 0.05, executor=Unreliable(always=True), workers=1)

@@ -123,6 +123,8 @@ def sweep(
         )
         folder = answering(lambda: SweepFolder.open(out))
     found = measured(folder.dataset())
+    if by is not None or report is not None or plot is not None:
+        by = answering(lambda: found.measure(by))[0]
     if plot is not None:
         drawing(lambda: draw.save(draw.effects(found, by), plot), plot)
         say(f"saved to {plot}")
@@ -233,7 +235,7 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
         markup=False,
     )
     if found.measures:
-        name = answering(lambda: found.measure(by))[0]
+        name = found.measure(by)[0]
         ranked = found.ranked(name, largest=largest)
         others = [x for x in found.measures if x != name and not x.startswith(STATES)]
         shown = [name, *others][: max(1, COLUMNS - len(found.varied))]
@@ -252,7 +254,7 @@ def _print(folder: SweepFolder, found: Table, by: str | None, largest: bool) -> 
 
 
 def _save_report(file: str, folder: SweepFolder, found: Table, by: str | None, largest: bool) -> None:
-    name = answering(lambda: found.measure(by))[0]
+    name = found.measure(by)[0]
     ranked, which = found.ranked(name, largest=largest), folder.manifest["which"]
     alike = [k for k in ranked if which[k] == which[ranked[0]]]  # one page shows one structure
     best = tuple((k, *_again(folder, k)) for k in alike[:BEST])

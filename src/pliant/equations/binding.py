@@ -217,9 +217,20 @@ class Binding:
         """The same with contacts that remember what those of another binding do."""
         return self._with({name: other._kept[name] for name in ("contact_records", "contact_poses", "contact_state")})
 
-    def with_parameters(self, parameters: np.ndarray, constants: np.ndarray) -> Binding:
-        """The same with other values of the parameters, and the constants that follow from them."""
-        return self._with({"parameters": parameters, "constants": constants})
+    def with_parameters(
+        self, parameters: np.ndarray, constants: np.ndarray, held: Mapping[int, float] | None = None
+    ) -> Binding:
+        """The same with other values of the parameters, and the constants that follow from them; and with inputs, by index, that
+        are held at other values."""
+        arrays: dict[str, Any] = {"parameters": parameters, "constants": constants}
+        if held:
+            arrays["held"] = values = self.held.copy()
+            for index, value in held.items():
+                values[index] = value
+            if any(self.input_kind[index] != HELD for index in held):
+                arrays["input_kind"] = kinds = self.input_kind.copy()
+                kinds[list(held)] = HELD
+        return self._with(arrays)
 
     def with_constants(self, constants: np.ndarray) -> Binding:
         """The same with other constants of its elements."""

@@ -180,28 +180,26 @@ class Equations:
         `at` would refuse them. What follows from the parameters is computed for all cases together, to the same bits."""
         groups: dict[tuple[str, ...], list[int]] = {}
         found: list[Any] = [None] * len(cases)
-        for k, (parameters, _) in enumerate(cases):
-            numbers = parameters and all(type(x) is float and isfinite(x) for x in parameters.values())
-            groups.setdefault(tuple(parameters) if numbers else (), []).append(k)
-        alone = groups.pop((), [])
+        for k, (parameters, inputs) in enumerate(cases):
+            if parameters and _all_finite(parameters) and self._are_held(dict(inputs)):
+                groups.setdefault(tuple(parameters), []).append(k)
+            else:
+                found[k] = _or_refused(self, inputs, parameters)
         for names, members in groups.items():
-            for k, here in zip(members, self._with_parameters(names, [cases[k][0] for k in members]), strict=True):
+            for k, here in zip(members, self._with_parameters(names, [cases[k] for k in members]), strict=True):
                 found[k] = here
-        for k in range(len(cases)):
-            parameters, inputs = cases[k]
-            here = self if k in alone else found[k]
-            if not isinstance(here, Exception):
-                found[k] = _or_refused(here, inputs, parameters if k in alone else None)
         return found
 
-    def _with_parameters(self, names: tuple[str, ...], cases: Sequence[Values]) -> list[Equations | Exception]:
-        """The same equations with other values of some parameters, finite numbers in each case."""
+    def _with_parameters(
+        self, names: tuple[str, ...], cases: Sequence[tuple[Values, InputValues]]
+    ) -> list[Equations | Exception]:
+        """The same equations with other values of some parameters, and inputs that are held: finite numbers in each case."""
         model, core, binding = self.model, self._core, self.binding
         _, at = model.parameter_defaults
         if not at.keys() >= set(names) or model.structural & set(names):
-            return [_or_refused(self, None, parameters) for parameters in cases]
+            return [_or_refused(self, inputs, parameters) for parameters, inputs in cases]
         table = np.repeat(model.parameter_vector(self._parameters)[None], len(cases), axis=0)
-        changed = {name: np.array([parameters[name] for parameters in cases]) for name in names}
+        changed = {name: np.array([parameters[name] for parameters, _ in cases]) for name in names}
         for name, column in changed.items():
             table[:, at[name]] = column
         found: list[Any] = list(refused_cases(model, self._parameters, changed))
@@ -213,7 +211,10 @@ class Equations:
             if isinstance(numbers, Exception):
                 found[k] = numbers
                 continue
-            here = self._with(self._inputs, self._parameters | cases[k], binding.with_parameters(table[k], numbers))
+            parameters, inputs = cases[k]
+            held = {core.input_index[name]: value for name, value in inputs.items()}
+            bound = binding.with_parameters(table[k], numbers, held)  # type: ignore[arg-type]
+            here = self._with({**self._inputs, **inputs}, {**self._parameters, **parameters}, bound)  # type: ignore[dict-item]
             here._initial = start
             found[k] = here
         return found
@@ -590,6 +591,10 @@ def _parameter_differences(eqs: Equations, at: State, a: np.ndarray) -> np.ndarr
 def with_remembered(binding: Binding, state: State) -> Binding:
     """The binding with contacts as a state has them, where it knows."""
     return binding if state.contacts is None else binding.with_contacts(state.contacts.rows)
+
+
+def _all_finite(values: Mapping[str, Any]) -> bool:
+    return all(type(value) is float and isfinite(value) for value in values.values())
 
 
 def _or_refused(eqs: Equations, inputs: InputValues | None, parameters: Values | None) -> Equations | Exception:

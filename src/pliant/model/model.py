@@ -201,9 +201,13 @@ class Model:
 
     def switch_times(self, parameters: np.ndarray) -> np.ndarray:
         """Times at which inputs or signals may jump [s], at these values of the parameters."""
-        if not self.switches.numel_out(0):
+        if not self._has_switches:
             return np.zeros(0)
         return np.asarray(self.switches(parameters), dtype=float).ravel()
+
+    @cached_property
+    def _has_switches(self) -> bool:
+        return bool(self.switches.numel_out(0))
 
     def environment_with(self, values: Mapping[str, float]) -> Environment:
         """The model's values with changes of its parameters by name."""

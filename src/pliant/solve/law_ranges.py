@@ -13,7 +13,7 @@ from pliant.equations.workspace import EvaluationError
 from pliant.model.model import Model
 from pliant.rod.rod import Rod
 from pliant.section.fibre_law import FIBRE_LAWS, FibreLaw
-from pliant.solve.rod_strains import Poses, parameter_values, strains_times_length, values_of_cases
+from pliant.solve.rod_strains import CaseValues, Poses, parameter_values, strains_times_length
 
 LEAST_ROOM = 0.1
 """Share of a limit that is left where a law is called near its end; also the stretch from which on a rod is called flat."""
@@ -81,17 +81,29 @@ def outside_laws(model: Model, cases: Sequence[tuple[Binding, np.ndarray]]) -> l
     placed = [bound.node_poses(q) for bound, q in cases]
     poses = np.stack([x[0] for x in placed]), np.stack([x[1] for x in placed])
     constants = np.stack([bound.constants for bound, _ in cases])
-    values = values_of_cases(model, np.stack([bound.parameters for bound, _ in cases]))
+    values = CaseValues(model, np.stack([bound.parameters for bound, _ in cases]))
     for name in watched:
         strains = strains_times_length(constants, model.rod_stations[name], poses)
-        for k, (_, q) in enumerate(cases):
-            if found[k] is not None or not np.all(np.isfinite(q)):
+        for k in _near_an_end(model, name, strains, values.all):
+            if found[k] is not None or not np.all(np.isfinite(cases[k][1])):
                 continue
-            value = values(k)
+            value = values.of(k)
             notes = _notes(model, name, strains[k] / value(model.spec.rods[name].length), value)
             beyond = [note for note in notes if BEYOND in note]
             found[k] = EvaluationError(beyond[0]) if beyond else None
     return found
+
+
+def _near_an_end(model: Model, name: str, strains: np.ndarray, value: Callable[[Any], np.ndarray]) -> np.ndarray:
+    """Cases in which a rod may be near the end of what its law describes; of laws that end with the rod itself only those."""
+    rod = model.spec.rods[name]
+    law = FIBRE_LAWS.get(rod.law)
+    if _braids(rod) or (law is not None and law.room is not None) or not strains.size:
+        return np.arange(len(strains))
+    shortest = strains[..., 2].min(axis=1) / value(rod.length)
+    if not (rod.shape is not None and rod.stress_free):
+        shortest = shortest - value(rod.rest[2])
+    return np.flatnonzero(~(shortest > LEAST_ROOM))
 
 
 def _law_notes(

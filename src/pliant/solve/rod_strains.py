@@ -23,21 +23,25 @@ def parameter_values(model: Model, bound: Binding) -> Callable[[object], float]:
     return lambda scalar: float(environment.value(scalar))  # type: ignore[arg-type]
 
 
-def values_of_cases(model: Model, parameters: np.ndarray) -> Callable[[int], Callable[[object], float]]:
-    """Values of the model's fields in several cases: of parameters (cases x parameters) a function of the number of a case, which
-    gives what `parameter_values` does. A field is evaluated once, for all cases."""
-    by_name = dict(zip(model.parameter_names, parameters.T, strict=True))
-    environment, found = model.environment.with_values(by_name), {}
+class CaseValues:
+    """Values of the model's fields in several cases, from those of the parameters (cases x parameters); a field is evaluated once,
+    for all cases."""
 
-    def of_case(k: int) -> Callable[[object], float]:
-        def value(scalar: object) -> float:
-            if scalar not in found:
-                found[scalar] = np.broadcast_to(environment.value(scalar), len(parameters))  # type: ignore[arg-type]
-            return float(found[scalar][k])
+    def __init__(self, model: Model, parameters: np.ndarray) -> None:
+        by_name = dict(zip(model.parameter_names, parameters.T, strict=True))
+        self._environment, self._count = model.environment.with_values(by_name), len(parameters)
+        self._found: dict[object, np.ndarray] = {}
 
-        return value
+    def all(self, scalar: object) -> np.ndarray:
+        """The value of a field in all cases."""
+        if scalar not in self._found:
+            value = self._environment.value(scalar)  # type: ignore[arg-type]
+            self._found[scalar] = np.broadcast_to(value, self._count)
+        return self._found[scalar]
 
-    return of_case
+    def of(self, case: int) -> Callable[[object], float]:
+        """What `parameter_values` is in one case."""
+        return lambda scalar: float(self.all(scalar)[case])
 
 
 def strains_times_length(constants: np.ndarray, stations: Sequence[RodStation], poses: Poses) -> np.ndarray:

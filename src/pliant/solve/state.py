@@ -107,8 +107,7 @@ def assemble(
     the model states. What had to be changed is said. Raises AssemblyError with the remaining distance when there is no such state.
     """
     given = given or Given()
-    for what, values in (("position", q), ("rate", v)):
-        _refuse_extremes(eqs, what, values)
+    refuse_extremes(eqs, q, v)
     if not bound.m:
         return AssembledState(bound, q, v, ())
     bound = bound.with_rows(np.ones(bound.m, dtype=np.int32))
@@ -129,18 +128,20 @@ def assemble(
     return AssembledState(independent, new_q, new_v, tuple(messages), before)
 
 
-def _refuse_extremes(eqs: Equations, what: str, values: np.ndarray) -> None:
-    """Numbers that no evaluation could work with, as squares of them overflow."""
-    if not len(values) or np.abs(values).max() <= LARGEST:
-        return
-    beyond = np.flatnonzero(~(np.abs(values) <= LARGEST))
-    if len(beyond):
-        at = int(beyond[0])
-        name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
-        raise ArgumentError(
-            f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
-            "values are in SI units: metres, radians and seconds",
-        )
+def refuse_extremes(eqs: Equations, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse positions and rates that no evaluation could work with, as squares of them overflow."""
+    for what, values in (("position", q), ("rate", v)):
+        if not np.abs(values).max(initial=0.0) <= LARGEST:  # nor NaN
+            _refuse(eqs, what, values)
+
+
+def _refuse(eqs: Equations, what: str, values: np.ndarray) -> None:
+    at = int(np.flatnonzero(~(np.abs(values) <= LARGEST))[0])
+    name = eqs.coordinates[at] if what == "position" else rate_name(eqs.rates[at])
+    raise ArgumentError(
+        f"the start of '{name}' is {values[at]:g}, beyond what can be computed with",
+        "values are in SI units: metres, radians and seconds",
+    )
 
 
 def followed_positions(model: Model, bound: Binding, t: float, q: np.ndarray, v: np.ndarray) -> dict[int, TimeSeries]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,6 +65,12 @@ class Outcome:
 
 Finished: TypeAlias = Callable[[int, Outcome], None]
 """Called with the place of a case in its block when it is done."""
+Room: TypeAlias = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
+"""Gives room for values of a case, by its place in its block, their name, axes and shape."""
+
+
+def _new_room(case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
+    return np.empty(shape)
 
 
 class Analysis(ABC):
@@ -80,8 +87,15 @@ class Analysis(ABC):
         """Labels of the axes of what is kept, where they have any."""
 
     @abstractmethod
-    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
-        """Do it in all these cases, in order, until there is a reason to stop."""
+    def run(
+        self,
+        eqs: Equations,
+        cases: Sequence[Values],
+        finished: Finished,
+        stop: Callable[[], bool],
+        room: Room = _new_room,
+    ) -> None:
+        """Do it in all these cases, in order, until there is a reason to stop. What is kept may be written into `room`."""
 
 
 def failed(reason: Exception) -> Outcome:
@@ -120,7 +134,14 @@ class Simulate(Analysis):
         names = {"frame": eqs.frame_names, "axis": "xyz", "quaternion_part": "wxyz"}
         return {"time": self._request().times, **_named(eqs), **names}
 
-    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
+    def run(
+        self,
+        eqs: Equations,
+        cases: Sequence[Values],
+        finished: Finished,
+        stop: Callable[[], bool],
+        room: Room = _new_room,
+    ) -> None:
         """Start all cases together, as far as that can be done, and run one after the other."""
         request, kept = self._request(), self._kept(eqs)
         given = [self._values(eqs, case, request) for case in cases]
@@ -141,7 +162,7 @@ class Simulate(Analysis):
                     finished(k, failed(wrong))
                     continue
                 try:
-                    whole = quick.run(bound, state, rates[k]) if quick.worthwhile else None
+                    whole = quick.run(bound, state, rates[k], partial(room, k)) if quick.worthwhile else None
                     if whole is not None:
                         outcome = Outcome(COMPLETED, end_message(whole[0]), whole[1])
                     else:
@@ -238,7 +259,14 @@ class _OneByOne(Analysis):
     def check(self, eqs: Equations) -> None:
         """Nothing that could be told before."""
 
-    def run(self, eqs: Equations, cases: Sequence[Values], finished: Finished, stop: Callable[[], bool]) -> None:
+    def run(
+        self,
+        eqs: Equations,
+        cases: Sequence[Values],
+        finished: Finished,
+        stop: Callable[[], bool],
+        room: Room = _new_room,
+    ) -> None:
         """Call it in one case after the other."""
         shared = dict(self.options)
         inputs = shared.pop("inputs", None) or {}

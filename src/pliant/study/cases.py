@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -49,10 +50,14 @@ class Cases(Sequence[Mapping[str, Any]]):
     def __repr__(self) -> str:
         return f"Cases: {len(self)} with {', '.join(self.names) or 'nothing that varies'}"
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Everything that some case has a value of, in order of appearance."""
-        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+        found: dict[str, None] = {}
+        for row in self.rows:
+            if not row.keys() <= found.keys():
+                found |= dict.fromkeys(row)
+        return tuple(found)
 
 
 def cases(vary: Mapping[str, Any], sample: str | None = None, *, seed: int = 0) -> Cases:

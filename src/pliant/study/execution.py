@@ -11,11 +11,13 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.language.arguments import ArgumentError, whole
@@ -30,6 +32,8 @@ TASK_SECONDS = 1.0
 LARGEST_TASK = 1024
 PATIENCE = "10s"
 """How long a Dask scheduler may take to answer."""
+TRIES, ASK_SECONDS = 3, 0.05
+"""How often a task is given that is lost on its way, and how often futures are asked that nobody can wait for."""
 AHEAD = 2
 """Tasks that wait for each worker of an executor."""
 
@@ -64,7 +68,11 @@ class Work:
             begin = end
 
 
-def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
+Room = Callable[[int, str, tuple[str, ...], tuple[int, ...]], np.ndarray]
+"""Gives room for values of a case, by its number, their name, axes and shape; asked by any thread."""
+
+
+def run_on_threads(work: Work, workers: int | None, done: Done, room: Room | None = None) -> None:
     """Do all cases on threads of this process, by default one for each core. Ctrl-C ends it after the present runs."""
     count = cores() if workers is None else whole("workers", workers, least=1)
     lock, stopped = threading.Lock(), threading.Event()
@@ -83,9 +91,13 @@ def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
                 with lock:
                     done(block[k], outcome)
 
+            def lent(k: int, *what: Any, block: list[int] = block) -> np.ndarray:
+                return room(block[k], *what)  # type: ignore[misc]
+
             try:
                 values = [work.structures.values[case] for case in block]
-                work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set)
+                more = () if room is None else (lent,)
+                work.analysis.run(work.structures.equations[first], values, finished, stopped.is_set, *more)
             except BaseException:
                 stopped.set()
                 raise
@@ -103,26 +115,39 @@ def run_on_threads(work: Work, workers: int | None, done: Done) -> None:
 
 
 def run_on_executor(work: Work, executor: Executor, workers: int | None, done: Done) -> None:
-    """Do all cases on an executor, in tasks of about a second. workers: how many tasks it does at a time, if that is known."""
+    """Do all cases on an executor, in tasks of about a second. workers: how many tasks it does at a time, if that is known.
+
+    A task that is lost, with a worker that was killed for one, is given again a few times.
+    """
     at_once = whole("workers", workers, least=1) if workers is not None else _workers_of(executor)
     pace = _Pace(len(work.cases), at_once)
     robots = [packed(eqs) for eqs in work.structures.equations]
-    blocks = work.blocks(pace.size)
-    flying: dict[Future[Any], list[int]] = {}
+    blocks, lost = work.blocks(pace.size), []
+    flying: dict[Any, tuple[list[int], int]] = {}
 
     def send() -> None:
-        while len(flying) < AHEAD * at_once and (block := next(blocks, None)) is not None:
+        while len(flying) < AHEAD * at_once:
+            block, tries = lost.pop() if lost else (next(blocks, None), 0)
+            if block is None:
+                return
             values = [work.structures.values[case] for case in block]
             key, data = robots[work.structures.which[block[0]]]
-            flying[executor.submit(run_block, key, data, work.analysis, values)] = block
+            flying[executor.submit(run_block, key, data, work.analysis, values)] = block, tries + 1
 
     try:
         send()
         while flying:
-            landed, _ = wait(flying, return_when=FIRST_COMPLETED)
-            for future in landed:
-                block = flying.pop(future)
-                seconds, outcomes = future.result()
+            for future in _landed(list(flying)):
+                block, tries = flying.pop(future)
+                try:
+                    seconds, outcomes = future.result()
+                except Exception as reason:  # of the executor: what goes wrong in a case is its outcome
+                    if tries >= TRIES or isinstance(reason, BrokenExecutor):
+                        raise ExecutorFailed(
+                            f"the executor has lost a task: {type(reason).__name__}: {reason}"
+                        ) from reason
+                    lost.append((block, tries))
+                    continue
                 pace.note(len(block), seconds)
                 for case, outcome in zip(block, outcomes, strict=True):
                     done(case, outcome)
@@ -130,6 +155,19 @@ def run_on_executor(work: Work, executor: Executor, workers: int | None, done: D
     finally:
         for future in flying:
             future.cancel()
+
+
+class ExecutorFailed(RuntimeError):
+    """Tasks cannot be done where they were sent to; what was done before is there."""
+
+
+def _landed(flying: Sequence[Any]) -> Sequence[Any]:
+    """Those tasks that are done; waits for the first. Futures that are not Python's own, such as submitit's jobs, are asked."""
+    if all(isinstance(future, Future) for future in flying):
+        return tuple(wait(flying, return_when=FIRST_COMPLETED).done)
+    while not (landed := [future for future in flying if future.done()]):
+        time.sleep(ASK_SECONDS)
+    return landed
 
 
 class _Pace:

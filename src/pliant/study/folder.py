@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ from pliant.solve.netcdf_files import ResultFileError
 from pliant.solve.versions import versions
 from pliant.study.gathered import Gathered
 from pliant.study.journal import Journal, records
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 if TYPE_CHECKING:
     import xarray
@@ -203,11 +209,7 @@ class _Lock:
 
 def _lock_file(file: int) -> None:
     """Take the lock of an open file, which the system gives back when the process ends; raises OSError where another has it."""
-    try:
-        import fcntl
-    except ImportError:
-        import msvcrt
-
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

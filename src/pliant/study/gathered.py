@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.solve.labelled import Labelled
 from pliant.study.analyses import Outcome
 
 if TYPE_CHECKING:
@@ -31,11 +33,27 @@ class Gathered:
         self.arrays: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
         self.labels: dict[str, list[Any]] = {}
         self._filled: dict[str, np.ndarray] = {}
+        self._fitting: set[tuple[str, int]] = set()  # names whose values in a structure fill a row
+        self._lock = threading.RLock()
+        self._usual: tuple[Any, ...] | None = None
         self._places: dict[tuple[str, int], tuple[Sequence[Any], Any]] = {}
 
     def put(self, case: int, outcome: Outcome, labels: Labels) -> None:
         """Take in the outcome of a case; labels: of the axes of its structure."""
+        with self._lock:
+            self._put(case, outcome, labels)
+
+    def _put(self, case: int, outcome: Outcome, labels: Labels) -> None:
         self.status[case], self.message[case] = outcome.status, outcome.message
+        shapes = tuple((name, axes, x.shape) for name, (axes, x) in outcome.arrays.items())
+        if self._usual == (id(labels), shapes, outcome.labels):  # as the case before: all its rows are filled
+            for name, (_, values) in outcome.arrays.items():
+                array = self.arrays[name][1]
+                if values.base is not array:  # else they were written there
+                    array[case] = values
+                self._filled[name][case] = True
+            return
+        whole = True
         for name, (axes, values) in outcome.arrays.items():
             places = [
                 self._place(axis, size, outcome.labels.get(axis, labels.get(axis)))
@@ -43,12 +61,32 @@ class Gathered:
             ]
             into = self._room(name, axes, places)
             self._filled[name][case] = True
+            if values.base is into:
+                continue
             if into.shape[1:] != values.shape:
                 into[case] = np.nan
+                whole = False
             if all(isinstance(place, slice) for place in places):
                 into[(case, *places)] = values
             else:
                 into[case][np.ix_(*(np.arange(x.stop) if isinstance(x, slice) else x for x in places))] = values
+                whole = False
+        if outcome.arrays:
+            self._usual = (id(labels), shapes, outcome.labels) if whole else None
+
+    def room(self, case: int, name: str, axes: tuple[str, ...], shape: tuple[int, ...], labels: Labels) -> np.ndarray:
+        """Where the values of a case will lie, to be written by whoever computes them; to be handed to `put` afterwards."""
+        known = self.arrays.get(name)
+        if known is not None and known[1].shape[1:] == shape and (name, id(labels)) in self._fitting:
+            lent: np.ndarray = known[1][case]
+            return lent
+        with self._lock:
+            places = [self._place(axis, size, labels.get(axis)) for axis, size in zip(axes, shape, strict=True)]
+            into = self._room(name, axes, places)
+            if into.shape[1:] != shape or not all(isinstance(place, slice) for place in places):
+                return np.empty(shape)
+            self._fitting.add((name, id(labels)))
+            return np.asarray(into[case])
 
     def _place(self, axis: str, size: int, given: Sequence[Any] | None) -> slice | np.ndarray:
         """Where the entries along an axis go."""
@@ -92,14 +130,13 @@ class Gathered:
         self, cases: Mapping[str, Sequence[Any]], units: Mapping[str, str], attributes: Mapping[str, str]
     ) -> xarray.Dataset:
         """Everything as a dataset over the cases. cases: what varies, by name a value for each case; units: by name."""
-        import xarray
 
         def about(name: str) -> dict[str, str]:
             return {"units": units[name]} if units.get(name) else {}
 
         variables: dict[str, Any] = {
-            "status": (("case",), self.status.astype(np.str_)),
-            "message": (("case",), self.message.astype(np.str_)),
+            "status": (("case",), self.status.astype(np.str_), {}),
+            "message": (("case",), self.message.astype(np.str_), {}),
         }
         for name in self.arrays:
             axes, array = self.arrays[name]
@@ -107,14 +144,14 @@ class Gathered:
             variables[name] = (("case", *axes), self._whole(axes, array), about(name))
         used = {axis for axes, _ in self.arrays.values() for axis in axes}
         labels: dict[str, Any] = {
-            axis: ((axis,), np.array(own, dtype=np.str_)) for axis, own in self.labels.items() if axis in used
+            axis: ((axis,), np.array(own, dtype=np.str_), {}) for axis, own in self.labels.items() if axis in used
         }
         if "time" in labels:
             labels["time"] = (("time",), np.array(self.labels["time"]), {"units": "s"})
-        labels["case"] = (("case",), np.arange(self.count))
+        labels["case"] = (("case",), np.arange(self.count), {})
         for name, values in cases.items():
             labels[_free(name, {*labels, *variables, *used})] = (("case",), _column(values), about(name))
-        return xarray.Dataset(variables, labels, dict(attributes))
+        return Labelled.of_arrays(variables, labels, attributes).dataset
 
     def _whole(self, axes: tuple[str, ...], array: np.ndarray) -> np.ndarray:
         """An array with a place for every label of its axes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pliant.language.arguments import known_keywords
@@ -94,8 +95,12 @@ class Study:
         workers: int | None = None,
         executor: Any = None,
         progress: Progress | bool | None = None,
+        into: Gathered | None = None,
     ) -> bool:
-        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C has ended it early."""
+        """Do the cases, all or some, and call `done` for each as it ends. Returns whether Ctrl-C has ended it early.
+
+        into: where values are written as they are computed, if they are to be put there.
+        """
         cases = range(len(self.cases)) if todo is None else todo
         pulse = Pulse(len(self.cases), len(self.cases) - len(cases))
         show = ProgressLine() if progress is True else progress or None
@@ -112,13 +117,16 @@ class Study:
         work = Work(self.structures, self.analysis, cases)
         try:
             if executor is None:
-                run_on_threads(work, workers, finished)
+                run_on_threads(work, workers, finished, None if into is None else partial(self._room, into))
             else:
                 with opened_executor(executor) as there:
                     run_on_executor(work, there, workers, finished)
         except KeyboardInterrupt:
             return True
         return False
+
+    def _room(self, into: Gathered, case: int, *what: Any) -> Any:
+        return into.room(case, *what, self.labels[self.structures.which[case]])
 
     def gathered(self) -> Gathered:
         """Room for the outcomes of all cases."""
@@ -153,7 +161,11 @@ def _run(
     study = Study(robot, cases, analysis)
     found = study.gathered()
     if study.run(
-        lambda case, outcome: study.put(found, case, outcome), workers=workers, executor=executor, progress=progress
+        lambda case, outcome: study.put(found, case, outcome),
+        workers=workers,
+        executor=executor,
+        progress=progress,
+        into=found,
     ):
         found.message[found.status == NOT_RUN] = INTERRUPTED
     return study.dataset(found)

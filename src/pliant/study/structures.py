@@ -5,8 +5,9 @@ Equations are derived once for each structure; parameters, inputs and starts are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -147,29 +148,39 @@ class _Reader:
     def __init__(self, eqs: Equations, units: Mapping[str, Unit]) -> None:
         self.model = eqs.model
         self.rates = {rate_name(name) for name in eqs.rates} | (set(eqs.rates) - set(eqs.coordinates))
-        self.kinds: dict[str, Callable[[str, Any], Any]] = {}
         self.places: dict[str, str] = {}
+        self.plain: dict[str, str] = {}
         self.units = units
 
     def values(self, row: Mapping[str, Any]) -> Values:
         """The values of one case."""
         found: dict[str, dict[str, Any]] = {"parameters": {}, "inputs": {}, "coordinates": {}}
         start: Any = None
+        if row.keys() <= self.plain.keys():  # names that are known, and usually floats
+            for name, value in row.items():
+                found[self.plain[name]][name] = (
+                    value if type(value) is float and isfinite(value) else self._value(name, value)
+                )
+            return Values(found["parameters"], found["inputs"])
         for name, value in row.items():
             if name == START:
                 start = value
                 continue
             if name not in self.places:
-                self.places[name] = self._place(name)
+                self.places[name] = place = self._place(name)
+                if place != "coordinates":
+                    self.plain[name] = place
                 if name in self.units:
                     self._check_unit(name, self.units[name])
-            place = self.places[name]
-            found[place][name] = value if place == "inputs" and not is_number(value) else self._number(name, value)
+            found[self.places[name]][name] = self._value(name, value)
         if found["coordinates"]:
             if isinstance(start, str) or (start is not None and not isinstance(start, Mapping)):
                 raise ArgumentError("a case gives a start and coordinates of it", "give one of them")
             start = {**(start or {}), **found["coordinates"]}
         return Values(found["parameters"], found["inputs"], start)
+
+    def _value(self, name: str, value: Any) -> Any:
+        return value if self.places[name] == "inputs" and not is_number(value) else self._number(name, value)
 
     def _place(self, name: str) -> str:
         model = self.model

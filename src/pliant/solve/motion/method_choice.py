@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -80,15 +81,15 @@ def choose_method(
         return Choice(GeneralizedAlpha(**crowd), why, False, 0.0, crowd)
     if system.contacts.laws:
         tighter = {"rtol": CONTACT_TOLERANCE, **tolerances} if bound.nv <= SMALL else dict(tolerances)
-        return Choice(Rosenbrock(**tighter), "automatic: contacts are stiff", False, 0.0, tighter)
+        return Choice(_made(Rosenbrock, **tighter), "automatic: contacts are stiff", False, 0.0, tighter)
     if not (system.coordinate_forces or system.frame_forces or system.routes):
-        return Choice(ExplicitRungeKutta(**tolerances), "automatic: no springs or dampers")
+        return Choice(_made(ExplicitRungeKutta, **tolerances), "automatic: no springs or dampers")
     rate = bound.fastest_rate(begin, q, v) if rate is None else rate
     stable = STABLE_STEP / rate if rate > 0 else np.inf
     steps = (end - begin) / stable
     if steps <= FEW_STEPS and (bound.nv <= SMALL or steps >= SLACK):
-        return Choice(ExplicitRungeKutta(**tolerances), "automatic: not stiff", True, stable, tolerances)
-    implicit = Rosenbrock(**tolerances)
+        return Choice(_made(ExplicitRungeKutta, **tolerances), "automatic: not stiff", True, stable, tolerances)
+    implicit = _made(Rosenbrock, **tolerances)
     if steps < FEW_STEPS:
         return Choice(implicit, "automatic: slack at the start", True, stable, tolerances)
     needed = f"{_rounded(steps)} steps" if np.isfinite(steps) else "no end of steps"
@@ -103,6 +104,12 @@ def _is_crowd(bound: Binding) -> bool:
         return False
     at = LawNumbers.place("dissipation")  # zero where a coefficient of restitution is given
     return all(bound.constants[law.constants + at] >= DEAD for law in contacts.laws)
+
+
+@lru_cache(maxsize=64)
+def _made(kind: type[Adaptive], **tolerances: float) -> Method:
+    """A method with these tolerances; they are frozen, and many runs choose the same one."""
+    return kind(**tolerances)
 
 
 def after_failure(choice: Choice) -> Choice:

@@ -1,13 +1,14 @@
 """Runs that nothing interrupts: each is one call of the runtime, from its start to what is kept of it.
 
-Most runs of a study need no Python on their way: no events or controllers act, and they end before the choice of their method would
-be looked at again. What a call does is what `Job` does with the same run, to the bit; a run that turns out to need more is left to it.
+Most runs of a study need no Python on their way: no events or controllers act, and they end before the choice of their method
+would be looked at again. What a call does is what `Job` does with the same run, to the bit; a run that turns out to need more is
+left to it.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,12 +18,12 @@ from pliant.equations.equations import Equations
 from pliant.equations.interface import runtime
 from pliant.equations.layout import RunHead
 from pliant.equations.libraries import extension_module
-from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows
+from pliant.equations.outputs import carrying_nodes, energy_outputs, output_names, output_rows, output_size
 from pliant.equations.state import State
 from pliant.equations.time_loop import PROJECTION_TOLERANCE
 from pliant.solve.motion.method_choice import Choice, SecondThoughts, choose_method
 from pliant.solve.motion.simulate import NONE, Request, stop_times
-from pliant.solve.state import assemble
+from pliant.solve.state import AssembledState, assemble, refuse_extremes
 
 MOST_STEPS = 20_000
 """Steps that are taken without a look at the run, for which Ctrl-C has to wait."""
@@ -33,6 +34,8 @@ SAMPLES = {"q": "coordinate", "v": "rate", "a": "rate", "multiplier": "constrain
 TRIED, ENDED = 8, 0.75
 """After so many runs, this share of them has to have ended in one call for more to be tried."""
 
+Room = Callable[[str, tuple[str, ...], tuple[int, ...]], np.ndarray]
+"""Gives room for what is kept, by name, axes and shape: contiguous, and nobody else's."""
 Arrays = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 
@@ -68,9 +71,12 @@ class WholeRuns:
         self._spare = {name: np.zeros((count, size)) for name, size in self._sizes.items()}
         self._work = np.zeros((count, 2))
         self._outputs = any(name.startswith("output.") for name in self.kept)
+        self._axes: dict[str, tuple[str, ...]] = self.model.once("axes_of_samples", self._axis_names)
         if self._outputs:
             self._rows = output_rows(self.model)
-            self._spare_outputs = [np.zeros((count, size)) for size in self._rows.sizes]
+            self._names = tuple(f"output.{name}" for name in output_names(self.model))
+            sizes = zip(self._names, self._rows.sizes, strict=True)
+            self._spare |= {name: np.zeros((count, size)) for name, size in sizes}
         self._head = head = RunHead()
         head.projection_tolerance = PROJECTION_TOLERANCE
         head.sample_t, head.n_sample = self._address(self._times), count
@@ -82,7 +88,7 @@ class WholeRuns:
         return self.possible and (self.tried < TRIED or self.ended >= ENDED * self.tried)
 
     def rates(self, cases: Sequence[tuple[Binding, State]]) -> np.ndarray:
-        """The fastest rate of each case at its start [1/s], NaN where it is not known; none where the method does not depend on it."""
+        """The fastest rate of each case at its start [1/s]; NaN where it is not known, or the method does not depend on it."""
         system = self.model.system
         springs = system.coordinate_forces or system.frame_forces or system.routes
         out = np.full(len(cases), np.nan)
@@ -97,10 +103,15 @@ class WholeRuns:
             )
         return out
 
-    def run(self, eqs: Equations, state: State, rate: float) -> tuple[float, Arrays] | None:
-        """A run: the time that it has reached, and what is kept of it; None where it is to be done step by step."""
+    def run(self, eqs: Equations, state: State, rate: float, room: Room) -> tuple[float, Arrays] | None:
+        """A run: the time that it has reached, and what is kept of it, in `room`; None where it is to be done step by step."""
         request = self.request
-        made = assemble(eqs, eqs.binding, request.begin, state.q, state.v, state.given)
+        bound = eqs.binding
+        if bound.m:
+            made = assemble(eqs, bound, request.begin, state.q, state.v, state.given)
+        else:
+            refuse_extremes(eqs, state.q, state.v)
+            made = AssembledState(bound, state.q, state.v, ())
         if request.method is not None:
             choice = Choice(request.method, "")
         else:
@@ -120,7 +131,7 @@ class WholeRuns:
         q, v = np.ascontiguousarray(made.q, dtype=float), np.ascontiguousarray(made.v, dtype=float)
         head.stop, head.n_stop, head.q, head.v = self._address(stops), len(stops), self._address(q), self._address(v)
         head.next_stop = head.next_sample = head.steps = head.rejected = 0
-        samples, outputs = self._place()
+        samples, outputs = self._place(room)
         most = min(
             SecondThoughts(choice, request.end).most_unseen, MOST_STEPS, max(100, MOST_NUMBERS // max(1, len(v)))
         )
@@ -128,46 +139,36 @@ class WholeRuns:
         if status or head.next_sample < len(self._times):
             return None
         self.ended += 1
-        return float(head.t), self._kept(samples)
+        return float(head.t), {name: (self._axes[name], samples[name]) for name in self.kept}
 
-    def _place(self) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
-        """Room for samples and outputs, new where they are kept; and how the runtime is told of outputs."""
-        samples = {x: np.empty_like(own) if x in self.kept else own for x, own in self._spare.items()}
-        for name, array in samples.items():
-            setattr(
-                self._head, "sample_multipliers" if name == "multiplier" else f"sample_{name}", self._address(array)
-            )
+    def _place(self, room: Room) -> tuple[dict[str, np.ndarray], tuple[object, ...]]:
+        """Where samples and outputs go, those that are kept and others; and how the runtime is told of outputs."""
+        count = len(self._times)
+        samples = {
+            x: self._room(room, x, (count, own.shape[1])) if x in self.kept else own for x, own in self._spare.items()
+        }
+        for x, field in _FIELDS.items():
+            setattr(self._head, field, self._address(samples[x]))
         if not self._outputs:
             return samples, (None, 0, None, None, None)
-        names = output_names(self.model)
-        found = [
-            np.empty_like(own) if f"output.{name}" in self.kept else own
-            for name, own in zip(names, self._spare_outputs, strict=True)
-        ]
-        samples |= {f"output.{name}": x for name, x in zip(names, found, strict=True)}
         kernel, steps, sizes = self._rows.addresses
-        places = (ctypes.c_void_p * len(found))(*map(self._address, found))
-        return samples, (kernel, len(found), places, steps, sizes)
+        places = (ctypes.c_void_p * len(self._names))(*(self._address(samples[name]) for name in self._names))
+        return samples, (kernel, len(self._names), places, steps, sizes)
 
-    def _kept(self, samples: dict[str, np.ndarray]) -> Arrays:
-        return {name: self._as_in_results(name, samples[name]) for name in self.kept}
+    def _room(self, room: Room, name: str, shape: tuple[int, int]) -> np.ndarray:
+        axes = self._axes[name]
+        return room(name, axes, shape if len(axes) == 2 else shape[:1])
 
-    def _as_in_results(self, name: str, values: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        if name in SAMPLES:
-            return ("time", SAMPLES[name]), values
-        if values.shape[1] == 1:
-            return ("time",), values[:, 0]
-        return ("time", self._axes[name]), values
-
-    @property
-    def _axes(self) -> dict[str, str]:
-        """The axis of each output that is a vector, as results call it."""
-        found: dict[str, str] = self.model.once("output_axis_names", self._axis_names)
+    def _axis_names(self) -> dict[str, tuple[str, ...]]:
+        """The axes of what can be kept, as results call them."""
+        found: dict[str, tuple[str, ...]] = {name: ("time", axis) for name, axis in SAMPLES.items()}
+        model = self.model
+        for name, spec in model.spec.outputs.items():
+            along = spec.arc_lengths(model.prepared[name], model.system.constants.numbers) is not None
+            axis = f"output.{name}.{'arc_length' if along else 'part'}"
+            found[f"output.{name}"] = ("time",) if output_size(model, name) == 1 else ("time", axis)
         return found
 
-    def _axis_names(self) -> dict[str, str]:
-        along = {
-            name for name, spec in self.model.spec.outputs.items()
-            if spec.arc_lengths(self.model.prepared[name], self.model.system.constants.numbers) is not None
-        }  # fmt: skip
-        return {f"output.{x}": f"output.{x}.{'arc_length' if x in along else 'part'}" for x in output_names(self.model)}
+
+_FIELDS = {"q": "sample_q", "v": "sample_v", "a": "sample_a", "multiplier": "sample_multipliers"}
+"""Where samples are named in the head of a run."""
