@@ -237,10 +237,12 @@ class Differentiable:
         for name in self._inputs:
             index, grid = self.eqs.inputs.index(name), self._grids.get(name)
             out[name] = np.asarray(found.back.held[index]) if grid is None else _by_values(found, index, *grid)
+            by_value, by_rate = motion.by_start_input(found.back, name)
             if rest is not None:
-                at_rest = motion.input_at(index, begin)
-                share = np.asarray(1.0) if grid is None else _shares(begin, *grid)
-                out[name] = out[name] + rest.input(name, at_rest) * share
+                by_value += rest.input(name, motion.input_at(index, begin))
+            if by_value or by_rate:
+                shares = np.array([1.0, 0.0]) if grid is None else _shares(begin, *grid)
+                out[name] = out[name] + by_value * shares[..., 0] + by_rate * shares[..., 1]
         for name in self._starts:
             out[name] = np.asarray(motion.by_start_value(found.back, name))
         return {name: out[name] for name in self.by}
@@ -281,8 +283,8 @@ def constants_change(eqs: Equations, name: str) -> np.ndarray:
 
 
 def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:
-    """How much an input changes at time t [s] with each of its values."""
-    return np.array([interpolated(times, unit, interpolation).at(t)[0] for unit in np.eye(len(times))])
+    """How much an input and its rate change at time t [s] with each of its values, n x 2."""
+    return np.array([interpolated(times, unit, interpolation).at(t)[:2] for unit in np.eye(len(times))])
 
 
 def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:

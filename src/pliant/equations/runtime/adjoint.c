@@ -525,12 +525,26 @@ static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, 
   }
 }
 
-/* Accelerations that were found anew from q and v just after time t; prescribed velocities have taken effect there. */
+/* Accelerations that were found anew from q and v just after time t. */
 static int undo_refresh(pl_adjoint *A, double t) {
   pl_run *r = A->r;
   const int nv = r->w->T->nv;
   memset(A->state.lead, 0, nv * sizeof(double));
   return pl_adjoint_forward(A, t, r->q, r->v, r->a, r->multipliers);
+}
+
+/* Inputs that jumped at the end of step n: accelerations found anew, and prescribed velocities that took effect at once. */
+static int undo_jump(pl_adjoint *A, long n, double h) {
+  pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  double *q = A->temporary[9], *v = A->temporary[10], error;
+  int status = pl_tape_restore(r, n + 1);
+  if (status) return status;
+  const double t = pl_time(r, r->t);
+  if ((status = undo_refresh(A, t)) || !pl_run_driven(r)) return status;
+  memcpy(q, r->q, T->nq * sizeof(double)), memcpy(v, r->v, T->nv * sizeof(double));
+  if ((status = pl_tape_restore(r, n)) || (status = pl_run_attempt(r, h, &error))) return status;
+  return pl_adjoint_project(A, t, q, r->q1, r->v1, v);
 }
 
 static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
@@ -543,9 +557,7 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
     const pl_tape_step *step = pl_tape_at(tape, n);
     const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : r->t_end;
     add_samples(A, c, end, &next);
-    if (step->refreshed) {
-      if ((status = pl_tape_restore(r, n + 1)) || (status = undo_refresh(A, pl_time(r, r->t)))) return status;
-    }
+    if (step->refreshed && (status = undo_jump(A, n, step->h))) return status;
     if ((status = pl_tape_restore(r, n))) return status;
     if ((status = pl_adjoint_step(A, step->h))) return status;
   }

@@ -120,5 +120,7 @@ int pl_adjoint_step(pl_adjoint *, double h);
 
 /* integrate.c: one step from the run's state, with all that the driver does to its end. */
 int pl_run_attempt(pl_run *, double h, double *error);
+/* Whether constraints prescribe motions in time. */
+int pl_run_driven(const pl_run *);
 
 #endif
