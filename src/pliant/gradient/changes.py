@@ -45,4 +45,6 @@ def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
     model = eqs.model
     vectors = [[model.parameter_vector(side) for side in varied(eqs, name)] for name in names]
     constants = [[model.system.constants.values(vector) for vector in four] for four in vectors]
-    return ParameterChanges(np.array(constants), np.array(vectors), np.array([step_of(value_of(eqs, name)) for name in names]))
+    return ParameterChanges(
+        np.array(constants), np.array(vectors), np.array([step_of(value_of(eqs, name)) for name in names])
+    )

@@ -210,7 +210,10 @@ class Differentiable:
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
                 raise ArgumentError(f"'{name}' is no output of this function", f"it is one of {', '.join(self.of)}")
-            found[name] = np.broadcast_to(np.asarray(cotangent, dtype=float), self.shapes[name])
+            shape, made = self.shapes[name], np.asarray(cotangent, dtype=float)
+            if made.shape not in (shape, ()):
+                raise ArgumentError(f"the cotangent of '{name}' has shape {made.shape}; it must be {shape}")
+            found[name] = np.broadcast_to(made, shape)
         return found
 
     def _options_at(self, values: Arrays) -> dict[str, Any]:

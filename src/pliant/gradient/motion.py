@@ -169,6 +169,12 @@ def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
     for name, what in (("events", "events"), ("mid_step", "functions between steps")):
         if options.get(name):
             raise ArgumentError(f"motions with {what} have no derivatives here")
+    controllers = options.get("controllers")
+    if controllers or (controllers is None and eqs.model.spec.control):
+        raise ArgumentError(
+            "motions under sampled controllers have no derivatives here: what they command is a function of the motion",
+            "leave them out with controllers=(), and give inputs over time",
+        )
     if options.get("formulation", "multipliers") != "multipliers":
         raise ArgumentError("the reduced formulation has no derivatives here", "leave it out")
 

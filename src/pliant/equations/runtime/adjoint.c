@@ -274,12 +274,14 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
     credit_inputs(A, d->t);
   }
   if (!c->n) return;
-  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away) */
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
+  static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
+  static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
   const double away = d->time < 0 ? -AWAY : AWAY;
-  by_parameters(A, d->t, r->q, d->from_v, d->from_a, d->from_multipliers, -1.5 / away);
-  for (int k = 1; k < 3; ++k) {
-    move(A, d, k * away, q, v, a, lambda);
-    by_parameters(A, pl_time(r, d->t + k * away * d->time), q, v, a, lambda, (k == 1 ? 2 : -0.5) / away);
+  for (int k = 0; k < 2 + sides; ++k) {
+    const double offset = away * offsets[sides - 1][k];
+    move(A, d, offset, q, v, a, lambda);
+    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[sides - 1][k] / away);
   }
 }
 
