@@ -123,6 +123,15 @@ def test_a_thinned_record_gives_the_same_gradient(name: str, method: str, monkey
         np.testing.assert_allclose(thinned, whole[name_], rtol=1e-9, atol=1e-9 * np.max(np.abs(whole[name_])))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pullback_may_be_called_again(method: str) -> None:
+    f = function(TEXTS["loop"], ["bar", "torque"], METHODS[method])
+    _, pullback = f.vjp()
+    first, other, again = pullback({"end": 1.0}), pullback({"force": 1.0}), pullback({"end": 1.0})
+    assert first == again
+    assert first["bar"] != other["bar"]
+
+
 def test_adaptive_steps_and_the_default_method() -> None:
     """Differences change steps too, so they agree to the tolerance only; with strict ones closely."""
     eqs = equations(rod("{kind: pcs, elements: 2}"))

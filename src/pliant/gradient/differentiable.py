@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -14,9 +14,11 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
 from pliant.gradient.changes import derivative
+from pliant.gradient.jax_function import jax_function
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.rest import RestCotangents
+from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
@@ -157,6 +159,23 @@ class Differentiable:
         value, by_outputs = objective(found)
         return float(value), pullback(by_outputs)
 
+    def to_jax(self) -> Callable[..., dict[str, Any]]:
+        """The same as a function of JAX, from a dict of arrays to a dict of arrays: it may stand in what `jax.grad`, `jax.jit` and
+        `jax.vmap` (cases in threads on all cores) are given. Numbers are float64 where `jax_enable_x64` is set, and else float32;
+        runs are in double precision either way. Needs `pliant[jax]`."""
+        return jax_function(self)
+
+    def to_torch(self) -> Callable[..., dict[str, Any]]:
+        """The same as a function of PyTorch, from a dict of tensors to a dict of tensors, with `backward`. Outputs have the type
+        and the device of the tensors given; runs are on the CPU in double precision. Needs `pliant[torch]`."""
+        return torch_function(self)
+
+    def check_argument_names(self, names: Iterable[str]) -> None:
+        """Raise ArgumentError for names that are no arguments."""
+        for name in names:
+            if name not in self.by:
+                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+
     # -- arguments ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -193,9 +212,7 @@ class Differentiable:
 
     def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
         given = mapping("values", values)
-        for name in given:
-            if name not in self.by:
-                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+        self.check_argument_names(given)
         found = {}
         for name, before in self.initial.items():
             found[name] = np.asarray(given.get(name, before), dtype=float)

@@ -557,7 +557,7 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
   find_transposed(&r->w->own_saddle, T->nv + T->m, (int *)A->temporary[0], A->transposed);
   for (long n = pl_tape_count(tape) - 1; n >= 0; --n) {
     const pl_tape_step *step = pl_tape_at(tape, n);
-    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : r->t_end;
+    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : step->t + step->h;
     add_samples(A, c, end, &next);
     if (step->refreshed && (status = undo_jump(A, n, step->h))) return status;
     if ((status = pl_tape_restore(r, n))) return status;
@@ -577,7 +577,7 @@ int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *para
   pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;
   if (!A) return PL_OUT_OF_MEMORY;
   const int fixed = r->fixed;
-  r->fixed = 1, r->t_end = r->t; /* steps are what they were: no errors are estimated */
+  r->fixed = 1; /* steps are what they were: no errors are estimated */
   pl_begin(r->w);
   const int status = back(A, &samples);
   r->fixed = fixed;
