@@ -22,18 +22,21 @@ def step_of(value: float) -> float:
     return SHARE * (abs(value) or 1.0)
 
 
+def value_of(eqs: Equations, name: str) -> float:
+    """The value of a parameter in force."""
+    return float(eqs.given_parameters.get(name, eqs.parameters[name]))
+
+
 def varied(eqs: Equations, name: str) -> list[dict[str, float]]:
     """The parameters in force with one of them raised and lowered, in the order of OFFSETS."""
-    here = eqs.given_parameters
-    value = here.get(name, eqs.parameters[name])
+    here, value = eqs.given_parameters, value_of(eqs, name)
     return [{**here, name: value + offset * step_of(value)} for offset in OFFSETS]
 
 
 def derivative(function: Callable[[dict[str, float]], np.ndarray], eqs: Equations, name: str) -> np.ndarray:
     """How a function of the parameters changes with one of them, per unit of it."""
-    value = eqs.given_parameters.get(name, eqs.parameters[name])
     sides = np.array([function(side) for side in varied(eqs, name)])
-    found: np.ndarray = np.tensordot(WEIGHTS, sides, axes=1) / step_of(value)
+    found: np.ndarray = np.tensordot(WEIGHTS, sides, axes=1) / step_of(value_of(eqs, name))
     return found
 
 
@@ -42,5 +45,6 @@ def parameter_changes(eqs: Equations, names: Sequence[str]) -> ParameterChanges:
     model = eqs.model
     vectors = [[model.parameter_vector(side) for side in varied(eqs, name)] for name in names]
     constants = [[model.system.constants.values(vector) for vector in four] for four in vectors]
-    values = [eqs.given_parameters.get(name, eqs.parameters[name]) for name in names]
-    return ParameterChanges(np.array(constants), np.array(vectors), np.array([step_of(x) for x in values]))
+    return ParameterChanges(
+        np.array(constants), np.array(vectors), np.array([step_of(value_of(eqs, name)) for name in names])
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -14,9 +14,11 @@ from pliant.equations.equations import Equations
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.state import rate_name
 from pliant.gradient.changes import derivative
+from pliant.gradient.jax_function import jax_function
 from pliant.gradient.motion import MotionCotangents, RecordedMotion, recorded_motion, refuse
 from pliant.gradient.outputs import output_cotangents, refuse_others
 from pliant.gradient.rest import RestCotangents
+from pliant.gradient.torch_function import torch_function
 from pliant.language.arguments import ArgumentError, choice, mapping, name_tuple, need_equations
 from pliant.language.words import suggestion
 from pliant.model.inputs import HELD
@@ -157,6 +159,23 @@ class Differentiable:
         value, by_outputs = objective(found)
         return float(value), pullback(by_outputs)
 
+    def to_jax(self) -> Callable[..., dict[str, Any]]:
+        """The same as a function of JAX, from a dict of arrays to a dict of arrays: it may stand in what `jax.grad`, `jax.jit` and
+        `jax.vmap` (cases in threads on all cores) are given. Numbers are float64 where `jax_enable_x64` is set, and else float32;
+        runs are in double precision either way. Needs `pliant[jax]`."""
+        return jax_function(self)
+
+    def to_torch(self) -> Callable[..., dict[str, Any]]:
+        """The same as a function of PyTorch, from a dict of tensors to a dict of tensors, with `backward`. Outputs have the type
+        and the device of the tensors given; runs are on the CPU in double precision. Needs `pliant[torch]`."""
+        return torch_function(self)
+
+    def check_argument_names(self, names: Iterable[str]) -> None:
+        """Raise ArgumentError for names that are no arguments."""
+        for name in names:
+            if name not in self.by:
+                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+
     # -- arguments ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -193,9 +212,7 @@ class Differentiable:
 
     def _complete(self, values: Mapping[str, Any] | None) -> Arrays:
         given = mapping("values", values)
-        for name in given:
-            if name not in self.by:
-                raise ArgumentError(f"'{name}' is no argument of this function", f"it is one of {', '.join(self.by)}")
+        self.check_argument_names(given)
         found = {}
         for name, before in self.initial.items():
             found[name] = np.asarray(given.get(name, before), dtype=float)
@@ -210,7 +227,10 @@ class Differentiable:
         for name, cotangent in mapping("cotangents", given).items():
             if name not in self.of:
                 raise ArgumentError(f"'{name}' is no output of this function", f"it is one of {', '.join(self.of)}")
-            found[name] = np.broadcast_to(np.asarray(cotangent, dtype=float), self.shapes[name])
+            shape, made = self.shapes[name], np.asarray(cotangent, dtype=float)
+            if made.shape not in (shape, ()):
+                raise ArgumentError(f"the cotangent of '{name}' has shape {made.shape}; it must be {shape}")
+            found[name] = np.broadcast_to(made, shape)
         return found
 
     def _options_at(self, values: Arrays) -> dict[str, Any]:
@@ -237,10 +257,12 @@ class Differentiable:
         for name in self._inputs:
             index, grid = self.eqs.inputs.index(name), self._grids.get(name)
             out[name] = np.asarray(found.back.held[index]) if grid is None else _by_values(found, index, *grid)
+            by_value, by_rate = motion.by_start_input(found.back, name)
             if rest is not None:
-                at_rest = motion.input_at(index, begin)
-                share = np.asarray(1.0) if grid is None else _shares(begin, *grid)
-                out[name] = out[name] + rest.input(name, at_rest) * share
+                by_value += rest.input(name, motion.input_at(index, begin))
+            if by_value or by_rate:
+                shares = np.array([1.0, 0.0]) if grid is None else _shares(begin, *grid)
+                out[name] = out[name] + by_value * shares[..., 0] + by_rate * shares[..., 1]
         for name in self._starts:
             out[name] = np.asarray(motion.by_start_value(found.back, name))
         return {name: out[name] for name in self.by}
@@ -281,8 +303,8 @@ def constants_change(eqs: Equations, name: str) -> np.ndarray:
 
 
 def _shares(t: float, times: np.ndarray, interpolation: str) -> np.ndarray:
-    """How much an input changes at time t [s] with each of its values."""
-    return np.array([interpolated(times, unit, interpolation).at(t)[0] for unit in np.eye(len(times))])
+    """How much an input and its rate change at time t [s] with each of its values, n x 2."""
+    return np.array([interpolated(times, unit, interpolation).at(t)[:2] for unit in np.eye(len(times))])
 
 
 def _by_values(found: MotionCotangents, index: int, times: np.ndarray, interpolation: str) -> np.ndarray:

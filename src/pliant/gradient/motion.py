@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.equations.equations import Equations
 from pliant.equations.time_loop import Cotangents, TimeLoop
-from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, parameter_changes, step_of
+from pliant.gradient.changes import OFFSETS, WEIGHTS, derivative, parameter_changes, step_of, value_of, varied
 from pliant.gradient.outputs import output_cotangents
 from pliant.gradient.rest import RestCotangents
 from pliant.language.arguments import ArgumentError
@@ -74,18 +74,28 @@ class RecordedMotion:
 
     def by_start_value(self, back: Cotangents, name: str) -> float:
         """How the number changes with a coordinate or rate that the start gives by name."""
-        eqs, begin = self.eqs, self._job.begin
         value = float(self._start[name])
         step = step_of(value)
-        group, q0 = ConfigurationGroup(eqs.model.system), self._job.started[0]
+        starts = [{**self._start, name: value + offset * step} for offset in OFFSETS]
+        return self._through_start(back, [self._placed(self.eqs, start) for start in starts]) / step
 
-        def placed(offset: int) -> np.ndarray:
-            state = state_at(eqs, {**self._start, name: value + offset * step}, begin, where="start")
-            made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
-            return np.concatenate([group.difference(q0, made.q), made.v])
+    def by_start_input(self, back: Cotangents, name: str) -> tuple[float, float]:
+        """How the number changes with value and rate that an input has at the start, where the start follows it."""
+        if name not in self.eqs.model.position_inputs:
+            return 0.0, 0.0
+        begin, index = self._job.begin, self.eqs.inputs.index(name)
+        value, rate = (float(x[index]) for x in self._job.bound.program.calls.signals(self._job.bound, begin)[:2])
+        start: Any = self._job.started[0] if self.starts_at_rest else self._start
 
-        both = np.concatenate([back.q, back.v])
-        return float(both @ np.tensordot(WEIGHTS, [placed(k) for k in OFFSETS], axes=1) / step)
+        def placed(value: float, rate: float) -> np.ndarray:
+            line = TimeSeries(np.array([begin, begin + 1.0]), np.array([[value, rate], [value + rate, 0.0]]))
+            return self._placed(self.eqs.at(inputs={name: line}), start)
+
+        step, per_second = step_of(value), step_of(rate)
+        by_rate = self._through_start(back, [placed(value, rate + k * per_second) for k in OFFSETS]) / per_second
+        if self.starts_at_rest:  # `rest` has the credit for the pose
+            return 0.0, by_rate
+        return self._through_start(back, [placed(value + k * step, rate) for k in OFFSETS]) / step, by_rate
 
     def _by_start(self, back: Cotangents, parameters: Sequence[str]) -> np.ndarray:
         """What the start changes by with the parameters, and the number with it."""
@@ -94,17 +104,24 @@ class RecordedMotion:
         if self.starts_at_rest:
             rest = self.rest(back)
             return np.array([rest.parameter(name) for name in parameters])
-        eqs, begin, start = self.eqs, self._job.begin, self._start
-        group, q0 = ConfigurationGroup(eqs.model.system), self._job.started[0]
 
-        def placed(values: dict[str, float]) -> np.ndarray:
-            here = eqs.at(parameters=values, within_limits=False)
-            state = state_at(here, start, begin, where="start")
-            made = assemble(here, here.binding, begin, state.q, state.v, state.given)
-            return np.concatenate([group.difference(q0, made.q), made.v])
+        def credit(name: str) -> float:
+            sides = [self.eqs.at(parameters=side, within_limits=False) for side in varied(self.eqs, name)]
+            placed = [self._placed(here, self._start) for here in sides]
+            return self._through_start(back, placed) / step_of(value_of(self.eqs, name))
 
-        both = np.concatenate([back.q, back.v])
-        return np.array([both @ derivative(placed, eqs, name) for name in parameters])
+        return np.array([credit(name) for name in parameters])
+
+    def _placed(self, eqs: Equations, start: Any) -> np.ndarray:
+        """Increments to a start on the constraints from that of the motion, and its rates."""
+        begin, group = self._job.begin, ConfigurationGroup(eqs.model.system)
+        state = state_at(eqs, start, begin, where="start")
+        made = assemble(eqs, eqs.binding, begin, state.q, state.v, state.given)
+        return np.concatenate([group.difference(self._job.started[0], made.q), made.v])
+
+    def _through_start(self, back: Cotangents, sides: list[np.ndarray]) -> float:
+        """What the number changes by with the start, which was placed anew at OFFSETS; times their step."""
+        return float(np.concatenate([back.q, back.v]) @ np.tensordot(WEIGHTS, sides, axes=1))
 
 
 @dataclass(frozen=True)
@@ -134,7 +151,13 @@ def recorded_motion(eqs: Equations, until: float, **options: Any) -> RecordedMot
     request = read_request(until, **options)
     run = unless_failed(run_request(request, eqs, start, inputs, parameters, prepare=prepare), "raise")
     job, loop = kept[-1]
-    return RecordedMotion(run, job.eqs, loop, job, eqs.model.spec.start if start is None else start)
+    found = RecordedMotion(run, job.eqs, loop, job, eqs.model.spec.start if start is None else start)
+    if found.starts_at_rest and np.any(job.started[1]):
+        raise ArgumentError(
+            "a start at equilibrium whose prescribed motions move at once has no derivatives here",
+            "let the inputs begin with rate zero, or give the start by values",
+        )
+    return found
 
 
 def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
@@ -149,6 +172,12 @@ def refuse(eqs: Equations, options: Mapping[str, Any]) -> None:
     for name, what in (("events", "events"), ("mid_step", "functions between steps")):
         if options.get(name):
             raise ArgumentError(f"motions with {what} have no derivatives here")
+    controllers = options.get("controllers")
+    if controllers or (controllers is None and eqs.model.spec.control):
+        raise ArgumentError(
+            "motions under sampled controllers have no derivatives here: what they command is a function of the motion",
+            "leave them out with controllers=(), and give inputs over time",
+        )
     if options.get("formulation", "multipliers") != "multipliers":
         raise ArgumentError("the reduced formulation has no derivatives here", "leave it out")
 

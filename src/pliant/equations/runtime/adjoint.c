@@ -245,38 +245,43 @@ void pl_adjoint_second(pl_adjoint *A, const pl_direction *d, double *bar_q, doub
   const pl_credit *c = A->credit;
   const int nv = T->nv, m = T->m;
   double *q = A->temporary[8], *v = A->temporary[9], *a = A->temporary[10], *lambda = A->temporary[11];
-  double *g = A->temporary[12], *gl = A->temporary[13]; /* the gradient here: of q, of multipliers; v and a are subtracted at once */
-  const double share = d->time < 0 ? -NEAR : NEAR; /* inputs are read from the step's beginning on */
-  memcpy(g, A->gq, nv * sizeof(double)), memcpy(gl, A->gl, m * sizeof(double));
-  for (int i = 0; i < nv; ++i) bar_v[i] += A->gv[i] / share, bar_a[i] += A->ga[i] / share;
-  move(A, d, share, q, v, a, lambda);
-  const double t = pl_time(r, d->t + share * d->time);
-  pl_adjoint_gradient(A, t, q, v, a, lambda);
-  for (int i = 0; i < nv; ++i) {
-    bar_q[i] -= (A->gq[i] - g[i]) / share;
-    bar_v[i] -= A->gv[i] / share, bar_a[i] -= A->ga[i] / share;
+  double *g = A->temporary[12]; /* the gradient by q here */
+  /* Where time passes, on one side: inputs are read from the step's beginning on. Else on both, as the direction may be long. */
+  const int sides = d->time == 0 ? 2 : 1;
+  const double share = d->time < 0 ? -NEAR : NEAR, weight = 1 / (sides * share), here = sides == 1 ? weight : 0;
+  memcpy(g, A->gq, nv * sizeof(double));
+  for (int i = 0; i < nv; ++i) bar_q[i] += here * A->gq[i], bar_v[i] += here * A->gv[i], bar_a[i] += here * A->ga[i];
+  for (int i = 0; i < m; ++i) bar_multipliers[i] += here * A->gl[i];
+  const int with_inputs = T->n_signal && T->n_input;
+  if (with_inputs) clear_signals(A);
+  for (int side = 0; side < sides; ++side) {
+    const double sign = side ? -1 : 1, by = sign * weight;
+    move(A, d, sign * share, q, v, a, lambda);
+    pl_adjoint_gradient(A, pl_time(r, d->t + share * d->time), q, v, a, lambda);
+    for (int i = 0; i < nv; ++i) bar_q[i] -= by * A->gq[i], bar_v[i] -= by * A->gv[i], bar_a[i] -= by * A->ga[i];
+    for (int i = 0; i < m; ++i) bar_multipliers[i] -= by * A->gl[i];
+    if (with_inputs) find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, by, A->by_signal, A->by_rate);
   }
-  for (int i = 0; i < m; ++i) bar_multipliers[i] -= (A->gl[i] - gl[i]) / share;
   for (int i = 0; i < T->n_quat; ++i) { /* increments of the beginning come before the direction */
     const double *o = d->q + T->quat_v[i], *y = g + T->quat_v[i];
     double *z = bar_q + T->quat_v[i];
     z[0] -= o[1] * y[2] - o[2] * y[1], z[1] -= o[2] * y[0] - o[0] * y[2], z[2] -= o[0] * y[1] - o[1] * y[0];
   }
-  if (T->n_signal && T->n_input) {
-    clear_signals(A);
-    find_signals(A, q, v, A->by_signal, A->by_rate), credit_signals(A, 1 / share, A->by_signal, A->by_rate);
+  if (with_inputs) {
     pl_signals(r->w, d->t);
-    credit_signals(A, -1 / share, A->from_signal, A->from_rate);
+    if (here != 0) credit_signals(A, -here, A->from_signal, A->from_rate);
     credit_passing(A, d->time);
     credit_inputs(A, d->t);
   }
   if (!c->n) return;
-  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away) */
+  /* (-3 f(0) + 4 f(away) - f(2 away)) / (2 away), or (8 (f(away) - f(-away)) - (f(2 away) - f(-2 away))) / (12 away) */
+  static const double offsets[2][4] = {{0, 1, 2}, {1, -1, 2, -2}};
+  static const double weights[2][4] = {{-1.5, 2, -0.5}, {8.0 / 12, -8.0 / 12, -1.0 / 12, 1.0 / 12}};
   const double away = d->time < 0 ? -AWAY : AWAY;
-  by_parameters(A, d->t, r->q, d->from_v, d->from_a, d->from_multipliers, -1.5 / away);
-  for (int k = 1; k < 3; ++k) {
-    move(A, d, k * away, q, v, a, lambda);
-    by_parameters(A, pl_time(r, d->t + k * away * d->time), q, v, a, lambda, (k == 1 ? 2 : -0.5) / away);
+  for (int k = 0; k < 2 + sides; ++k) {
+    const double offset = away * offsets[sides - 1][k];
+    move(A, d, offset, q, v, a, lambda);
+    by_parameters(A, pl_time(r, d->t + offset * d->time), q, v, a, lambda, weights[sides - 1][k] / away);
   }
 }
 
@@ -328,12 +333,36 @@ int pl_adjoint_forward(pl_adjoint *A, double t, const double *q, const double *v
   return PL_OK;
 }
 
+/* The smallest motion u in the metric of M with J u = -gap, and its multipliers: M u - J' mu = 0. After pl_constraints. */
+static int least_motion(pl_work *w, const double *gap, double *u, double *multipliers) {
+  const int nv = w->T->nv, m = w->T->m, status = pl_step_mass_matrix(w);
+  if (status) return status;
+  memset(w->rhs, 0, nv * sizeof(double));
+  for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -gap[i] : 0;
+  pl_step_solve(w, w->rhs);
+  if (u) memcpy(u, w->rhs, nv * sizeof(double));
+  memcpy(multipliers, w->rhs + nv, m * sizeof(double));
+  return PL_OK;
+}
+
+/* The cotangent of q, and credit, for the pairing x.(M u - J' mu), which is what forces change by with (u, mu). */
+static void undo_least_motion(pl_adjoint *A, double t, const double *q, const double *x, const double *u, const double *mu) {
+  pl_work *w = A->r->w;
+  pair(A, x, NULL, NULL, NULL);
+  for (int side = 0; side < 2; ++side) {
+    const double *a = side ? w->zero : u, *multipliers = side ? w->zero : mu, sign = side ? -1 : 1;
+    pl_adjoint_gradient(A, t, q, w->zero, a, multipliers);
+    for (int i = 0; i < w->T->nv; ++i) A->state.q[i] -= sign * A->gq[i];
+    pl_adjoint_credit(A, sign, t, q, w->zero, a, multipliers, 1);
+  }
+}
+
 int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double *before, const double *after) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv, m = T->m;
   pl_cotangent *s = &A->state;
-  double *x = A->temporary[0], *change = A->temporary[1], *multipliers = A->temporary[2], *rest = A->temporary[3];
+  double *x = A->temporary[0], *change = A->temporary[1], *multipliers = A->temporary[2];
   if (!m) return PL_OK;
   /* of w.(M u - J' mu) + y.(J (v + u) - rate): gradients by q of the second, as that of an acceleration v + u from rest */
   pl_linearized(w, t, q, w->zero, after, w->zero);
@@ -347,26 +376,49 @@ int pl_adjoint_velocities(pl_adjoint *A, double t, const double *q, const double
   for (int n = 0; n < T->nnz_j; ++n) s->v[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
   pair(A, NULL, NULL, NULL, x + nv);
   pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
-  /* and of the first, in which M u - J' mu = 0: affine in u and mu */
+  /* and of the first, in which M u - J' mu = 0 */
   for (int i = 0; i < nv; ++i) change[i] = after[i] - before[i];
   pl_evaluate(w, t, q, w->zero), pl_constraints(w, q, before);
-  memcpy(rest, s->v, nv * sizeof(double)); /* pl_step_mass_matrix needs kinematics alone */
-  if ((status = pl_step_mass_matrix(w))) return status;
-  memset(w->rhs, 0, nv * sizeof(double));
-  for (int i = 0; i < m; ++i) w->rhs[nv + i] = w->row_active[i] ? -w->phi_rate[i] : 0;
-  pl_step_solve(w, w->rhs);
-  memcpy(multipliers, w->rhs + nv, m * sizeof(double));
-  pair(A, x, NULL, NULL, NULL);
-  for (int side = 0; side < 2; ++side) {
-    const double *u = side ? w->zero : change, *mu = side ? w->zero : multipliers, sign = side ? -1 : 1;
-    pl_adjoint_gradient(A, t, q, w->zero, u, mu);
-    for (int i = 0; i < nv; ++i) s->q[i] -= sign * A->gq[i];
-    pl_adjoint_credit(A, sign, t, q, w->zero, u, mu, 1);
-  }
+  if ((status = least_motion(w, w->phi_rate, NULL, multipliers))) return status;
+  undo_least_motion(A, t, q, x, change, multipliers);
   return PL_OK;
 }
 
-int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *before, const double *after) {
+#define SHORT 1e-10 /* [m or rad] of a way to the constraints, below which its own direction does not count */
+
+/* The first step of the way to the constraints, from q. Those after it are too short for their direction to count. */
+static int undo_way(pl_adjoint *A, double t, const double *q) {
+  pl_work *w = A->r->w;
+  const pl_tables *T = w->T;
+  const int nv = T->nv, m = T->m;
+  pl_cotangent *s = &A->state;
+  double *x = A->temporary[0], *way = A->temporary[1], *multipliers = A->temporary[2], *by_way = A->temporary[3];
+  double *by_q = A->temporary[8], longest = 0;
+  pl_evaluate(w, t, q, w->zero), pl_constraints(w, q, w->zero);
+  int status = least_motion(w, w->phi, way, multipliers);
+  if (status) return status;
+  for (int i = 0; i < nv; ++i) longest = fmax(longest, fabs(way[i]));
+  if (longest < SHORT) return PL_OK;
+  memset(by_way, 0, nv * sizeof(double)), memset(by_q, 0, nv * sizeof(double));
+  pl_undo_increment(T, way, s->q, by_way, by_q);
+  memcpy(s->q, by_q, nv * sizeof(double));
+  /* of w.(M x - J' mu) + y.(J x + phi): J x is what the constraints' accelerations would be from rest */
+  pl_linearized(w, t, q, w->zero, way, w->zero);
+  pl_constraint_acceleration_tangent(w, A->Eq_here, A->Ev_here);
+  memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
+  if ((status = solve_mass(A, by_way, NULL, x))) return status;
+  pair(A, NULL, x + nv, x + nv, NULL);
+  pl_adjoint_products(A, w->K, w->C, w->M, A->J, A->Eq_here, A->Ev_here);
+  for (int i = 0; i < nv; ++i) s->q[i] -= A->gq[i];
+  A->lift = 1;
+  pl_adjoint_credit(A, 1, t, q, w->zero, way, w->zero, 1);
+  A->lift = 0;
+  undo_least_motion(A, t, q, x, way, multipliers);
+  return PL_OK;
+}
+
+int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *q_before, const double *before,
+                       const double *after) {
   pl_work *w = A->r->w;
   const pl_tables *T = w->T;
   const int nv = T->nv;
@@ -375,14 +427,13 @@ int pl_adjoint_project(pl_adjoint *A, double t, const double *q, const double *b
   if (!T->m) return PL_OK;
   int status = pl_adjoint_velocities(A, t, q, before, after);
   if (status) return status;
-  /* the way to the constraints is short: what it changes by with its own direction is left out */
   pl_evaluate(w, t, q, after), pl_constraints(w, q, after);
   memcpy(A->J, w->Jval, T->nnz_j * sizeof(double));
   if ((status = solve_mass(A, s->q, NULL, x))) return status;
   for (int n = 0; n < T->nnz_j; ++n) s->q[T->j_col[n]] -= A->J[n] * x[nv + T->j_row[n]];
   pair(A, NULL, NULL, x + nv, NULL);
   pl_adjoint_credit(A, 1, t, q, after, w->zero, w->zero, 1);
-  return PL_OK;
+  return undo_way(A, t, q_before);
 }
 
 /* -- the transposed matrix --------------------------------------------------------------------------------------------------- */
@@ -476,12 +527,26 @@ static void add_samples(pl_adjoint *A, const pl_sample_cotangents *c, double t, 
   }
 }
 
-/* Accelerations that were found anew from q and v just after time t; prescribed velocities have taken effect there. */
+/* Accelerations that were found anew from q and v just after time t. */
 static int undo_refresh(pl_adjoint *A, double t) {
   pl_run *r = A->r;
   const int nv = r->w->T->nv;
   memset(A->state.lead, 0, nv * sizeof(double));
   return pl_adjoint_forward(A, t, r->q, r->v, r->a, r->multipliers);
+}
+
+/* Inputs that jumped at the end of step n: accelerations found anew, and prescribed velocities that took effect at once. */
+static int undo_jump(pl_adjoint *A, long n, double h) {
+  pl_run *r = A->r;
+  const pl_tables *T = r->w->T;
+  double *q = A->temporary[9], *v = A->temporary[10], error;
+  int status = pl_tape_restore(r, n + 1);
+  if (status) return status;
+  const double t = pl_time(r, r->t);
+  if ((status = undo_refresh(A, t)) || !pl_run_driven(r)) return status;
+  memcpy(q, r->q, T->nq * sizeof(double)), memcpy(v, r->v, T->nv * sizeof(double));
+  if ((status = pl_tape_restore(r, n)) || (status = pl_run_attempt(r, h, &error))) return status;
+  return pl_adjoint_project(A, t, q, r->q1, r->v1, v);
 }
 
 static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
@@ -492,11 +557,9 @@ static int back(pl_adjoint *A, const pl_sample_cotangents *c) {
   find_transposed(&r->w->own_saddle, T->nv + T->m, (int *)A->temporary[0], A->transposed);
   for (long n = pl_tape_count(tape) - 1; n >= 0; --n) {
     const pl_tape_step *step = pl_tape_at(tape, n);
-    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : r->t_end;
+    const double end = n + 1 < pl_tape_count(tape) ? pl_tape_at(tape, n + 1)->t : step->t + step->h;
     add_samples(A, c, end, &next);
-    if (step->refreshed) {
-      if ((status = pl_tape_restore(r, n + 1)) || (status = undo_refresh(A, pl_time(r, r->t)))) return status;
-    }
+    if (step->refreshed && (status = undo_jump(A, n, step->h))) return status;
     if ((status = pl_tape_restore(r, n))) return status;
     if ((status = pl_adjoint_step(A, step->h))) return status;
   }
@@ -514,7 +577,7 @@ int pl_run_adjoint(pl_run *r, int n, const double *constants, const double *para
   pl_adjoint *A = r->tape ? adjoint_new(r, &credit) : NULL;
   if (!A) return PL_OUT_OF_MEMORY;
   const int fixed = r->fixed;
-  r->fixed = 1, r->t_end = r->t; /* steps are what they were: no errors are estimated */
+  r->fixed = 1; /* steps are what they were: no errors are estimated */
   pl_begin(r->w);
   const int status = back(A, &samples);
   r->fixed = fixed;

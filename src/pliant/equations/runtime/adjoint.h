@@ -107,16 +107,20 @@ int pl_adjoint_forward(pl_adjoint *, double t, const double *q, const double *v,
 /* Velocities nearest to v that satisfy the constraints' rates: cotangents of the result become those of v and q. `after`: the
  * result. */
 int pl_adjoint_velocities(pl_adjoint *, double t, const double *q, const double *before, const double *after);
-/* The driver's projection of a step's end. */
-int pl_adjoint_project(pl_adjoint *, double t, const double *q, const double *before, const double *after);
+/* The driver's projection of a step's end, of which q and `after` are the result. */
+int pl_adjoint_project(pl_adjoint *, double t, const double *q, const double *q_before, const double *before, const double *after);
 /* Factorizes the transpose of [(cM M + cC C) B + cK K, -J'; L, 0] of the tangents evaluated last. */
 int pl_adjoint_matrix(pl_adjoint *, double cM, double cC, double cK, const double *blocks, const double *rows);
 void pl_adjoint_solve(pl_adjoint *, double *x);
 
+/* q1 = q0 o exp(x): cotangents of q1 as those of x (added to by_x) and of q0 (added to by_q). */
+void pl_undo_increment(const pl_tables *, const double *x, const double *by, double *by_x, double *by_q);
 /* adjoint_steps.c: undoes the step from the run's state, of size h. */
 int pl_adjoint_step(pl_adjoint *, double h);
 
 /* integrate.c: one step from the run's state, with all that the driver does to its end. */
 int pl_run_attempt(pl_run *, double h, double *error);
+/* Whether constraints prescribe motions in time. */
+int pl_run_driven(const pl_run *);
 
 #endif

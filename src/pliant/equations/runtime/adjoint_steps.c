@@ -22,8 +22,7 @@ static void turned(const double *x, double a, double b, const double *y, double 
   for (int k = 0; k < 3; ++k) z[k] = y[k] + a * u[k] + b * v[k];
 }
 
-/* q1 = q0 o exp(x): cotangents of q1 as those of x (added to by_x) and of q0 (added to by_q). */
-static void undo_increment(const pl_tables *T, const double *x, const double *by, double *by_x, double *by_q) {
+void pl_undo_increment(const pl_tables *T, const double *x, const double *by, double *by_x, double *by_q) {
   for (int i = 0; i < T->n_plain; ++i) by_x[T->plain_v[i]] += by[T->plain_v[i]], by_q[T->plain_v[i]] += by[T->plain_v[i]];
   for (int i = 0; i < T->n_quat; ++i) {
     const int at = T->quat_v[i];
@@ -88,23 +87,25 @@ static void set_pair(pl_adjoint *A, const double *w, const double *y_c, const do
   A->w = w, A->y_rate = NULL, A->y_c = m ? y_c : NULL, A->y_phi = m ? y_phi : NULL;
 }
 
-/* The driver's share of a step that ends in the candidate, which is projected onto the constraints: v_before is what the step
- * itself gave. */
-static int undo_end(pl_adjoint *A, double h, const double *v_before) {
+/* The driver's share of a step that ends in the candidate, which is projected onto the constraints: `before` is what the step
+ * itself gave, rates first. */
+static int undo_end(pl_adjoint *A, double h, const double *before) {
   const pl_run *r = A->r;
-  return pl_adjoint_project(A, pl_time(r, r->t + h), r->q1, v_before, r->v1);
+  return pl_adjoint_project(A, pl_time(r, r->t + h), r->q1, before + r->w->T->nv, before, r->v1);
 }
 
-/* Takes the step again: its stages in memory, its projected end in the candidate, the rates before projection in `before`. */
+/* Takes the step again: its stages in memory, its projected end in the candidate, rates and configuration before projection in
+ * `before`. */
 static int again(pl_adjoint *A, double h, int (*step)(pl_run *, double, double *), double *before) {
   pl_run *r = A->r;
   double error = 0;
   r->complete = 0;
   int status = step(r, h, &error);
   if (status) return status;
-  memcpy(before, r->v1, r->w->T->nv * sizeof(double));
+  const pl_tables *T = r->w->T;
+  if (!r->complete) pl_normalize(T, r->q1);
+  memcpy(before, r->v1, T->nv * sizeof(double)), memcpy(before + T->nv, r->q1, T->nq * sizeof(double));
   if (r->complete) return PL_OK;
-  pl_normalize(r->w->T, r->q1);
   return pl_next_project(r->w, pl_time(r, r->t + h), r->q1, r->v1, r->projection_tolerance);
 }
 
@@ -234,7 +235,7 @@ static int undo_semi_implicit(pl_adjoint *A, double h) {
   for (int i = 0; i < m; ++i) impulse[i] = h * r->multipliers1[i];
   if ((status = undo_end(A, h, before))) return status;
   clear(4 * nv + m, by_x);
-  undo_increment(T, x, s->q, by_x, by_q);
+  pl_undo_increment(T, x, s->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) by_v[i] = s->v[i] + h * by_x[i], solution[i] = by_v[i] + s->a[i] / h;
   for (int i = 0; i < m; ++i) solution[nv + i] = s->multipliers[i] / h;
   pl_linearized(w, t, r->q, r->v, w->zero, w->zero);
@@ -310,7 +311,7 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   if ((status = pl_adjoint_matrix(A, 1, s * gamma / (h * beta), s, r->memory.alpha.blocks, NULL))) return status;
   /* b = cotangent of a1, all else at the end being a function of it; then B' b */
   clear(nv, by_x), clear(nv, by_q);
-  undo_increment(T, x, c->q, by_x, by_q);
+  pl_undo_increment(T, x, c->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) end[i] = c->a[i] + to_A * (beta * h * h * by_x[i] + h * gamma * c->v[i]);
   clear(nv + m, b);
   double *nothing = A->temporary[8];
@@ -325,7 +326,7 @@ static int undo_generalized_alpha(pl_adjoint *A, double h) {
   for (int i = 0; i < nv; ++i) c->q[i] -= A->gq[i], c->v[i] -= A->gv[i];
   pl_adjoint_credit(A, 1, t, r->q1, v1, a1, multipliers, 0);
   clear(nv, by_x), clear(nv, by_q);
-  undo_increment(T, x, c->q, by_x, by_q);
+  pl_undo_increment(T, x, c->q, by_x, by_q);
   for (int i = 0; i < nv; ++i) {
     const double by = beta * h * h * by_x[i] + h * gamma * c->v[i];
     by_A0[i] += (0.5 - beta) * h * h * by_x[i] + h * (1 - gamma) * c->v[i] - am / (1 - am) * by;
@@ -368,7 +369,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
   const double *weights = ROSENBROCK_WEIGHTS[stages - 1];
   clear(n, sum), clear(nv, by_q0), clear(nv, by_x);
   for (int j = 0; j < stages; ++j) add(n, j < stages - 1 ? weights[j] : 1, k + n * j, sum);
-  undo_increment(T, sum, c->q, by_x, by_q0);
+  pl_undo_increment(T, sum, c->q, by_x, by_q0);
   for (int j = 0; j < stages; ++j) {
     const double weight = j < stages - 1 ? weights[j] : 1;
     double *bar = bars + n * j;
@@ -417,7 +418,7 @@ static int undo_rosenbrock(pl_adjoint *A, double h) {
       pl_increment(T, r->q, x, q);
       pl_adjoint_gradient(A, t, q, v, a, lambda);
       for (int l = 0; l < nv; ++l) A->gq[l] = -A->gq[l];
-      undo_increment(T, x, A->gq, by_x, c->q);
+      pl_undo_increment(T, x, A->gq, by_x, c->q);
     } else {
       pl_adjoint_products(A, A->K, A->C, A->M, A->J, A->Eq, A->Ev);
       memcpy(q, r->q, T->nq * sizeof(double));

@@ -238,8 +238,7 @@ int pl_run_go_to(pl_run *r, double t, const double *q, const double *v) {
   return refresh(r);
 }
 
-/* Whether constraints prescribe motions in time. */
-static int driven(const pl_run *r) {
+int pl_run_driven(const pl_run *r) {
   for (int i = 0; i < r->w->T->m; ++i)
     if (r->w->T->row_signal[i] >= 0 && r->w->row_active[i]) return 1;
   return 0;
@@ -274,7 +273,7 @@ static int signals_jump(pl_run *r) {
 int pl_run_pass_jump(pl_run *r) {
   pl_work *w = r->w;
   const pl_tables *T = w->T;
-  if (driven(r)) {
+  if (pl_run_driven(r)) {
     pl_signals(w, r->t_floor);
     pl_kinematics(w, r->q, r->v);
     pl_constraints(w, r->q, r->v);
@@ -311,7 +310,7 @@ static int middle_power(pl_run *r, double h, double *power) {
   const double half = pl_time(r, r->t + 0.5 * h);
   double *q = r->memory.middle.q, *v = r->memory.middle.v, *l = r->memory.middle.multipliers;
   pl_interpolate(r, h, 0.5, q, v, 0);
-  if (r->method == PL_ROSENBROCK && T->m && driven(r)) { /* multipliers to the method's own order */
+  if (r->method == PL_ROSENBROCK && T->m && pl_run_driven(r)) { /* multipliers to the method's own order */
     const int status = pl_next_forward(r->w, half, q, v, r->memory.middle.a);
     if (!status) pl_power_here(r, r->w->lambda, power);
     return status;

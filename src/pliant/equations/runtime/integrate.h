@@ -72,7 +72,6 @@ typedef struct pl_run {
   double *a_before, h_before; /* acceleration one step earlier and that step; h_before is 0 after a jump */
   pl_sensitivity *sensitivity; /* null unless parameters are followed */
   pl_tape *tape;            /* null unless the run records */
-  double t_end;             /* where the record ends */
   int halvings, calm;       /* of a fixed step where Newton's method needs it, and steps taken since */
   int prediction;           /* of generalized-alpha, where to start the next step */
   pl_secant *secant;        /* null unless the method keeps factors */

@@ -1,0 +1,162 @@
+"""Gradients of motions against differences: every method, rod kind and part of a robot, inputs over time, starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gradient_systems import METHODS, TEXTS, equations, largest_error, rod
+
+import pliant
+from pliant.gradient import motion
+
+BY = {
+    "tree": ["mass", "arm", "torque", "hinge", "d(flight.x)/dt", "d(socket.wy)/dt"],
+    "loop": ["crank", "bar", "torque", "j1", "d(j1)/dt"],
+    "cart": ["length", "drive", "hinge"],
+    "tendon": ["E", "length", "push", "wound"],
+    "mesh": ["stiffness", "push"],
+    "shell": ["E", "push"],
+}
+SMALL_STEPS = {"tendon": 2e-5, "mesh": 2e-4, "shell": 2e-4}
+"""Of the explicit method, where the robot is stiff [s]."""
+
+
+def function(text: str, by: list[str], method: pliant.Method, until: float = 0.04, **options: Any) -> Any:
+    eqs = equations(text)
+    options.setdefault("save_at", [until / 2, until])
+    return pliant.differentiable(eqs, list(eqs.model.spec.outputs), by, until=until, method=method, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_method_goes_back_over_every_part(name: str, method: str) -> None:
+    stiff = method == "explicit_runge_kutta" and name in SMALL_STEPS
+    chosen = pliant.ExplicitRungeKutta(step=SMALL_STEPS[name]) if stiff else METHODS[method]
+    until = 0.004 if stiff else 0.04
+    assert largest_error(function(TEXTS[name], BY[name], chosen, until)) < 5e-7
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "generalized_alpha"])
+@pytest.mark.parametrize(
+    "model",
+    ["pcs, elements: 2", "pcs, elements: 2, map: published", "cosserat, elements: 2", "finite_element, elements: 2",
+     "polynomial, order: 2", "pcc", "pcc, coordinates: muscles, muscle_radius: 8 mm", "pcc_cog", "gvs, order: 1",
+     "pseudo_rigid, elements: 3", "timoshenko, elements: 2"],
+)  # fmt: skip
+def test_every_kind_of_rod(model: str, method: str) -> None:
+    f = function(rod(f"{{kind: {model}}}"), ["E", "length", "radius", "push"], METHODS[method])
+    assert largest_error(f) < 5e-7
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interpolation", ["linear", "previous", "cubic"])
+def test_inputs_over_time(interpolation: str, method: str) -> None:
+    """Times of the input lie within steps and on samples, and end before the run does."""
+    times = np.array([0.0, 0.013, 0.02, 0.034, 0.05])
+    f = function(
+        TEXTS["tree"], ["torque", "mass"], METHODS[method], 0.06,
+        inputs={"torque": (times, np.array([0.3, -0.5, 0.8, 0.1, -0.6]), interpolation)}, save_at=[0.02, 0.06],
+    )  # fmt: skip
+    assert f.initial["torque"].shape == (5,)
+    assert largest_error(f) < 5e-7
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+def test_inputs_that_prescribe_positions(interpolation: str, method: str) -> None:
+    """The start follows them, and with straight lines velocities jump."""
+    times = np.linspace(0, 0.08, 5)
+    values = 0.03 * np.sin(1.0 + np.arange(5))
+    f = function(
+        TEXTS["cart"], ["drive", "length"], METHODS[method], 0.08, inputs={"drive": (times, values, interpolation)}
+    )  # fmt: skip
+    assert largest_error(f) < 5e-7
+
+
+def test_lengths_of_tendons_that_follow_inputs() -> None:
+    """Their rates count too, through the damper."""
+    times = np.linspace(0, 0.04, 4)
+    for method in ("rosenbrock", "generalized_alpha", "semi_implicit"):
+        f = function(
+            TEXTS["tendon"], ["wound"], METHODS[method], inputs={"wound": (times, np.array([1e-3, 3e-3, 2e-3, 4e-3]))}
+        )
+        assert largest_error(f) < 5e-7
+
+
+@pytest.mark.parametrize("method", ["rosenbrock", "generalized_alpha", "semi_implicit"])
+def test_a_start_at_equilibrium_changes_with_parameters_and_inputs(method: str) -> None:
+    times = np.array([0.0, 0.02, 0.04])
+    f = function(
+        rod("{kind: pcs, elements: 2}"), ["E", "length", "push"], METHODS[method], start="equilibrium",
+        inputs={"push": (times, np.array([0.02, 0.05, 0.01]))},
+    )  # fmt: skip
+    assert largest_error(f) < 5e-7
+    g = function(TEXTS["loop"], ["bar", "torque"], METHODS[method], start="equilibrium", inputs={"torque": 0.1})
+    values, pullback = g.vjp()
+    # at rest nothing moves: the motion's end is the pose, and its gradient that of the pose
+    rest = pliant.differentiable(g.eqs, "end", ["bar", "torque"], analysis="equilibrium", inputs={"torque": 0.1})
+    expected, by_pose = rest.vjp()
+    assert values["end"][-1] == pytest.approx(expected["end"], abs=1e-9)
+    weights = np.array([1.0, -2.0, 0.5])
+    found = pullback({"end": np.array([0 * weights, weights])})
+    for name, derivative in by_pose({"end": weights}).items():
+        assert found[name] == pytest.approx(derivative, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["tree", "cart"])
+def test_a_thinned_record_gives_the_same_gradient(name: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = np.linspace(0, 0.2, 9)
+    driven = "torque" if name == "tree" else "drive"
+    given = {driven: (times, 0.02 * np.cos(np.arange(9.0)), "linear")}
+    f = function(TEXTS[name], [driven, *BY[name][:1]], METHODS[method], 0.2, inputs=given)
+
+    def gradient() -> dict[str, np.ndarray]:
+        values, pullback = f.vjp()
+        return pullback({output: np.cos(np.arange(x.size)).reshape(x.shape) for output, x in values.items()})
+
+    whole = gradient()
+    monkeypatch.setattr(motion, "MEGABYTES", 0.01)  # a few states of fifty and more
+    for name_, thinned in gradient().items():
+        np.testing.assert_allclose(thinned, whole[name_], rtol=1e-9, atol=1e-9 * np.max(np.abs(whole[name_])))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pullback_may_be_called_again(method: str) -> None:
+    f = function(TEXTS["loop"], ["bar", "torque"], METHODS[method])
+    _, pullback = f.vjp()
+    first, other, again = pullback({"end": 1.0}), pullback({"force": 1.0}), pullback({"end": 1.0})
+    assert first == again
+    assert first["bar"] != other["bar"]
+
+
+def test_adaptive_steps_and_the_default_method() -> None:
+    """Differences change steps too, so they agree to the tolerance only; with strict ones closely."""
+    eqs = equations(rod("{kind: pcs, elements: 2}"))
+    f = pliant.differentiable(eqs, "tip", ["E", "push"], until=0.1)
+    assert f.shapes == {"tip": (1, 3)}
+    assert largest_error(f, share=1e-2) < 1e-3
+    strict = pliant.differentiable(eqs, "tip", ["E", "push"], until=0.1, rtol=1e-7)
+    assert largest_error(strict, share=1e-2) < 1e-5
+
+
+def test_long_runs_begin_where_they_are_told_to() -> None:
+    f = function(TEXTS["tree"], ["mass", "torque"], METHODS["rosenbrock"], 1.04, begin=1.0, save_at=[1.02, 1.04])
+    assert largest_error(f) < 5e-7
+
+
+def test_value_and_gradient() -> None:
+    f = function(TEXTS["tree"], ["mass", "hinge"], METHODS["rosenbrock"])
+
+    def squares(found: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
+        return float(np.sum(found["at"] ** 2)), {"at": 2 * found["at"]}
+
+    value, gradient = f.value_and_gradient(squares, {"mass": 1.6})
+    step = 1e-3
+    sides = [float(np.sum(f({"mass": 1.6 + k * step})["at"] ** 2)) for k in (1, -1, 2, -2)]
+    assert value == pytest.approx(float(np.sum(f({"mass": 1.6})["at"] ** 2)), rel=1e-14)
+    assert gradient["mass"] == pytest.approx(
+        (8 * (sides[0] - sides[1]) - (sides[2] - sides[3])) / (12 * step), rel=1e-6
+    )

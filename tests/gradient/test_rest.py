@@ -1,0 +1,39 @@
+"""Gradients of poses at rest against differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gradient_systems import TEXTS, equations, largest_error, rod
+
+import pliant
+
+CASES = {
+    "rod": (rod("{kind: cosserat, elements: 3}"), ["E", "length", "push"], ["tip"]),
+    "loop": (TEXTS["loop"], ["bar", "crank", "torque"], ["end", "force"]),
+    "tendon": (
+        TEXTS["tendon"].replace("friction: 0.15", "friction: 0.15, at_rest: pulled"),
+        ["E", "wound", "push"],
+        ["tip"],
+    ),
+    "mesh": (TEXTS["mesh"], ["stiffness", "push"], ["at"]),
+    "cart": (TEXTS["cart"], ["drive"], ["end"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_poses_and_constraint_forces_at_rest(name: str) -> None:
+    text, by, of = CASES[name]
+    f = pliant.differentiable(equations(text), of, by, analysis="equilibrium")
+    assert largest_error(f, at={n: x or 0.01 for n, x in f.initial.items()}) < 1e-6
+
+
+def test_bundled_arm_as_the_example_has_it() -> None:
+    eqs = pliant.derive("stiff_flop")
+    by = ["youngs_modulus", "length", "p1", "p2"]
+    f = pliant.differentiable(eqs, "tip", by, analysis="equilibrium", inputs={"p1": 2e4, "p2": 1e4})
+    assert f.shapes == {"tip": (3,)}
+    assert largest_error(f) < 1e-8
+    # along the arm, the tip goes as far as it gets longer but for its weight
+    hanging = pliant.differentiable(eqs, "tip", "length", analysis="equilibrium")
+    assert hanging.vjp()[1]({"tip": np.array([0, 0, 1.0])})["length"] == pytest.approx(1.0, abs=0.1)
