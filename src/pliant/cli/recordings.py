@@ -198,7 +198,7 @@ def fit(
         )
 
     found = answering(work)
-    answer = {"model": model, **found.__dict__}
+    answer = {"model": model, **found.data()}
     write_json(out, answer)
     save_report(report, eqs, [found])
     if json:

@@ -129,22 +129,20 @@ class TimeLoop:
         """Make `advance` return on reaching this time [s], which must be one of the stops (infinity for none)."""
         self._head.pause = t
 
-    def follow(
-        self, constants: np.ndarray, parameters: np.ndarray, span: np.ndarray, X: np.ndarray, V: np.ndarray
-    ) -> None:
+    def follow(self, changes: ParameterChanges, X: np.ndarray, V: np.ndarray) -> None:
         """Integrate the change of the motion with n parameters beside it (systems without constraints; after `configure`).
 
-        constants, parameters: n x 2 x size, with each parameter raised and lowered; span: the differences of its two values [n].
         X, V: change of the start (increments and rates) per unit of each parameter, n x nv. The results are in `sample_X` and
         `sample_V`, samples x n x nv.
         """
         if self._m:
             raise ValueError("changes with parameters are followed in systems without constraints only")
-        shape = (len(self._samples), len(span), self._nv)
+        count = len(changes.step)
+        shape = (len(self._samples), count, self._nv)
         self.sample_X, self.sample_V = np.zeros(shape), np.zeros(shape)
-        self._followed = [np.array(x, dtype=float, order="C") for x in (constants, parameters, span, X, V)]
+        self._followed = [np.array(x, dtype=float, order="C") for x in (*changes, X, V)]
         addresses = [x.ctypes.data for x in (*self._followed, self.sample_X, self.sample_V)]
-        check(self._library.pl_run_follow(self._pointer, len(span), *addresses))
+        check(self._library.pl_run_follow(self._pointer, count, *addresses))
 
     def record(self, megabytes: float) -> None:
         """Keep what `adjoint` needs from here on, in about so much memory; what there is no room for is computed again."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 import scipy
 
@@ -20,23 +23,39 @@ class RestAdjoint:
         self.t, self.q, self.multipliers = t, q, multipliers
         zero = np.zeros(bound.nv)
         self.at = bound.linearized(t, q, zero, zero, multipliers)
-        self.active = bound.active_rows
+        self.active, self.row_active = bound.active_rows, bound.row_active
+
+    @cached_property
+    def _factors(self) -> Any:
+        K, J = self.at.stiffness, self.at.jacobian[self.active]
+        matrix = scipy.sparse.bmat([[K, -J.T], [J, None]], format="csc") if J.shape[0] else K.tocsc()
+        return scipy.sparse.linalg.splu(matrix)
 
     def solve(self, by_q: np.ndarray, by_multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """w and y for a cotangent by increments of q and by multipliers."""
-        K, J = self.at.stiffness, self.at.jacobian[self.active]
-        matrix = scipy.sparse.bmat([[K, -J.T], [J, None]], format="csc") if J.shape[0] else K.tocsc()
-        given = np.concatenate([by_q, by_multipliers[self.active]])
-        found = scipy.sparse.linalg.splu(matrix).solve(given, trans="T")
+        found = self._factors.solve(np.concatenate([by_q, by_multipliers[self.active]]), trans="T")
         y = np.zeros(len(self.active))
         y[self.active] = found[len(by_q) :]
         return found[: len(by_q)], y
 
+    def change(self, unbalanced: np.ndarray) -> np.ndarray:
+        """What the pose changes by (increments of q) with what changes the unbalanced forces and the constraints by this."""
+        found: np.ndarray = -self._factors.solve(unbalanced)[: self.at.stiffness.shape[0]]
+        return found
+
+    def unbalanced(self, bound: Binding) -> np.ndarray:
+        """Unbalanced forces and errors of the constraints in force, in this pose with other values."""
+        at = self._with(bound)
+        return np.concatenate([at.residual, at.phi[self.active]])
+
     def pairing(self, bound: Binding, w: np.ndarray, y: np.ndarray) -> float:
         """w.r + y.phi with other values in force."""
-        zero = np.zeros(bound.nv)
-        at = bound.linearized(self.t, self.q, zero, zero, self.multipliers)
+        at = self._with(bound)
         return float(w @ at.residual + y @ at.phi)
+
+    def _with(self, bound: Binding) -> Any:
+        zero = np.zeros(bound.nv)
+        return bound.with_rows(self.row_active).linearized(self.t, self.q, zero, zero, self.multipliers)
 
 
 class RestCotangents:
@@ -66,5 +85,4 @@ class RestCotangents:
         return -float(WEIGHTS @ sides / step)
 
     def _paired(self, eqs: Equations) -> np.ndarray:
-        bound = eqs.binding.with_rows(self._eqs.binding.row_active)
-        return np.array([self._adjoint.pairing(bound, self._w, self._y)])
+        return np.array([self._adjoint.pairing(eqs.binding, self._w, self._y)])

@@ -1,38 +1,39 @@
-"""How an output along a motion changes with parameters: exact derivatives from the variational equations."""
+"""How outputs change with parameters, along motions and at rest: forward, one column of derivatives per parameter.
+
+A fit has many residuals and few parameters, so these go forward: the variational equations beside a motion
+(`runtime/sensitivity.c`), and the implicit function theorem at rest. For one number that depends on many things see
+`pliant.gradient`, whose differences by parameters serve here too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy
 
 from pliant.equations.equations import Equations, Values
 from pliant.equations.outputs import output_function, output_names
 from pliant.equations.time_loop import TimeLoop
+from pliant.gradient.changes import WEIGHTS, derivative, parameter_changes, step_of, varied
+from pliant.gradient.differentiable import constants_change
+from pliant.gradient.rest import RestAdjoint
 from pliant.solve.blas_threads import on_one_blas_thread
 from pliant.solve.configuration_group import ConfigurationGroup
-from pliant.solve.motion.events import EventMonitor
 from pliant.solve.motion.integrator import Method
-from pliant.solve.motion.kinematic_inputs import KinematicInputs
-from pliant.solve.motion.method_choice import Choice
-from pliant.solve.motion.sampled_control import SampledLoop
-from pliant.solve.motion.saving import save_times
-from pliant.solve.motion.simulate import Job
+from pliant.solve.motion.simulate import Job, simulate_prepared
 from pliant.solve.result import Result
-from pliant.solve.state import INITIAL
-from pliant.solve.statics.equilibrium import equilibrium
-
-# Parameters are raised and lowered by this share of their value: the error of a central difference is its square.
-SHARE = 1e-5
+from pliant.solve.state import EQUILIBRIUM
+from pliant.solve.statics.equilibrium import Equilibrium, equilibrium
 
 
 @dataclass(frozen=True)
 class OutputSensitivity:
-    """A motion and how one of its outputs changes with parameters.
+    """A motion and how outputs change with parameters.
 
-    values: times x components [SI]; derivatives: times x components x parameters [SI per unit of the parameter].
+    values: times x components [SI], the outputs side by side; derivatives: times x components x parameters [SI per unit of the
+    parameter], not a number where the motion failed.
     """
 
     run: Result
@@ -40,19 +41,16 @@ class OutputSensitivity:
     derivatives: np.ndarray
 
 
-def why_not(eqs: Equations, output: str) -> str:
-    """Why this output of this model has no exact derivatives along a motion; empty where it has them."""
-    if eqs.model.system.rows or eqs.model.followed:
+def why_not(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) -> str:
+    """Why these outputs have no exact derivatives, along a motion or at rest; empty where they have them."""
+    if eqs.model.followed or (eqs.model.system.rows and not at_rest):
         return "the model has constraints"
     if eqs.model.system.contacts.laws:
         return "the model has contacts, which remember how they came to where they are"
-    if eqs.model.spec.start != INITIAL:
-        return "the model starts at rest, and where that is depends on the parameters"
-    spec = eqs.model.spec.outputs.get(output)
-    if spec is None or not spec.is_of_positions_and_velocities:
-        return (
-            f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
-        )
+    for output in outputs:
+        spec = eqs.model.spec.outputs.get(output)
+        if spec is None or not spec.is_of_positions_and_velocities:
+            return f"the output '{output}' is no smooth function of positions and velocities, without accelerations and forces"
     return ""
 
 
@@ -62,35 +60,29 @@ def output_sensitivity(
     names: Sequence[str],
     t: tuple[float, float],
     *,
-    output: str,
+    outputs: Sequence[str],
     times: Sequence[float],
     method: Method,
     parameters: Values | None = None,
 ) -> OutputSensitivity:
-    """Simulate from the model's start, with the derivatives of an output at `times` [s] by the named parameters."""
-    reason = why_not(eqs, output)
-    if reason:
-        raise ValueError(f"no exact derivatives: {reason}")
-    begin, end = t
+    """Simulate from the model's start, with the derivatives of outputs at `times` [s] by the named parameters."""
+    _refuse(eqs, outputs)
     eqs = eqs.at(parameters=parameters)
     tangent = _Tangent(eqs, names)
-    q, v = eqs.initial_state()
     kept: list[TimeLoop] = []
 
-    def prepare(_: Job, run: TimeLoop) -> None:
-        run.follow(tangent.constants, tangent.parameters, tangent.span, *tangent.start(q))
+    def prepare(job: Job, run: TimeLoop) -> None:
+        run.follow(parameter_changes(eqs, names), *tangent.start(job.begin, np.array(run.q)))
         kept.append(run)
 
-    motions = KinematicInputs(eqs, eqs.binding, begin, q, v, end)
-    choice = Choice(method, "with derivatives by parameters")
-    job = Job(eqs, eqs.binding, motions, choice, begin, end, save_times(begin, end, None, times), False, None, None, [])
-    job.prepare = prepare
-    result = job.run(q, v, EventMonitor(job, [], None), SampledLoop([], begin, end))
-    values = result[output].values.reshape(len(result.time), -1)
+    result = simulate_prepared(
+        prepare, eqs, t[1], begin=t[0], method=method, save_at=times, save_between=True, on_failure="return"
+    )
+    values = _side_by_side(result, outputs)
     if result.status != "completed":
         return OutputSensitivity(result, values, np.full((*values.shape, len(names)), np.nan))
-    states = result.time, result.q, result.v, kept[0].sample_X, kept[0].sample_V
-    return OutputSensitivity(result, values, tangent.output(output, *states))
+    changes = kept[0].sample_X, kept[0].sample_V
+    return OutputSensitivity(result, values, tangent.outputs(outputs, result.q, result.v, *changes))
 
 
 @on_one_blas_thread
@@ -99,93 +91,102 @@ def rest_sensitivity(
     names: Sequence[str],
     times: Sequence[float] | np.ndarray,
     *,
-    output: str,
+    outputs: Sequence[str],
     parameters: Values | None = None,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """An output at rest under the inputs of some times [s], times x components, and its derivatives by the named parameters,
-    times x components x parameters; None where a state at rest was not found."""
-    reason = why_not(eqs, output)
+    starts: Sequence[np.ndarray] | None = None,
+) -> tuple[list[Equilibrium], np.ndarray] | None:
+    """Poses at rest under the inputs of some times [s], and derivatives of outputs there by the named parameters, times x
+    components x parameters; None where a state at rest was not found. starts: where the searches begin, one q per time."""
+    _refuse(eqs, outputs, at_rest=True)
+    eqs = eqs.at(parameters=parameters)
+    rests = poses_at_rest(eqs, times, starts)
+    if rests is None:
+        return None
+    tangent = _Tangent(eqs, names)
+    X = tangent.rests(rests)
+    q, zero = np.array([rest.q for rest in rests]), np.zeros((len(rests), len(eqs.rates)))
+    return rests, tangent.outputs(outputs, q, zero, X, np.zeros_like(X))
+
+
+def poses_at_rest(
+    eqs: Equations, times: Sequence[float] | np.ndarray, starts: Sequence[np.ndarray] | None = None
+) -> list[Equilibrium] | None:
+    """Poses at rest under the inputs of some times [s]; None where one was not found. A search that fails from the given start
+    begins at the model's own."""
+    found = []
+    for k, t in enumerate(times):
+        begin: list[Any] = ["initial"] if starts is None else [starts[k], "initial"]
+        for start in begin:
+            rest = equilibrium(eqs, time=float(t), start=start, on_failure="return")
+            if rest.status == "converged":
+                break
+        else:
+            return None
+        found.append(rest)
+    return found
+
+
+def _refuse(eqs: Equations, outputs: Sequence[str], *, at_rest: bool = False) -> None:
+    reason = why_not(eqs, outputs, at_rest=at_rest)
     if reason:
         raise ValueError(f"no exact derivatives: {reason}")
-    eqs = eqs.at(parameters=parameters)
-    tangent = _Tangent(eqs, names)
-    zero = np.zeros(len(eqs.rates))
-    values, q, X = [], [], []
-    for t in times:
-        rest = equilibrium(eqs, time=float(t), on_failure="return")
-        if rest.status != "converged":
-            return None
-        values.append(np.atleast_1d(rest.outputs[output]))
-        q.append(rest.q)
-        R = tangent.residual(float(t), rest.q)
-        K = eqs.binding.linearized(float(t), rest.q, zero, zero, np.zeros(0)).stiffness
-        X.append(-scipy.sparse.linalg.splu(K.tocsc()).solve(R.T).T)
-    rates = np.zeros((len(q), len(eqs.rates)))
-    found = tangent.output(output, np.asarray(times, dtype=float), np.array(q), rates, np.array(X), np.zeros_like(X))
-    return np.array(values), found
+
+
+def _side_by_side(result: Result, outputs: Sequence[str]) -> np.ndarray:
+    return np.concatenate([result[name].values.reshape(len(result.time), -1) for name in outputs], axis=1)
 
 
 class _Tangent:
-    """Constants, parameters, start and outputs as they change with some parameters."""
+    """Starts, poses at rest and outputs as they change with some parameters."""
 
     def __init__(self, eqs: Equations, names: Sequence[str]) -> None:
         self.eqs, self.names = eqs, names
-        model = eqs.model
-        here = eqs.given_parameters
-        base = model.parameter_vector(here)
-        known = model.parameter_names
-        self.sides = []
-        for name in names:
-            value = base[known.index(name)]
-            step = SHARE * (abs(value) or 1.0)
-            self.sides.append([{**here, name: value + sign * step} for sign in (1, -1)])
-        self.parameters = np.array([[model.parameter_vector(side) for side in pair] for pair in self.sides])
-        self.constants = np.array([[model.system.constants.values(p) for p in pair] for pair in self.parameters])
-        at = [known.index(name) for name in names]
-        self.span = np.array([pair[0, k] - pair[1, k] for pair, k in zip(self.parameters, at, strict=True)])
-        self.group = ConfigurationGroup(model.system)
+        self.group = ConfigurationGroup(eqs.model.system)
 
-    def start(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, begin: float, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Changes of the model's start: increments of q and of v, parameters x nv."""
-        X, V = [], []
-        for pair, span in zip(self.sides, self.span, strict=True):
-            (q_up, v_up), (q_down, v_down) = (self.eqs.initial_state(side) for side in pair)
-            rate = (q_up - q_down) / span
-            X.append(self.group.motion(q, rate, np.zeros_like(rate))[0])
-            V.append((v_up - v_down) / span)
-        return np.array(X), np.array(V)
+        eqs = self.eqs
+        if eqs.model.spec.start == EQUILIBRIUM:
+            X = self._poses([RestAdjoint(eqs.binding, begin, q0, np.zeros(0))])[0]
+            return X, np.zeros_like(X)
 
-    def residual(self, t: float, q: np.ndarray) -> np.ndarray:
-        """Changes of the unbalanced force at rest, parameters x nv."""
-        zero = np.zeros(len(self.eqs.rates))
-        return np.array(
-            [
-                (
-                    self.eqs.at(parameters=up, within_limits=False).binding.inverse(t, q, zero, zero)
-                    - self.eqs.at(parameters=down, within_limits=False).binding.inverse(t, q, zero, zero)
-                )
-                / span
-                for (up, down), span in zip(self.sides, self.span, strict=True)
-            ]
-        )
+        def placed(values: dict[str, float]) -> np.ndarray:
+            state = eqs.initial_state(values, t=begin)
+            return np.concatenate([self.group.difference(q0, state.q), state.v])
 
-    def output(
-        self, name: str, time: np.ndarray, q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray
-    ) -> np.ndarray:
-        """Derivatives of an output, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
+        both = np.array([derivative(placed, eqs, name) for name in self.names])
+        count = len(eqs.rates)
+        return both[:, :count], both[:, count:]
+
+    def rests(self, rests: Sequence[Equilibrium]) -> np.ndarray:
+        """Changes of poses at rest: increments of q, poses x parameters x nv."""
+        poses = [RestAdjoint(rest.equations.binding, rest.time, rest.q, rest.multipliers) for rest in rests]
+        return self._poses(poses)
+
+    def _poses(self, poses: Sequence[RestAdjoint]) -> np.ndarray:
+        eqs, columns = self.eqs, []
+        for name in self.names:
+            sides = [eqs.at(parameters=side, within_limits=False).binding for side in varied(eqs, name)]
+            step = step_of(eqs.parameters[name])
+            columns.append([at.change(WEIGHTS @ [at.unbalanced(side) for side in sides] / step) for at in poses])
+        return np.array(columns).swapaxes(0, 1)
+
+    def outputs(self, names: Sequence[str], q: np.ndarray, v: np.ndarray, X: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Derivatives of outputs, times x components x parameters, in states that change by X and V (times x parameters x nv)."""
         model, bound = self.eqs.model, self.eqs.binding
-        function, count = output_function(model), len(time)
-        index = output_names(model).index(name)
+        function, count = output_function(model), len(q)
+        indices = [output_names(model).index(name) for name in names]
         # of the inputs (q, v, a, multipliers, constants, signals ...) only these three enter such outputs
         inputs = [np.zeros((function.size1_in(i), count)) for i in range(function.n_in())]
         inputs[0], inputs[1], inputs[4] = q.T, v.T, np.tile(bound.constants[:, None], (1, count))
         outputs = [np.zeros((function.size1_out(i), count)) for i in range(function.n_out())]
-        forward = function.forward(1).map(count)
+        forward = model.once("output_forward", lambda: function.forward(1)).map(count)
         columns = []
-        for k, pair in enumerate(self.constants):
-            dq = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
+        for k, name in enumerate(self.names):
             seeds = [np.zeros_like(x) for x in inputs]
-            seeds[0], seeds[1] = dq, V[:, k].T
-            seeds[4] = np.tile(((pair[0] - pair[1]) / self.span[k])[:, None], (1, count))
-            columns.append(np.asarray(forward.call([*inputs, *outputs, *seeds])[index]).T)
+            seeds[0] = np.array([self.group.rates(here, x) for here, x in zip(q, X[:, k], strict=True)]).T
+            seeds[1] = V[:, k].T
+            seeds[4] = np.tile(constants_change(self.eqs, name)[:, None], (1, count))
+            found = forward.call([*inputs, *outputs, *seeds])
+            columns.append(np.concatenate([np.asarray(found[i]).T for i in indices], axis=1))
         return np.stack(columns, axis=2)

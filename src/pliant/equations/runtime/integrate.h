@@ -168,7 +168,7 @@ void pl_largest_motion(pl_run *, const double *x, double *moving, double *turnin
 double pl_motion_error(pl_run *, double h, const double *increment, const double *rates);
 
 /* sensitivity.c */
-int pl_run_follow(pl_run *, int n, const double *constants, const double *parameters, const double *span, double *X,
+int pl_run_follow(pl_run *, int n, const double *constants, const double *parameters, const double *step, double *X,
                   double *V, double *sample_X, double *sample_V);
 void pl_run_unfollow(pl_run *);
 int pl_sensitivity_step(pl_run *, double h);

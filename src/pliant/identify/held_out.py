@@ -1,0 +1,143 @@
+"""Scores on samples that a fit has not seen, and profiles of its likelihood: fits repeated with some samples or values withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.identify.recording import RecordingError
+from pliant.identify.search import Search, Solution
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Errors on samples that were left out, each predicted by a fit to the others.
+
+    Attributes:
+        rms: root of the mean squared distance, by output [SI unit of the output].
+        distances: of every sample, by measurement and output [SI]; not a number for samples that were never left out.
+        predicted: outputs side by side, times x components, for each measurement [SI].
+        parameters: values found without each fold (SI units).
+        spread: standard deviation of the parameters over the folds: small where no few samples decide.
+    """
+
+    rms: Mapping[str, float]
+    distances: Mapping[str, Mapping[str, np.ndarray]]
+    predicted: Sequence[np.ndarray]
+    parameters: Sequence[Mapping[str, float]]
+    spread: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much worse a fit gets with one parameter held, all others fitted anew.
+
+    Attributes:
+        name: the parameter.
+        values: at which it was held (SI units), increasing.
+        rise: of the sum of squares above the best fit's, in units of the deviations (twice the drop of the log-likelihood).
+        interval: 95 % confidence interval, where the rise reaches the quantile; infinite on a side where it does not within the
+            values.
+    """
+
+    name: str
+    values: np.ndarray
+    rise: np.ndarray
+    interval: tuple[float, float]
+
+
+def folds_of(search: Search, folds: int, groups: Sequence[np.ndarray] | None, seed: int) -> list[np.ndarray]:
+    """The fold of every sample of each target; -1 where it is not fitted.
+
+    Poses at rest are dealt out at random, and motions are cut into stretches, for neighbouring samples err alike. groups: labels
+    per sample of each measurement; those of one label stay together.
+    """
+    if groups is not None and len(groups) != len(search.targets):
+        raise RecordingError(f"give groups for each of the {len(search.targets)} measurements")
+    rng = np.random.default_rng(seed)
+    found, dealt = [], 0
+    for k, target in enumerate(search.targets):
+        fitted = target.samples.fitted
+        if groups is not None:
+            labels = np.asarray(groups[k])
+            if len(labels) != len(fitted):
+                raise RecordingError(f"{len(labels)} groups are given for the {len(fitted)} samples of {target.label}")
+            names, index = np.unique(labels, return_inverse=True)
+            fold = (rng.permutation(len(names)) % folds)[index]
+        elif target.is_motion:
+            fold = np.minimum(np.cumsum(fitted) * folds // max(int(fitted.sum()), 1), folds - 1)
+        else:
+            fold = (rng.permutation(len(fitted)) + dealt) % folds
+            dealt += len(fitted)
+        found.append(np.where(fitted, fold, -1))
+    return found
+
+
+def cross_validate(
+    search: Search, best: Solution, folds: int, groups: Sequence[np.ndarray] | None, seed: int
+) -> HeldOut:
+    """Fit without each fold, and predict it."""
+    if folds < 2:
+        raise RecordingError("a cross-validation needs at least two folds")
+    fold = folds_of(search, folds, groups, seed)
+    if any(not any(np.any(f == k) for f in fold) for k in range(folds)):
+        raise RecordingError(f"there are too few samples for {folds} folds")
+    predicted = [np.full_like(t.samples.measured, np.nan) for t in search.targets]
+    values = []
+    for k in range(folds):
+        chosen = [(f >= 0) & (f != k) for f in fold]
+        x = search.solve(best.x, chosen=chosen).x
+        values.append(x)
+        for path, whole, f in zip(search.values(x), predicted, fold, strict=True):
+            whole[f == k] = path[f == k]
+    distances: dict[str, dict[str, np.ndarray]] = {}
+    by_output: dict[str, list[np.ndarray]] = {}
+    for target, path in zip(search.targets, predicted, strict=True):
+        for output, block in target.samples.blocks.items():
+            far = np.linalg.norm((path - target.samples.measured)[:, block], axis=1)
+            distances.setdefault(target.label, {})[output] = far
+            by_output.setdefault(output, []).append(far[np.isfinite(far)])
+    rms = {name: float(np.sqrt(np.mean(np.concatenate(far) ** 2))) for name, far in by_output.items()}
+    by_name = search.unknowns.by_name
+    spread = np.std(values, axis=0, ddof=1)
+    return HeldOut(rms, distances, predicted, [by_name(x) for x in values], by_name(spread))
+
+
+def profile(search: Search, best: Solution, name: str, values: np.ndarray | None) -> Profile:
+    """Hold one parameter at values around the best, and fit the others; deviations stay those of the best fit."""
+    k = search.unknowns.labels.index(name)
+    at = float(best.x[k])
+    if values is None:
+        deviation = float(np.sqrt(best.covariance[list(best.free).index(k)][list(best.free).index(k)]))
+        values = at + 1.25 * best.reach * deviation * np.linspace(-1, 1, 11)
+        values = values[(values >= search.unknowns.low[k]) & (values <= search.unknowns.high[k])]
+    values = np.unique(np.append(values, at))
+    free = np.delete(best.free, list(best.free).index(k))
+    rise = np.zeros(len(values))
+    middle = int(np.searchsorted(values, at))
+    for way in (range(middle + 1, len(values)), range(middle - 1, -1, -1)):
+        x = best.x
+        for i in way:
+            x = x.copy()
+            x[k] = values[i]
+            held = search.solve(x, free=free, deviations=best.deviations)
+            x, rise[i] = held.x, max(held.cost - best.cost, 0.0)
+    return Profile(name, values, rise, _interval(values, rise, middle, best.reach))
+
+
+def _interval(values: np.ndarray, rise: np.ndarray, middle: int, reach: float) -> tuple[float, float]:
+    """Where the root of the rise, which is straight for a linear problem, reaches a number of deviations."""
+    root = np.sqrt(rise)
+    sides = []
+    for way in (slice(middle, None, -1), slice(middle, None)):
+        far, value = np.maximum.accumulate(root[way]), values[way]
+        beyond = np.flatnonzero(far >= reach)
+        if not len(beyond):
+            sides.append(np.inf)
+            continue
+        j = int(beyond[0])
+        share = (reach - far[j - 1]) / (far[j] - far[j - 1])
+        sides.append(float(value[j - 1] + share * (value[j] - value[j - 1])))
+    return (-np.inf if sides[0] == np.inf else sides[0]), sides[1]

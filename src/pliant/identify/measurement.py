@@ -1,0 +1,161 @@
+"""What a fit compares: a recording, outputs of the model with the recording's columns of them, in motion or at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from pliant.equations.core import check_names
+from pliant.equations.equations import Equations, Values
+from pliant.identify.recording import Recording, RecordingError, drive
+from pliant.identify.sensitivity import output_sensitivity, poses_at_rest, rest_sensitivity, why_not
+from pliant.solve.motion.integrator import Method
+from pliant.solve.motion.simulate import simulate
+from pliant.solve.statics.equilibrium import Equilibrium
+
+TIP: Mapping[str, Sequence[str]] = {"tip": ("x", "y", "z")}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One recording of a fit, and what of it is compared with the model.
+
+    Attributes:
+        recording: inputs and outputs over time. Its columns named like inputs drive the model.
+        outputs: outputs of the model, with the recording's columns of each.
+        rest_at: times [s] under whose inputs states at rest are compared, instead of the motion.
+        use: which samples of the recording to fit (True) and which to hold out (False); all by default.
+        window: begin and end of what counts [s].
+        parameters: values in this recording alone (SI units), of a payload that was weighed, say.
+        own: fitted parameters with a value of their own in this recording, such as the angles of a mount that was taken off in
+            between. A fit tells them by `NAME@LABEL`.
+        deviations: standard deviation of what is left over, per output [SI unit of the output]: the weight of its residuals
+            against priors and other outputs. Otherwise the scatter that the fit leaves is taken.
+        label: what it is called in results; its number, from 1, by default.
+    """
+
+    recording: Recording
+    outputs: Mapping[str, Sequence[str]] = field(default_factory=lambda: dict(TIP))
+    rest_at: Sequence[float] | np.ndarray | None = None
+    use: np.ndarray | None = None
+    window: tuple[float, float] | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    own: Sequence[str] = ()
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Times (n) [s], what was measured at them (n x components, outputs side by side), which of them are fitted and which are
+    held out, and the components of each output."""
+
+    times: np.ndarray
+    measured: np.ndarray
+    fitted: np.ndarray
+    held_out: np.ndarray
+    blocks: Mapping[str, slice]
+
+
+def samples_of(given: Measurement) -> Samples:
+    """The samples of a measurement; raises RecordingError where columns are missing."""
+    recording = given.recording
+    times = recording.time if given.rest_at is None else np.asarray(given.rest_at, dtype=float)
+    names = [name for columns in given.outputs.values() for name in columns]
+    measured = np.stack([np.interp(times, recording.time, recording.column(name)) for name in names], axis=1)
+    begin, end = given.window or (recording.time[0], recording.time[-1])
+    inside = (times >= begin - 1e-9) & (times <= end + 1e-9)
+    use = given.use
+    if use is not None and np.shape(use) != recording.time.shape:
+        raise RecordingError(
+            f"`use` says of {np.size(use)} samples whether to fit them; there are {len(recording.time)}"
+        )
+    wanted = np.ones(len(recording.time), dtype=bool) if use is None else np.asarray(use, dtype=bool)
+    nearest = np.clip(np.searchsorted(recording.time, times), 0, len(recording.time) - 1)
+    fitted = inside & wanted[nearest]
+    ends = np.cumsum([0, *(len(columns) for columns in given.outputs.values())])
+    blocks = {name: slice(int(ends[k]), int(ends[k + 1])) for k, name in enumerate(given.outputs)}
+    return Samples(times, measured, fitted, inside & ~fitted, blocks)
+
+
+class Prediction(Protocol):
+    """Outputs of the model at some times for parameter values, side by side, and their derivatives where there are exact ones;
+    None where the model cannot be simulated. reason: why there are none."""
+
+    reason: str
+
+    def values(self, parameters: Values) -> np.ndarray | None: ...
+
+    def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None: ...
+
+
+def prediction_of(eqs: Equations, given: Measurement, samples: Samples, method: Method) -> Prediction:
+    """What the model makes of a measurement."""
+    check_names("output", list(given.outputs), eqs.model.spec.outputs)
+    check_names("parameter", list(given.parameters), eqs.parameters)
+    driven, _ = drive(eqs, given.recording)
+    if given.parameters:
+        driven = driven.at(parameters=dict(given.parameters))
+    outputs = tuple(given.outputs)
+    if given.rest_at is not None:
+        return RestPrediction(driven, outputs, samples.times)
+    return MotionPrediction(driven, outputs, samples.times, method)
+
+
+class MotionPrediction:
+    """Outputs along the motion under recorded inputs."""
+
+    def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray, method: Method) -> None:
+        self.eqs, self.outputs, self.times, self.method = eqs, outputs, times, method
+        self.span = float(times[0]), float(times[-1])
+        self.reason = why_not(eqs, outputs)
+
+    def values(self, parameters: Values) -> np.ndarray | None:
+        begin, end = self.span
+        run = simulate(
+            self.eqs, end, begin=begin, method=self.method, save_at=self.times, save_between=True, parameters=parameters,
+            on_failure="return",
+        )  # fmt: skip
+        if run.interrupted:
+            raise KeyboardInterrupt
+        if run.status != "completed":
+            return None
+        return np.concatenate([run[name].values.reshape(len(run.time), -1) for name in self.outputs], axis=1)
+
+    def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
+        found = output_sensitivity(
+            self.eqs, names, self.span, outputs=self.outputs, times=self.times.tolist(), method=self.method,
+            parameters=parameters,
+        )  # fmt: skip
+        if found.run.interrupted:
+            raise KeyboardInterrupt
+        return (found.values, found.derivatives) if found.run.status == "completed" else None
+
+
+class RestPrediction:
+    """Outputs at rest under the inputs of some times. Searches begin at the poses that were found for the values before: those are
+    near, and a robot with several poses at rest stays in the same one."""
+
+    def __init__(self, eqs: Equations, outputs: Sequence[str], times: np.ndarray) -> None:
+        self.eqs, self.outputs, self.times = eqs, outputs, times
+        self.reason = why_not(eqs, outputs, at_rest=True)
+        self._poses: list[np.ndarray] | None = None
+
+    def values(self, parameters: Values) -> np.ndarray | None:
+        rests = poses_at_rest(self.eqs.at(parameters=parameters), self.times, self._poses)
+        return None if rests is None else self._noted(rests)
+
+    def derivatives(self, parameters: Values, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
+        found = rest_sensitivity(
+            self.eqs, names, self.times, outputs=self.outputs, parameters=parameters, starts=self._poses
+        )
+        return None if found is None else (self._noted(found[0]), found[1])
+
+    def _noted(self, rests: Sequence[Equilibrium]) -> np.ndarray:
+        self._poses = [rest.q for rest in rests]
+        return np.array(
+            [np.concatenate([np.atleast_1d(rest.outputs[name]) for name in self.outputs]) for rest in rests]
+        )

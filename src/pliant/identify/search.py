@@ -1,0 +1,336 @@
+"""Bounded least squares over several measurements, with priors: residuals in units of their deviations, exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+from pliant.identify.measurement import Prediction, Samples
+from pliant.identify.recording import RecordingError
+
+# Without exact derivatives parameters are varied by this share of their scale: far above the error of a simulation, far below
+# what matters.
+DIFFERENCE = 1e-3
+# The search ends when a step changes parameters or the sum of squares by less than this share: what they are known to is more.
+TOLERANCE = 1e-5
+# Deviations that are estimated from what a fit leaves over, and the fit that they weigh, are repeated until they agree to this.
+SETTLED, ROUNDS = 0.02, 8
+# What stands for a simulation that breaks down, in units of the deviation: worse than any other.
+BROKEN = 1e6
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What is fitted: names, start values, units in which the search counts, bounds, and priors (means and deviations; the latter
+    infinite where there is none)."""
+
+    labels: tuple[str, ...]
+    start: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    @cached_property
+    def with_prior(self) -> np.ndarray:
+        """Which have priors."""
+        return np.isfinite(self.deviation)
+
+    def by_name(self, values: np.ndarray) -> dict[str, float]:
+        """Numbers by label."""
+        return dict(zip(self.labels, np.asarray(values).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A measurement made ready: its samples, what predicts them, which parameters of the model the prediction takes and where among
+    the unknowns they stand, and deviations that are known [SI], by output."""
+
+    label: str
+    samples: Samples
+    prediction: Prediction
+    names: tuple[str, ...]
+    where: np.ndarray
+    known: Mapping[str, float]
+
+    @property
+    def is_motion(self) -> bool:
+        """Whether its samples follow each other in time."""
+        return len(self.samples.times) > 1 and hasattr(self.prediction, "span")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Values found, with everything that confidence follows from.
+
+    x: values of all unknowns [SI]; residual, jacobian: of samples and priors in units of their deviations, by the free unknowns
+    [SI]; cost: sum of squares; deviations: per target and output [SI]; independent: number of residuals that tell something new.
+    """
+
+    x: np.ndarray
+    free: np.ndarray
+    residual: np.ndarray
+    jacobian: np.ndarray
+    cost: float
+    deviations: Mapping[tuple[int, str], float]
+    independent: float
+    on_bound: np.ndarray
+    success: bool
+    message: str
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Of the free unknowns."""
+        size = np.linalg.norm(self.jacobian, axis=0)
+        size = np.where(size > 0, size, 1.0)
+        J = self.jacobian / size
+        return np.asarray(np.linalg.pinv(J.T @ J, hermitian=True) / np.outer(size, size))
+
+    @property
+    def reach(self) -> float:
+        """Half width of a 95 % interval in standard deviations."""
+        return float(scipy.special.stdtrit(max(self.independent - len(self.free), 1.0), 0.975))
+
+
+Masks = Sequence[np.ndarray]
+"""Which samples of each target are fitted."""
+
+
+class Search:
+    """The problem of a fit, to be solved with all or some of its samples and unknowns."""
+
+    def __init__(
+        self, unknowns: Unknowns, targets: Sequence[Target], progress: Callable[[int, float], None] | None
+    ) -> None:
+        self.unknowns, self.targets, self.progress = unknowns, tuple(targets), progress
+        self.count = 0
+        self._known: dict[bytes, list[tuple[np.ndarray | None, np.ndarray | None]]] = {}
+
+    @property
+    def reason(self) -> str:
+        """Why some derivatives come from finite differences; empty where all are exact."""
+        return next((t.prediction.reason for t in self.targets if t.prediction.reason), "")
+
+    def values(self, x: np.ndarray) -> list[np.ndarray]:
+        """What the model predicts for each target; not a number where it cannot be simulated."""
+        return [
+            np.full_like(target.samples.measured, np.nan) if path is None else path
+            for target, (path, _) in zip(self.targets, self._evaluated(x), strict=True)
+        ]
+
+    def solve(
+        self, x: np.ndarray, *, chosen: Masks | None = None, free: np.ndarray | None = None,
+        deviations: Mapping[tuple[int, str], float] | None = None,
+    ) -> Solution:  # fmt: skip
+        """Least squares from x [SI]. chosen: samples that count, the fitted ones by default. free: indices of what may change, all
+        by default. deviations: as they are; otherwise those that are not known are estimated."""
+        chosen = [t.samples.fitted for t in self.targets] if chosen is None else chosen
+        free = np.arange(len(x)) if free is None else free
+        if deviations is not None:
+            return self._weighted(x, chosen, free, deviations)
+        persistence = dict.fromkeys(self._keys, 1.0)
+        # of one output without a prior the weight does not matter
+        single = len(self._keys) == 1 and not self.unknowns.with_prior.any()
+        found, weights = None, self._scatter(x, chosen, len(free), persistence)
+        for _ in range(ROUNDS):
+            found = self._weighted(x if found is None else found.x, chosen, free, weights)
+            last, weights = weights, self._scatter(found.x, chosen, len(free), persistence)
+            if single or all(abs(weights[key] / last[key] - 1) < SETTLED for key in weights):
+                break
+        assert found is not None
+        return self._finished(found, chosen, weights, persistence)
+
+    # -- one weighting ---------------------------------------------------------------------------------------------------
+
+    def _weighted(
+        self, x: np.ndarray, chosen: Masks, free: np.ndarray, deviations: Mapping[tuple[int, str], float]
+    ) -> Solution:
+        scale = self.unknowns.scale
+
+        def at(z: np.ndarray) -> np.ndarray:
+            full = x.copy()
+            full[free] = x[free] + scale[free] * z
+            return full
+
+        def residual(z: np.ndarray) -> np.ndarray:
+            return self._residual(at(z), chosen, deviations)
+
+        def jacobian(z: np.ndarray) -> np.ndarray:
+            return self._jacobian(at(z), chosen, deviations)[:, free] * scale[free]
+
+        if not len(free):
+            left = residual(np.zeros(0))
+            empty = np.zeros((len(left), 0))
+            return Solution(
+                x, free, left, empty, float(left @ left), deviations, len(left), np.zeros(0, bool), True, ""
+            )
+        low, high = ((bound[free] - x[free]) / scale[free] for bound in (self.unknowns.low, self.unknowns.high))
+        found = scipy.optimize.least_squares(
+            residual, np.clip(np.zeros(len(free)), low, high), jac=jacobian, x_scale="jac", bounds=(low, high),
+            ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
+        )  # fmt: skip
+        size = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
+        return Solution(
+            at(found.x), free, found.fun, found.jac / scale[free], float(2 * found.cost), deviations,
+            float(size), found.active_mask != 0, bool(found.success), str(found.message),
+        )  # fmt: skip
+
+    def _finished(
+        self, found: Solution, chosen: Masks, deviations: Mapping[tuple[int, str], float],
+        persistence: Mapping[tuple[int, str], float],
+    ) -> Solution:  # fmt: skip
+        """The same with residuals and derivatives in units of the deviations that it leaves."""
+        residual = self._residual(found.x, chosen, deviations)
+        jacobian = self._jacobian(found.x, chosen, deviations)[:, found.free]
+        independent = 0.0
+        for index, output, block in self._each():
+            size = int(chosen[index].sum()) * (block.stop - block.start)
+            independent += size / persistence[index, output]
+        independent += self.unknowns.with_prior.sum()
+        return Solution(
+            found.x, found.free, residual, jacobian, float(residual @ residual), deviations, independent, found.on_bound,
+            found.success, found.message,
+        )  # fmt: skip
+
+    def _scatter(
+        self, x: np.ndarray, chosen: Masks, free: int, persistence: dict[tuple[int, str], float]
+    ) -> dict[tuple[int, str], float]:
+        """Deviations of what is left over by target and output, as if samples were independent that are not; notes how many
+        neighbours err alike in `persistence`."""
+        paths = self.values(x)
+        total = sum(int(mask.sum()) * t.samples.measured.shape[1] for mask, t in zip(chosen, self.targets, strict=True))
+        share = max(1.0 - free / max(total, 1), 1.0 / max(total, 1))
+        found = {}
+        for index, output, block in self._each():
+            target = self.targets[index]
+            measured = target.samples.measured[:, block]
+            left = np.nan_to_num((paths[index][:, block] - measured)[chosen[index]], nan=1.0)
+            if target.is_motion:
+                persistence[index, output] = persistence_of(left)
+            variance = float(np.mean(left**2)) / share * persistence[index, output] if left.size else 1.0
+            floor = 1e-12 * float(np.max(np.abs(measured), initial=0.0)) or 1e-12
+            found[index, output] = target.known.get(output, max(np.sqrt(variance), floor))
+        return found
+
+    def _each(self) -> list[tuple[int, str, slice]]:
+        return [(k, name, block) for k, t in enumerate(self.targets) for name, block in t.samples.blocks.items()]
+
+    @cached_property
+    def _keys(self) -> list[tuple[int, str]]:
+        return [(index, output) for index, output, _ in self._each()]
+
+    # -- residuals -------------------------------------------------------------------------------------------------------
+
+    def _residual(self, x: np.ndarray, chosen: Masks, deviations: Mapping[tuple[int, str], float]) -> np.ndarray:
+        parts = []
+        for index, (path, _) in enumerate(self._evaluated(x)):
+            samples, sigma = self.targets[index].samples, self._sigma(index, deviations)
+            left = np.full_like(samples.measured, BROKEN) if path is None else (path - samples.measured) / sigma
+            parts.append(left[chosen[index]].ravel())
+        has = self.unknowns.with_prior
+        parts.append(((x - self.unknowns.mean) / self.unknowns.deviation)[has])
+        return np.concatenate(parts)
+
+    def _jacobian(self, x: np.ndarray, chosen: Masks, deviations: Mapping[tuple[int, str], float]) -> np.ndarray:
+        parts = []
+        for index, slopes in enumerate(self._slopes(x)):
+            by = (slopes / self._sigma(index, deviations)[:, None])[chosen[index]]
+            parts.append(by.reshape(-1, len(x)))
+        parts.append(np.diag(1 / self.unknowns.deviation)[self.unknowns.with_prior])
+        return np.concatenate(parts)
+
+    def _sigma(self, index: int, deviations: Mapping[tuple[int, str], float]) -> np.ndarray:
+        samples = self.targets[index].samples
+        sigma = np.empty(samples.measured.shape[1])
+        for output, block in samples.blocks.items():
+            sigma[block] = deviations[index, output]
+        return sigma
+
+    def _slopes(self, x: np.ndarray) -> list[np.ndarray]:
+        """Derivatives of each target by all unknowns, samples x components x unknowns [SI]."""
+        found = []
+        for target, (path, slopes) in zip(self.targets, self._evaluated(x), strict=True):
+            if path is None:
+                values = ", ".join(f"{n} = {v:.4g}" for n, v in self.unknowns.by_name(x).items())
+                raise RecordingError(
+                    f"the model cannot be simulated with {values}; change these values or narrow the bounds"
+                )
+            full = np.zeros((*path.shape, len(x)))
+            full[:, :, target.where] = self._differences(target, x) if slopes is None else slopes
+            found.append(full)
+        return found
+
+    def _differences(self, target: Target, x: np.ndarray) -> np.ndarray:
+        columns = []
+        for k in target.where:
+            step = np.zeros(len(x))
+            step[k] = DIFFERENCE * (abs(x[k]) or self.unknowns.scale[k])
+            sides = [target.prediction.values(self._values_for(target, x + sign * step)) for sign in (1, -1)]
+            self.count += 2
+            if sides[0] is None or sides[1] is None:
+                raise RecordingError(
+                    f"the model cannot be simulated with {self.unknowns.labels[k]} near {x[k]:.4g}; narrow its bounds"
+                )
+            columns.append((sides[0] - sides[1]) / (2 * step[k]))
+        return np.stack(columns, axis=2)
+
+    def _values_for(self, target: Target, x: np.ndarray) -> dict[str, float]:
+        return dict(zip(target.names, x[target.where].tolist(), strict=True))
+
+    def _evaluated(self, x: np.ndarray) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
+        """Values, and their derivatives where they are exact: most steps are accepted, so that these will be needed."""
+        key = x.tobytes()
+        if key not in self._known:
+            self._known[key] = [self._of_target(target, x) for target in self.targets]
+            self.count += 1
+            self._tell(x)
+        return self._known[key]
+
+    def _of_target(self, target: Target, x: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        values = self._values_for(target, x)
+        if target.prediction.reason:
+            path, slopes = target.prediction.values(values), None
+        else:
+            path, slopes = target.prediction.derivatives(values, target.names) or (None, None)
+        if path is not None and path.shape != target.samples.measured.shape:
+            raise RecordingError(
+                f"the outputs {', '.join(target.samples.blocks)} have {path.shape[1]} components and "
+                f"{target.samples.measured.shape[1]} columns of the recording are given"
+            )
+        return path, slopes
+
+    def _tell(self, x: np.ndarray) -> None:
+        if self.progress is None:
+            return
+        distances = mean_distances(self.targets, self.values(x), [t.samples.fitted for t in self.targets])
+        if np.isfinite(distances):
+            self.progress(self.count, distances)
+
+
+def mean_distances(targets: Sequence[Target], paths: Sequence[np.ndarray], masks: Masks) -> float:
+    """Mean distance over the chosen samples and all outputs, in thousandths of their units; not a number where there are none."""
+    found = [
+        1e3 * np.linalg.norm((path - target.samples.measured)[mask][:, block], axis=1)
+        for target, path, mask in zip(targets, paths, masks, strict=True)
+        for block in target.samples.blocks.values()
+    ]
+    distances = np.concatenate(found)
+    return float(distances.mean()) if distances.size else float("nan")
+
+
+def persistence_of(left: np.ndarray) -> float:
+    """How many neighbouring samples err alike, from the autocorrelation of what is left over (samples x components)."""
+    left = left - left.mean(axis=0)
+    power = np.sum(left * left)
+    found = 1.0
+    for lag in range(1, len(left)):
+        share = np.sum(left[lag:] * left[:-lag]) / power if power > 0 else 0.0
+        if share <= 0:
+            break
+        found += 2 * share
+    return found
