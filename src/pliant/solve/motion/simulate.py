@@ -196,8 +196,8 @@ class Request:
             motions = KinematicInputs(eqs, eqs.binding, self.begin, state.q, state.v, self.end)
             loop = SampledLoop(acting, self.begin, self.end)
             job = Job(
-                eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact, self.progress, self.out, list(notes),
-                prepare=prepare,
+                eqs, made.bound, motions, choice, self.begin, self.end, self.times, self.exact, self.progress, self.out,
+                list(notes), prepare=prepare,
             )  # fmt: skip
             return job.run(made.q, made.v, EventMonitor(job, list(self.events), self.mid_step), loop)
 
