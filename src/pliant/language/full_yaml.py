@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
 from pliant.language.faults import Fault, SpecError
 from pliant.language.words import describe
 
@@ -16,6 +13,9 @@ if TYPE_CHECKING:
 
 def read_full(text: str, file: str, builder: Builder) -> None:
     """Hand a text to a builder, part by part; raises SpecError with the place where it cannot be read."""
+    from ruamel.yaml import YAML  # most texts do without, and its import takes longer than they do
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
     try:
         for event in YAML(typ="safe", pure=True).parse(text):
             _take(event, builder)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pliant.language.aliases import canonical
 from pliant.language.faults import Fault, Place, SpecError
+from pliant.language.full_yaml import read_full
 from pliant.language.plain_yaml import NotPlain, read_plain
 from pliant.language.words import KeyPath, describe
 
@@ -135,10 +136,6 @@ def parse_yaml(text: str, file: str) -> Tree:
     try:
         read_plain(text, builder)
     except (NotPlain, SpecError):
-        from pliant.language.full_yaml import (
-            read_full,
-        )  # most texts do without, and its import takes longer than they do
-
         builder = Builder(file)
         read_full(text, file, builder)
     if builder.root is None:

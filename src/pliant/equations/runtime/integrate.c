@@ -394,11 +394,20 @@ static void accept(pl_run *r, double h, double t) {
   r->steps++;
 }
 
+/* Whether a sample lies within a step in which surfaces meet or part: what is in between is not smooth, so that a polynomial would
+ * show energy that was never there. */
+static int sampled_within_impact(const pl_run *r, double h) {
+  if (r->fixed || !r->w->contacts || r->next_sample >= r->n_sample) return 0;
+  const double ahead = r->sample_t[r->next_sample] - r->t;
+  return ahead > 1e-9 * h && ahead < h * (1 - 1e-9) && pl_run_contacts_changed(r);
+}
+
 /* Advance to the last stop, or until max_steps more steps are done. */
 int pl_run_advance(pl_run *r, long max_steps) {
   const int exponent = METHODS[r->method].exponent;
   const long last = r->steps + max_steps;
   int failures = 0;
+  double sample_ahead = 0; /* where the next step is to end instead, if not zero [s] */
   resume(r);
   while (r->next_stop < r->n_stop) {
     const double stop = r->stop[r->next_stop], left = stop - r->t;
@@ -417,6 +426,7 @@ int pl_run_advance(pl_run *r, long max_steps) {
       h = left, lands = 1;
     else if (2 * h > left)
       h = 0.5 * left;
+    if (sample_ahead > 0 && sample_ahead < h) h = sample_ahead, lands = 0;
     r->t_cap = lands ? stop - instant(stop, left) : INFINITY;
     double error;
     int status = pl_run_attempt(r, h, &error);
@@ -431,6 +441,11 @@ int pl_run_advance(pl_run *r, long max_steps) {
       if (r->h < fmax(LEAST_STEP, 16 * DBL_EPSILON * fabs(r->t))) return status ? status : PL_STEP_TOO_SMALL;
       continue;
     }
+    if (sampled_within_impact(r, h)) {
+      r->rejected++, sample_ahead = r->sample_t[r->next_sample] - r->t;
+      continue;
+    }
+    sample_ahead = 0;
     const int more_stops = r->next_stop + 1 < r->n_stop;
     /* a sample on a jump shows what follows it */
     if ((status = pl_sample_step(r, h, !(lands && more_stops)))) return status;

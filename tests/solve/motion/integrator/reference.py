@@ -97,10 +97,11 @@ class Reference:
             t, past = s.t + h * row.sum(), row[: len(k_q)]
             q, v = (x + h * sum((c * k for c, k in zip(past, ks, strict=True)), 0 * x) for x, ks in
                     ((s.q, k_q), (s.v, k_v)))  # fmt: skip
-            a, multipliers = self.binding.forward(t, q, v)
+            at = self.binding.increment(q, np.zeros(self.nv))  # forces are those of unit quaternions
+            a, multipliers = self.binding.forward(t, at, v)
             k_q.append(self.group.rates(q, v))
             k_v.append(a)
-            k_work.append(self.power(t, q, v, multipliers))
+            k_work.append(self.power(t, at, v, multipliers))
         weights = h * (DORMAND_PRINCE[6] - ORDER_4)
         e_q = self.group.motion(q, weights @ np.array(k_q), 0 * q)[0]
         error = 4 * self._motion_error(h, e_q, weights @ np.array(k_v), q, v)
